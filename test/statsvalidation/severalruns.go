@@ -88,25 +88,24 @@ func (c *falseCell) keeps() bool {
 // equal sides of several runs.
 func falseFindings(s *simulation, of []process) []falseCell {
 	var cells []falseCell
-	for _, n := range []int{60, 300} {
+	single := func(n int, what string, run func(rng *rand.Rand) servedRun) {
+		c := falseCell{name: fmt.Sprintf("one run a side, %d requests, %s", n, what)}
+		for _, verdicts := range repeat(s, "short family "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
+			return primary(run(rng), run(rng))
+		}) {
+			c.found.add(slices.ContainsFunc(verdicts[:], isFinding))
+		}
+		cells = append(cells, c)
+	}
+	for _, n := range []int{60, 100, 300} {
 		for _, phi := range []float64{0, 0.3, 0.6} {
-			c := falseCell{name: fmt.Sprintf("one run a side, %d requests, φ = %v", n, phi)}
-			for _, verdicts := range repeat(s, "short family "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
-				return primary(servedAlike(rng, phi, n), servedAlike(rng, phi, n))
-			}) {
-				c.found.add(slices.ContainsFunc(verdicts[:], isFinding))
-			}
-			cells = append(cells, c)
+			single(n, fmt.Sprintf("φ = %v", phi), func(rng *rand.Rand) servedRun { return servedAlike(rng, phi, n) })
 		}
 		for _, p := range of {
-			c := falseCell{name: fmt.Sprintf("one run a side, %d requests, first tokens %s, noise over a slow token pace", n, p.name), unpromised: true}
-			for _, verdicts := range repeat(s, "short family "+c.name, s.shortReps(), func(rng *rand.Rand) [familySize]inference.Verdict {
-				return primary(served(rng, p, n), served(rng, p, n))
-			}) {
-				c.found.add(slices.ContainsFunc(verdicts[:], isFinding))
-			}
-			cells = append(cells, c)
+			single(n, fmt.Sprintf("first tokens %s, noise over a slow token pace", p.name), func(rng *rand.Rand) servedRun { return served(rng, p, n) })
 		}
+		single(n, "first tokens of two states", func(rng *rand.Rand) servedRun { return servedInTurns(rng, n) })
+		cells[len(cells)-1].unpromised = true
 	}
 	for _, x := range []struct {
 		name  string
@@ -151,6 +150,24 @@ func servedAlike(rng *rand.Rand, phi float64, n int) servedRun {
 		s.tpot[i] *= gapNS
 		s.e2e[i] = s.ttft[i] + tokensEach*s.tpot[i]
 		s.tokens[i] *= tokensEach
+	}
+	s.durations = s.e2e
+	return s
+}
+
+// servedInTurns is a run whose server changes between a fast and a slow state, in which first tokens take
+// 30 % longer, on average every ten requests.
+func servedInTurns(rng *rand.Rand, n int) servedRun {
+	const every, longer = 10, 0.3
+	s := servedRun{tokens: tokens(rng, n)}
+	slow := rng.IntN(2)
+	for range n {
+		if rng.IntN(every) == 0 {
+			slow = 1 - slow
+		}
+		first := (1 + longer*float64(slow)) * math.Exp(latencyLogSD*rng.NormFloat64())
+		pace := 0.1 * math.Exp(jitterLogSD*rng.NormFloat64())
+		s.ttft, s.tpot, s.e2e = append(s.ttft, first), append(s.tpot, pace), append(s.e2e, first+4*pace)
 	}
 	s.durations = s.e2e
 	return s

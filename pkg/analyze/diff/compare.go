@@ -602,6 +602,9 @@ type LeaveOut struct {
 	First int
 }
 
+// runName names a run of a side by its place, from 1, in the order of the starts.
+func runName(side string, place int) string { return fmt.Sprintf("%s.%d", side, place) }
+
 // numbersOf returns the numbers of the runs of both sides that x names, in rising order.
 func (x *LeaveOut) numbersOf(sides Sides) (older, newer []int, err error) {
 	for i := range x.First {
@@ -669,7 +672,7 @@ func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers
 	numbers = make(map[*Run]string, len(older)+len(newer))
 	left := func(runs []*Run, side string, leave []int) (rest []*Run) {
 		for i, r := range byStart(runs) {
-			numbers[r] = fmt.Sprintf("%s.%d", side, i+1)
+			numbers[r] = runName(side, i+1)
 			if slices.Contains(leave, i+1) && len(leave) < len(runs) {
 				out = append(out, r)
 			} else {

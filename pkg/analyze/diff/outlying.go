@@ -131,10 +131,11 @@ func (res *Result) outlyingText() string {
 // outlyingLine says what to do about outlying runs; "" if there are none.
 func (res *Result) outlyingLine() string {
 	var names []string
+	firsts := []string{runName(res.o.Sides.old(), 1), runName(res.o.Sides.new(), 1)}
 	first := true
 	for _, o := range res.Outlying {
 		names = append(names, o.Run)
-		first = first && strings.HasSuffix(o.Run, ".1")
+		first = first && slices.Contains(firsts, o.Run)
 	}
 	if names == nil {
 		return ""

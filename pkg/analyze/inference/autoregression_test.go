@@ -10,17 +10,20 @@ import (
 )
 
 // The likelihood equals the multivariate normal distribution's, with the covariance
-// φ^|i−j|/(1−φ²), with µ and the deviation integrated out.
+// φ^|i−j|/(1−φ²), with µ and the deviation integrated out. With noise, the values have variance 1, and the
+// correlation (1−noise)·φ^|i−j|.
 func TestLikelihoodOfAutoregression(t *testing.T) {
 	x := []float64{3, 1, 4, 1.5, 5, 9, 2.6}
 	f := fitAutoregression(x)
+	f.addNoise(x)
 	n := float64(len(x))
-	dense := func(p float64) (logLikelihood, residuals float64) {
+	dense := func(d dependence) (logLikelihood, variance float64) {
 		covariance := make([][]float64, len(x))
 		for i := range covariance {
 			for j := range x {
-				covariance[i] = append(covariance[i], math.Pow(p, math.Abs(float64(i-j)))/(1-p*p))
+				covariance[i] = append(covariance[i], (1-d.noise)*math.Pow(d.phi, math.Abs(float64(i-j))))
 			}
+			covariance[i][i] += d.noise
 		}
 		ones := slices.Repeat([]float64{1}, len(x))
 		logDeterminant, u, v := solve(covariance, x, ones)
@@ -29,17 +32,18 @@ func TestLikelihoodOfAutoregression(t *testing.T) {
 		for i := range x {
 			c, b, a = c+x[i]*u[i], b+x[i]*v[i], a+w[i]
 		}
-		residuals = c - b*b/a
-		return -(logDeterminant + math.Log(a) + (n-1)*math.Log(residuals)) / 2, residuals
+		residuals := c - b*b/a
+		return -(logDeterminant + math.Log(a) + (n-1)*math.Log(residuals)) / 2, residuals / (n - 1)
 	}
-	base, _ := dense(phi(0))
-	for i := range phiCount {
-		want, residuals := dense(phi(i))
+	base, _ := dense(dependenceAt(0))
+	for i := range dependences {
+		d := dependenceAt(i)
+		want, variance := dense(d)
 		if got := f.logLikelihood[i] - f.logLikelihood[0]; !near(got, want-base, 1e-9) {
-			t.Errorf("φ = %v: log-likelihood %v, want %v", phi(i), got, want-base)
+			t.Errorf("%+v: log-likelihood %v, want %v", d, got, want-base)
 		}
-		if !near(f.innovation[i], residuals/(n-1), 1e-9*residuals) {
-			t.Errorf("φ = %v: variance %v, want %v", phi(i), f.innovation[i], residuals/(n-1))
+		if got := f.innovation[i] / (1 - d.phi*d.phi); !near(got, variance, 1e-9*variance) {
+			t.Errorf("%+v: variance %v, want %v", d, got, variance)
 		}
 	}
 }
@@ -74,15 +78,16 @@ func solve(m [][]float64, a, b []float64) (logDeterminant float64, u, v []float6
 // The variance of the mean is the average of all covariances.
 func TestMeanVariance(t *testing.T) {
 	for _, n := range []int{1, 2, 30} {
-		for _, p := range []float64{-0.9, -0.2, 0, 0.5, 0.96} {
+		for _, d := range []dependence{{-0.9, 0}, {-0.2, 0}, {}, {0.5, 0}, {0.96, 0}, {0.9, 0.3}, {0.7, 0.5}} {
 			want := 0.0
 			for i := range n {
 				for j := range n {
-					want += math.Pow(p, math.Abs(float64(i-j))) / float64(n*n)
+					want += (1 - d.noise) * math.Pow(d.phi, math.Abs(float64(i-j))) / float64(n*n)
 				}
+				want += d.noise / float64(n*n)
 			}
-			if got := meanVariance(p, n); !near(got, want, 1e-12) {
-				t.Errorf("n = %d, φ = %v: %v, want %v", n, p, got, want)
+			if got := meanVariance(d, n); !near(got, want, 1e-12) {
+				t.Errorf("n = %d, %+v: %v, want %v", n, d, got, want)
 			}
 		}
 	}
@@ -102,14 +107,14 @@ func TestQuantileWorth(t *testing.T) {
 			}
 			return sum / (2 * math.Pi)
 		}
-		for _, p := range []float64{-0.6, 0, 0.3, 0.8} {
+		for _, d := range []dependence{{-0.6, 0}, {}, {0.3, 0}, {0.8, 0}, {0.9, 0.3}, {0.7, 0.45}} {
 			const n = 40
 			variance := q * (1 - q)
 			for k := 1; k < n; k++ {
-				variance += 2 * (1 - float64(k)/n) * covariance(math.Pow(p, float64(k)))
+				variance += 2 * (1 - float64(k)/n) * covariance((1-d.noise)*math.Pow(d.phi, float64(k)))
 			}
-			if got, want := quantileEffectiveSize(q, p, n), n*q*(1-q)/variance; !near(got, want, 1e-4*want) {
-				t.Errorf("p%v, φ = %v: %v, want %v", 100*q, p, got, want)
+			if got, want := quantileEffectiveSize(q, d, n), n*q*(1-q)/variance; !near(got, want, 1e-4*want) {
+				t.Errorf("p%v, %+v: %v, want %v", 100*q, d, got, want)
 			}
 		}
 	}
@@ -126,19 +131,19 @@ func TestNormalScores(t *testing.T) {
 // Two series that depend alike say more about their dependence than one; of two that
 // differ, each says what it shows itself.
 func TestSharedWeights(t *testing.T) {
-	deviation := func(w phiWeights) float64 {
+	deviation := func(w dependenceWeights) float64 {
 		sum := 0.0
 		for i, v := range w {
-			sum += v * square(phi(i)-w.mean())
+			sum += v * square(dependenceAt(i).phi-w.mean())
 		}
 		return math.Sqrt(sum)
 	}
 	calm, like, busy := dependenceOf(logAR(1, 100, 0, 0.3)), dependenceOf(logAR(2, 100, 0, 0.3)), dependenceOf(logAR(3, 100, 0.9, 0.3))
-	alone := calm.weights()
-	if w := sharedWeights(calm, like)[0]; deviation(w) > 0.85*deviation(alone) {
+	alone := calm.weights(true)
+	if w := sharedWeights(calm, like, true)[0]; deviation(w) > 0.85*deviation(alone) {
 		t.Errorf("beside a series that depends alike the deviation of φ is %v, alone it is %v", deviation(w), deviation(alone))
 	}
-	if w := sharedWeights(calm, busy)[0]; !near(w.mean(), alone.mean(), 0.01) {
+	if w := sharedWeights(calm, busy, true)[0]; !near(w.mean(), alone.mean(), 0.01) {
 		t.Errorf("beside a series that depends more φ is %v, alone it is %v", w.mean(), alone.mean())
 	}
 }

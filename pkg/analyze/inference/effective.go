@@ -34,7 +34,7 @@ func (s *Series) Effective() float64 {
 	}
 	s.quantile(0.5) // sorts the values
 	for _, p := range effectiveLevels {
-		effective = math.Min(effective, quantileEffectiveSize(p, r, n))
+		effective = math.Min(effective, quantileEffectiveSize(p, dependence{phi: r}, n))
 		value := s.sorted.quantile(p)
 		sp := spreadOf(n, func(i int) float64 { return below(s.x.at(i), value) })
 		if sp.variance > 0 {
@@ -57,7 +57,7 @@ func (s *Series) EffectivePart(k int) float64 {
 	if !dependent {
 		return float64(k)
 	}
-	return math.Min(float64(k), quantileEffectiveSize(0.5, r, k))
+	return math.Min(float64(k), quantileEffectiveSize(0.5, dependence{phi: r}, k))
 }
 
 // neighbours returns the correlation of each score of the values with the next one, and whether it is evident. It

@@ -89,11 +89,11 @@ func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
 		return e
 	}
 	e.small = of()
-	return e.given(s.dependence().weights())
+	return e.given(s.dependence().weights(e.small.noise))
 }
 
 // given returns an estimate from few values if their dependence has the probabilities w.
-func (e Estimate) given(w phiWeights) Estimate {
+func (e Estimate) given(w dependenceWeights) Estimate {
 	if e.NA = e.small.missing(&w); !e.NA.Missing() {
 		e.pivot = e.small.pivot(&w)
 	}
@@ -107,7 +107,8 @@ func alike(older, newer Estimate) (o, n Estimate) {
 		min(older.series.x.Len(), newer.series.x.Len()) < minSmall {
 		return older, newer
 	}
-	w := sharedWeights(older.series.dependence(), newer.series.dependence())
+	noise := older.small != nil && older.small.noise || newer.small != nil && newer.small.noise
+	w := sharedWeights(older.series.dependence(), newer.series.dependence(), noise)
 	for side, e := range [...]*Estimate{&older, &newer} {
 		if e.small != nil {
 			*e = e.given(w[side])

@@ -49,7 +49,7 @@ func (p *Pairs) Mean() Comparison {
 	logs := func(s *Series) *Series {
 		return newSeries(s.x.Make(s.x.Len(), func(i int) float64 { return math.Log(s.x.at(i)) }), "pairs")
 	}
-	return paired(exponentiated(logs(p.older).anyMean(false)), exponentiated(logs(p.newer).anyMean(false)), p.ratios.anyMean(false))
+	return paired(exponentiated(logs(p.older).anyMean(false, true)), exponentiated(logs(p.newer).anyMean(false, true)), p.ratios.anyMean(false, true))
 }
 
 // Median gives the median over the pairs of new/old − 1. The values of the

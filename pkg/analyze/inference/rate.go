@@ -93,7 +93,7 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 		relative[i] = durations[i] / meanDuration
 		x[i] = rate * (1 + residuals[i])
 	}
-	e := NewSeries(x).anyMean(true)
+	e := NewSeries(x).anyMean(true, false)
 	if e.EffectiveN == 0 { // no spread, or out of range
 		return unavailable(rate, n, e.NA.Reason)
 	}
@@ -128,7 +128,7 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 	}
 	if of := e.small; of != nil { // the other run of a comparison may change the weights
 		wide := *of
-		wide.pivot = func(w *phiWeights) pivot { return widest(of.pivot(w)) }
+		wide.pivot = func(w *dependenceWeights) pivot { return widest(of.pivot(w)) }
 		e.small = &wide
 	}
 	if e.pivot.ends != nil {

@@ -115,7 +115,7 @@ func TestShortRate(t *testing.T) {
 				for i := range durations {
 					durations[i] = 0.25
 				}
-				r, m := Rate(amounts, durations), NewSeries(amounts).Mean()
+				r, m := Rate(amounts, durations), NewSeries(amounts).anyMean(true, false)
 				if m.NA.Missing() {
 					continue
 				}

@@ -62,14 +62,14 @@ func (s *Series) Mean() Estimate {
 	if e, ok := s.exact(); ok {
 		return e
 	}
-	e := s.anyMean(true)
+	e := s.anyMean(true, true)
 	half := s.meanResolution()
 	if half == 0 || e.pivot.ends == nil {
 		return e
 	}
 	if of := e.small; of != nil { // the other run of a comparison may change the weights
 		coarse := *of
-		coarse.pivot = func(w *phiWeights) pivot {
+		coarse.pivot = func(w *dependenceWeights) pivot {
 			p := of.pivot(w)
 			return p.apart(half)
 		}
@@ -154,10 +154,10 @@ func (s *Series) sort() {
 	}
 }
 
-// anyMean estimates the mean of a series of any length.
-func (s *Series) anyMean(logarithmic bool) Estimate {
+// anyMean estimates the mean of a series of any length. For noise, see [small].
+func (s *Series) anyMean(logarithmic, noise bool) Estimate {
 	e := s.mean(logarithmic)
-	return e.orSmall(s, 0.5, func() *small { return s.smallMean(e.Value, e.tau, logarithmic) })
+	return e.orSmall(s, 0.5, func() *small { return s.smallMean(e.Value, e.tau, logarithmic, noise) })
 }
 
 func (s *Series) mean(logarithmic bool) Estimate {
@@ -253,7 +253,7 @@ func (s *Series) quantile(p float64) Estimate {
 		return ends
 	}}
 	e.NA, e.few = sp.shortOf(p, s.noun)
-	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileEffectiveSize(p, phi, n) })
+	e.few = e.few || s.dependsMore(p, func(phi float64) float64 { return quantileEffectiveSize(p, dependence{phi: phi}, n) })
 	return e
 }
 

@@ -71,7 +71,7 @@ func TestNotAvailable(t *testing.T) {
 		{"two, p99", []float64{1, 2}, 0.99, "2 values, at least 30 are wanted", [2]int{370, 370}},
 		{"few for a p99", logAR(1, 300, 0, 1), 0.99, "too few of 300 values lie beyond p99", [2]int{370, 420}},
 		{"few for a p1", logAR(1, 300, 0, 1), 0.01, "too few of 300 values lie beyond p1", [2]int{370, 420}},
-		{"dependent", logAR(1, 1000, 0.9, 1), 0, "values depend on each other (φ about 0.88)", [2]int{1500, 8000}},
+		{"dependent", logAR(1, 1000, 0.9, 1), 0, "values depend on each other (correlation about 0.88)", [2]int{1500, 8000}},
 		{"drifting, few", driftingFew, 0.5, "the values drift: slow waves hold", [2]int{300, 100_000}},
 		{"drifting", drift, 0, "the values drift: slow waves hold", [2]int{10_000, 400_000}},
 	} {

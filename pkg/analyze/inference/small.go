@@ -37,15 +37,18 @@ const (
 // probabilities of φ.
 type small struct {
 	series *Series
-	pivot  func(w *phiWeights) pivot
+	// noise says that the dependence may have noise, see [autoregression]. The interval of a rate, or of a
+	// quantile beyond the quartiles, is wider for other reasons.
+	noise bool
+	pivot func(w *dependenceWeights) pivot
 	// open returns why an end of the interval does not exist; the zero NA if both ends
 	// exist.
-	open func(w *phiWeights) NA
+	open func(w *dependenceWeights) NA
 }
 
 // missing returns why the series is too short or too dependent for an interval, given the
 // probabilities w of φ.
-func (s *small) missing(w *phiWeights) NA {
+func (s *small) missing(w *dependenceWeights) NA {
 	x := s.series
 	n := x.x.Len()
 	d := x.dependence()
@@ -53,7 +56,7 @@ func (s *small) missing(w *phiWeights) NA {
 	switch {
 	case p > maxPhi || effectiveSize(p, n) < minSmallEffective:
 		return NA{
-			Reason: fmt.Sprintf("neighbouring %s depend on each other (φ about %.2f), too much for %d of them", x.noun, p, n),
+			Reason: fmt.Sprintf("neighbouring %s depend on each other (correlation about %.2f), too much for %d of them", x.noun, p, n),
 			Needs:  roundUp(minEffective * (1 + p) / (1 - p)),
 		}
 	case d.slow > maxSlow(n):
@@ -83,28 +86,28 @@ func (s *Series) dependsMore(p float64, size func(phi float64) float64) bool {
 	if n := s.x.Len(); s.nested || n < minSmall || n > maxSmall {
 		return false
 	}
-	w := s.dependence().weights()
+	w := s.dependence().weights(false)
 	return size(w.mean())*margin < wanted(p)
 }
 
 // smallMean estimates the mean of a short series. For each φ, the mean has Student's t
 // distribution with n − 1 degrees of freedom around the true mean. The interval comes from the
 // average of these distributions. tau is the autocorrelation time, see [spread].
-func (s *Series) smallMean(mean, tau float64, logarithmic bool) *small {
+func (s *Series) smallMean(mean, tau float64, logarithmic, noise bool) *small {
 	n := s.x.Len()
 	return &small{
-		series: s,
-		open:   func(*phiWeights) NA { return NA{} },
-		pivot: func(w *phiWeights) pivot {
+		series: s, noise: noise,
+		open: func(*dependenceWeights) NA { return NA{} },
+		pivot: func(w *dependenceWeights) pivot {
 			d := s.dependence()
 			df := float64(n - 1)
 			var weights, errors []float64
 			model := 0.0
 			w.relevant(func(i int, weight float64) {
-				p := phi(i)
+				of := dependenceAt(i)
 				weights = append(weights, weight)
-				errors = append(errors, math.Sqrt(d.innovation[i]/(1-p*p)*meanVariance(p, n)))
-				model += weight * meanVariance(p, n) * float64(n)
+				errors = append(errors, math.Sqrt(d.innovation[i]/(1-of.phi*of.phi)*meanVariance(of, n)))
+				model += weight * meanVariance(of, n) * float64(n)
 			})
 			if n >= minSum && tau > model {
 				for i := range errors {
@@ -181,16 +184,17 @@ func fallingRoot(f func(float64) float64, lo, hi float64) float64 {
 func (s *Series) smallQuantile(q, value, tau float64) *small {
 	n := s.x.Len()
 	size := float64(n)
-	binomial := func(w *phiWeights) (below, above func(r float64) float64) {
+	farOut := q < 0.25 || q > 0.75
+	binomial := func(w *dependenceWeights) (below, above func(r float64) float64) {
 		var weights, scale []float64
 		model := 0.0
 		w.relevant(func(i int, weight float64) {
-			m := quantileEffectiveSize(q, phi(i), n)
+			m := quantileEffectiveSize(q, dependenceAt(i), n)
 			m = math.Max(1, m-lostValues*math.Max(0, 1-m/size))
 			weights, scale = append(weights, weight), append(scale, m/size)
 			model += weight * size / m
 		})
-		if (n >= minSum || q < 0.25 || q > 0.75) && tau > model {
+		if (n >= minSum || farOut) && tau > model {
 			for i := range scale {
 				scale[i] = math.Max(1/size, scale[i]*model/tau)
 			}
@@ -212,19 +216,19 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		return below, above
 	}
 	return &small{
-		series: s,
-		open: func(w *phiWeights) NA {
+		series: s, noise: !farOut,
+		open: func(w *dependenceWeights) NA {
 			below, above := binomial(w)
 			if below(1) <= smallTail && above(size) <= smallTail {
 				return NA{}
 			}
-			dependent := size / quantileEffectiveSize(q, math.Max(0, w.mean()), n)
+			dependent := size / quantileEffectiveSize(q, dependence{phi: math.Max(0, w.mean())}, n)
 			return NA{
 				Reason: fmt.Sprintf("too few of %d %s lie beyond p%g", n, s.noun, 100*q),
 				Needs:  roundUp(float64(s.minValues(q)) * dependent),
 			}
 		},
-		pivot: func(w *phiWeights) pivot {
+		pivot: func(w *dependenceWeights) pivot {
 			below, above := binomial(w)
 			return pivot{math.Inf(1), func(t float64) Interval {
 				half := s.halfStep()

@@ -2,6 +2,7 @@ package inference
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/testenv"
@@ -18,9 +19,9 @@ func TestSmallMeanIndependent(t *testing.T) {
 	for _, v := range x {
 		squares += square(v - mean)
 	}
-	var none phiWeights
+	var none dependenceWeights
 	none[phiCount/2] = 1
-	p := s.smallMean(mean, 1, false).pivot(&none)
+	p := s.smallMean(mean, 1, false, false).pivot(&none)
 	half := StudentQuantile(0.95, 39) * math.Sqrt(squares/39/40)
 	if i := p.at(0.95); !near(i.Low, mean-half, 1e-9) || !near(i.High, mean+half, 1e-9) {
 		t.Errorf("interval %v, want %v ± %v", i, mean, half)
@@ -37,7 +38,7 @@ func TestSmallQuantileIndependent(t *testing.T) {
 	}
 	s := NewSeries(x)
 	value := s.Quantile(0.5).Value
-	var none phiWeights
+	var none dependenceWeights
 	none[phiCount/2] = 1
 	small := s.smallQuantile(0.5, value, 1)
 	p := small.pivot(&none)
@@ -151,6 +152,55 @@ func TestFalling(t *testing.T) {
 			if got := fallingRoot(f, 1, 3); !near(got, root, 1e-8) && (name != "step" || root != 1) {
 				t.Errorf("%s: %v, want %v", name, got, root)
 			}
+		}
+	}
+}
+
+// Noise over a slow process hides how long values depend on each other, and intervals allow for it: between
+// equal runs, few intervals leave out 0. Without noise in the model, one of eight does.
+func TestNoiseOverSlowProcess(t *testing.T) {
+	testenv.NoRace(t)
+	t.Parallel()
+	pairs := 1000 / testenv.Stride(8)
+	given, wrong := 0, 0
+	for i, tt := range []struct {
+		n           int
+		slow, noise float64
+	}{{60, 0.10, 0.05}, {120, 0.10, 0.05}, {60, 0.10, 0.065}} {
+		rng := rand.New(rand.NewPCG(39, uint64(i)))
+		run := func() *Series {
+			x := following(0.8, tt.slow)(rng, tt.n)
+			for i := range x {
+				x[i] *= math.Exp(tt.noise * rng.NormFloat64())
+			}
+			return NewSeries(x)
+		}
+		for range pairs {
+			older, newer := run(), run()
+			for _, c := range [...]Comparison{Change(older.Mean(), newer.Mean()), Change(older.Quantile(0.5), newer.Quantile(0.5))} {
+				if ends := c.Interval(0.95); !c.NA.Missing() {
+					given++
+					wrong += one(!ends.Contains(0))
+				}
+			}
+		}
+	}
+	if most := 0.07*float64(given) + 2*math.Sqrt(0.07*float64(given)); given < 4*pairs || float64(wrong) > most {
+		t.Errorf("of %d intervals %d are given and %d wrong, at most %.0f are right", 6*pairs, given, wrong, most)
+	}
+}
+
+// A series whose neighbours do not seem correlated has the interval of an autoregression without noise.
+func TestNoNoiseWithoutDependence(t *testing.T) {
+	for seed := uint64(0); seed < 20; seed++ {
+		f := dependenceOf(logAR(seed, 60, 0, 0.2))
+		w := f.weights(true)
+		noise := 0.0
+		for _, v := range w[phiCount:] {
+			noise += v
+		}
+		if seems := f.neighbours*math.Sqrt(60) > seemingDependence; seems != (noise > 0) {
+			t.Errorf("seed %d: neighbours are correlated by %.2f, and noise has the weight %v", seed, f.neighbours, noise)
 		}
 	}
 }
