@@ -245,7 +245,7 @@ type Reader struct {
 
 // Reader returns a Reader from the first value on.
 func (l *List) Reader() *Reader {
-	if l.Len() == 0 {
+	if l == nil {
 		return &Reader{}
 	}
 	return l.readBlocks(0, len(l.blocks)+1)

@@ -77,7 +77,7 @@ func newBounds(all []int64) *bounds {
 	span := uint64(all[len(all)-1]) - uint64(all[0])
 	b := &bounds{all: all, shift: max(bits.Len64(span)-boundBits, 0)}
 	for i, v := range all {
-		for ; uint64(len(b.first))<<b.shift <= uint64(v)-uint64(all[0]); b.first = append(b.first, i) {
+		for ; uint64(len(b.first)) <= (uint64(v)-uint64(all[0]))>>b.shift; b.first = append(b.first, i) {
 		}
 	}
 	b.first = append(b.first, len(all))

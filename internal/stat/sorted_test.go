@@ -70,6 +70,19 @@ func TestAscending(t *testing.T) {
 	}
 }
 
+// The first and the last bound may be as far apart as two int64 can be.
+func TestBoundsAtEnds(t *testing.T) {
+	b := newBounds([]int64{math.MinInt64, 0, 0, math.MaxInt64})
+	for v, want := range map[int64]struct {
+		below int
+		equal bool
+	}{math.MinInt64: {0, true}, -1: {1, false}, 0: {1, true}, 1: {2, false}, math.MaxInt64 - 1: {2, false}, math.MaxInt64: {2, true}} {
+		if below, equal := b.find(v); below != want.below || equal != want.equal {
+			t.Errorf("%d: %d bounds below, equal %t; want %+v", v, below, equal, want)
+		}
+	}
+}
+
 func FuzzAscending(f *testing.F) {
 	f.Add([]byte("\x00\x01\xff\x80"), uint16(1), uint8(9))
 	f.Fuzz(func(t *testing.T, data []byte, bytes uint16, shift uint8) {
