@@ -15,7 +15,7 @@ var CertifiedLevels = [...]float64{50, 75, 80, 90, 95, 97, 99, 99.9}
 
 // A Certified is a percentile by MLPerf's early stopping: at a confidence of 99 %, the true
 // percentile is not above Value. It is one of the values and never below the plain percentile. See
-// package earlystop for the formula.
+// [stat.CertifiedConfidence] for the formula.
 //
 // Requests of one run depend on each other, so Value counts with the number of independent values that they
 // are worth, Summary.EffectiveN. MLPerf takes all values for independent.

@@ -50,7 +50,7 @@ type Warning struct {
 	Msg    string
 	Count  int
 	// LeftOut reports that the reader left out a request for each of the Count
-	// problems. [Skipped] returns the number for each experiment.
+	// problems. [Reader.Skipped] returns the number for each experiment.
 	LeftOut bool
 }
 

@@ -234,7 +234,7 @@ type ExperimentMeta struct {
 	OverLatencyLimit bool `json:"over_latency_limit,omitempty"`
 	RequestCounts
 	// Unreadable counts the requests that could not be read in the file from which
-	// this one was converted: see [Skipper].
+	// this one was converted: see [Reader.Skipped].
 	Unreadable int `json:"unreadable,omitempty"`
 	// Client holds the recorder's figures about itself during the level; nil if it did
 	// not measure them.

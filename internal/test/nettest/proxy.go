@@ -27,7 +27,7 @@ type ProxyConfig struct {
 	Hosts map[string]string
 }
 
-// A Proxy relays requests and opens tunnels. Use [Start].
+// A Proxy relays requests and opens tunnels. Use [StartProxy].
 type Proxy struct {
 	c       ProxyConfig
 	server  *httptest.Server

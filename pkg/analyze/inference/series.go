@@ -16,7 +16,7 @@ type Series struct {
 	sorted *vector // nil before the first quantile
 	noun   string  // the name of a value in reasons: "request"
 	bad    string  // why there are no estimates; empty if there are
-	nested bool    // see [NewGaps]
+	nested bool    // see [GapsOf]
 	fit    *autoregression
 	half   float64 // see [Series.halfStep]; NaN before the first quantile
 }

@@ -9,7 +9,7 @@
 //	rep, err := dialect.Analyze(ctx, t, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 100)
 //
-// Each family of tools has a package below this one; package tools lists them. A new
+// Each family of tools has a package under pkg/tool, and tool.Dialects lists them. A new
 // dialect is one package and one line in that list. Package explain says why a tool's
 // figures differ from the strict ones.
 //

@@ -40,9 +40,8 @@
 //
 // Compression is not asked for, and redirects are not followed: both would hide when the
 // server's bytes came. An answer that comes compressed nevertheless is decoded piece by piece,
-// see [backend.Decompressor], and counted. A proxy hides the times too, to a lesser degree;
-// [Backend.ProxyURL] tells which one is used. The time to connect includes the
-// connection from the proxy to the server.
+// see [backend.Decompressor], and counted. A proxy hides the times too, to a lesser degree. The
+// time to connect includes the connection from the proxy to the server.
 //
 // Servers close idle connections at any time, so a kept connection is checked before
 // it is used. A request that still meets a closed connection is sent once more on a
