@@ -45,8 +45,8 @@ type Counter[T int64 | float64] struct {
 	octaves [1 << exponentBits]*[1 << rangeBits]int
 }
 
-// An AddFunc receives numbers, none of which is NaN, and the weight of each number: how often it counts, from 0. If
-// weights is nil, each number counts once.
+// An AddFunc receives numbers and their weights. No number is NaN. A weight says how often its number counts: 0 times
+// or more. If weights is nil, each number counts once.
 type AddFunc[T int64 | float64] func(values []T, weights []int32)
 
 // A Replay passes all numbers, or a part of them, to an AddFunc, in any order.
@@ -78,7 +78,7 @@ func ofKey[T int64 | float64](key uint64) T {
 	return T(v)
 }
 
-// keysOf returns bounds of the keys of the numbers in a range, the first of which is 0.
+// keysOf returns bounds of the keys of the numbers in range r. The first range is 0.
 func keysOf[T int64 | float64](r uint64) (low, high uint64) {
 	low, high = r<<rangeShift, (r+1)<<rangeShift-1
 	if _, ok := any(T(0)).(float64); ok {

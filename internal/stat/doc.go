@@ -19,9 +19,9 @@
 // counting the values in ranges and sorting only the ranges that contain a wanted place. A [Counter] does the
 // same for numbers that its caller can repeat and does not store.
 //
-// Quantiles are of type 7 of Hyndman and Fan, the default of numpy and R. What begins with Numpy has numpy's own
-// digits: floating-point addition is not associative, so the order of the additions is part of the result (see
-// [NumpySum]).
+// Quantiles are of type 7 of Hyndman and Fan, the default of numpy and R. Functions with Numpy in their names return
+// numpy's own digits: floating-point addition is not associative, so the order of the additions is part of the result
+// (see [NumpySum]).
 //
 // On arm64 and some other platforms a Go compiler may fuse a product and a sum into
 // one instruction, which rounds once instead of twice and changes the last digit.

@@ -131,7 +131,7 @@ func (l *List) pack() {
 	if b.width > 0 {
 		var packed [8*blockValues + spareBytes]byte
 		for i, v := range l.last {
-			binary.LittleEndian.PutUint64(packed[i*b.width:], uint64(v)-uint64(least)) // the next value overwrites what is too much
+			binary.LittleEndian.PutUint64(packed[i*b.width:], uint64(v)-uint64(least)) // writes 8 bytes; the next value overwrites the bytes from b.width on
 		}
 		b.packed = l.store.blocks.Keep(packed[:len(l.last)*b.width], spareBytes)
 	}

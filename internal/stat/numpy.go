@@ -107,7 +107,7 @@ func pairwise[T any](x []T, term func(T) float64) float64 {
 //	x[⌊h⌋] + d·t              for t < ½
 //	x[⌊h⌋+1] − d·(1−t)        for t ≥ ½
 //
-// The two formulas are equal but for the last digits.
+// The two formulas differ in the last digits at most.
 func NumpyPercentile[T int64 | float64](x []T, pct float64) float64 {
 	i := NumpyRank(len(x), pct)
 	return NumpyInterpolate(len(x), pct, float64(x[i]), float64(x[min(i+1, len(x)-1)]))

@@ -63,7 +63,7 @@ func (l *List) Ascending(f func(values []int64)) error {
 	return l.store.Err()
 }
 
-// bounds holds ascending values, the first and the last of which are the least and the most of those to find.
+// bounds holds ascending values. It finds values from the first to the last of them.
 type bounds struct {
 	all   []int64
 	shift int
@@ -118,7 +118,7 @@ func (l *List) Sorted() *List {
 		return sorted
 	}
 	l.store.blocks.Fail(l.Ascending(func(values []int64) { sorted.Add(values...) }))
-	if lost := l.n - sorted.n; lost > 0 { // which the Store tells
+	if lost := l.n - sorted.n; lost > 0 { // the Store has the error
 		sorted.Add(make([]int64, lost)...)
 	}
 	return sorted

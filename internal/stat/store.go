@@ -19,8 +19,8 @@ func NewStore(maxBytes int64, dir string) *Store {
 // NewList returns a List without values.
 func (s *Store) NewList(kind Kind) *List { return &List{store: s, kind: kind} }
 
-// Full returns the error of the temporary file because of which values stay in memory
-// beyond the bound; nil if there is none.
+// Full returns the error of the temporary file that keeps values in memory beyond the
+// bound; nil if there is none.
 func (s *Store) Full() error { return s.blocks.Full() }
 
 // Err returns the first error of reading values back from the temporary file; nil if there

@@ -76,7 +76,7 @@ func TestStreamedLevel(t *testing.T) {
 }
 
 // A level whose last request decides whether it was streamed has the same figures, for each model
-// too, as a level of which that is known from the start.
+// too, as a level that is known to be streamed from the start.
 func TestStreamedLate(t *testing.T) {
 	run := func(cfg Config) Experiment {
 		var all []export.Request

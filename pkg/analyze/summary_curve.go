@@ -37,7 +37,7 @@ func curvePlaces(places []int, n int) []int {
 	if n >= len(CurveLevels) {
 		return percentilePlaces(slices.Grow(places, 2*len(CurveLevels)), n, CurveLevels[:])
 	}
-	places = slices.Grow(places[:0], n) // all, and so those of the summary
+	places = slices.Grow(places[:0], n) // all places, so the summary has its own among them
 	for i := range n {
 		places = append(places, i)
 	}

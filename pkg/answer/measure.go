@@ -120,7 +120,7 @@ type Measures struct {
 	StartWrong, EndWrong bool
 }
 
-// values returns the values of m but those of the gaps, in any order that stays.
+// values returns the values of m, without its gaps, always in the same order.
 func (m *Measures) values() [13]*Value {
 	return [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,

@@ -102,7 +102,7 @@ type streamState struct {
 }
 
 // withholdTokens removes the token times of a request that is not known to be
-// streamed. What a single response of a stream would have is kept in m.stream.
+// streamed. m.stream keeps the values that a single response of a stream would have.
 func (m *Measured) withholdTokens() {
 	m.stream = streamState{ttft: m.TTFT}
 	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}

@@ -512,7 +512,7 @@ var otherwise = map[string]bool{
 }
 
 // betweenSettings compares the settings of the recorders and names the different ones. If
-// a level has no settings, nothing is compared. What --extra-body set is named among the
+// a level has no settings, nothing is compared. Values of --extra-body are named among the
 // parameters of requests if these are known.
 func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
 	if slices.ContainsFunc(slices.Concat(older, newer), func(l *Level) bool { return l.settings == nil }) {
@@ -594,8 +594,8 @@ func runsByHash(levels []*Level, hash func(*Level) string) map[string]int {
 	return runs
 }
 
-// hashesText lists hashes, of which several are shortened: else a row of the output has
-// room for the first alone.
+// hashesText lists hashes. It shortens several hashes, because a row of the output has room
+// for one whole hash only.
 func hashesText(runs map[string]int) string {
 	const digits = 12
 	var texts []string

@@ -324,7 +324,7 @@ func (r *Run) Start() (ns uint64, ok bool) {
 func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
 
 // NotKnown says that no file of these runs states the model, or the load of a level; "" if one
-// states both. What is known of no run has not been compared.
+// states both. A property that no file states has not been compared.
 func NotKnown(runs []*Run) string {
 	model, loads := false, false
 	for _, r := range runs {

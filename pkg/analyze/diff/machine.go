@@ -321,8 +321,8 @@ func (l *LevelResult) csvServer(r *ServerRow) sheet.CSVRow {
 // says whether the sides are comparable, and has the answer. A suite for each level has a case for each
 // primary metric. The last suite has the gates, if there are any.
 //
-// Without gates, a metric that got worse is a failure. With gates, only gates fail. What the data cannot tell
-// is skipped, with the reason; a gate is an error then if Options.InconclusiveFails is set.
+// Without gates, a metric that got worse is a failure. With gates, only gates fail. A metric that the data
+// cannot decide is skipped, with the reason; a gate is an error then if Options.InconclusiveFails is set.
 func JUnit(r *Result) sheet.Renderer {
 	all := []sheet.Suite{r.junitComparable()}
 	for _, l := range r.allLevels() {

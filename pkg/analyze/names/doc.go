@@ -5,8 +5,8 @@
 //		fmt.Println(e.Key, e.Unit, e.Formula, e.OTel.Name)
 //	}
 //
-// The definitions of metrics are in the table of package answer, and those of figures of a level in package
-// analyze; this package collects them and adds the rates. The names that dialects print are in the
-// dialects ([github.com/pa-tools/pa/pkg/analyze/explain.Definition]). The page
+// Package answer defines the metrics of requests, and package analyze the figures of a level. This
+// package collects them and adds the rates. The names that dialects print are in the dialects
+// ([github.com/pa-tools/pa/pkg/analyze/explain.Definition]). The page
 // docs/reference/names.md is made of both.
 package names
