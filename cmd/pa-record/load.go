@@ -111,11 +111,14 @@ type sloText struct{ *slo.Expr }
 // MarshalText implements encoding.TextMarshaler.
 func (o sloText) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
-// A postURL is one of --between-levels, whose JSON has no user information and query.
+// A postURL is one of --between-levels, whose text and JSON have no user information and query.
 type postURL struct {
 	*url.URL
 	shown string
 }
+
+// String hides the method of the URL, whose text has the user information and the query.
+func (u postURL) String() string { return u.shown }
 
 // MarshalText implements encoding.TextMarshaler.
 func (u postURL) MarshalText() ([]byte, error) { return []byte(u.shown), nil }

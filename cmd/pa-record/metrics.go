@@ -30,17 +30,22 @@ type metricsSettings struct {
 	NvidiaSMI string          `json:"nvidia_smi,omitempty"`
 }
 
-// redactedURLs are URLs whose JSON has no user information and query.
+// redactedURLs are URLs whose text and JSON have no user information and query.
 type redactedURLs []string
 
-// MarshalJSON implements json.Marshaler.
-func (all redactedURLs) MarshalJSON() ([]byte, error) {
-	var shown []string
+// shown returns the URLs without user information and query.
+func (all redactedURLs) shown() (urls []string) {
 	for _, u := range all {
-		shown = append(shown, redact.URL(u))
+		urls = append(urls, redact.URL(u))
 	}
-	return json.Marshal(shown)
+	return urls
 }
+
+// String returns the URLs as they are shown.
+func (all redactedURLs) String() string { return strings.Join(all.shown(), ", ") }
+
+// MarshalJSON implements json.Marshaler.
+func (all redactedURLs) MarshalJSON() ([]byte, error) { return json.Marshal(all.shown()) }
 
 // spelledDuration is a duration whose JSON is text such as 1m30s.
 type spelledDuration time.Duration

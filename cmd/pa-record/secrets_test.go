@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -409,6 +410,27 @@ func TestKeysInMistakes(t *testing.T) {
 		code, stdout, stderr := inProcess(t.Context(), t, append(args, "--dry-run")...)
 		if code != 0 || strings.Contains(stdout+stderr, key) || !strings.Contains(stdout, `"a=1 api_key=[redacted]"`) || !strings.Contains(stderr, "note: --analysis-hint metadata=a=1 api_key=[redacted]: the export does not keep the credential") {
 			t.Errorf("%q: exit code %d, %s%s", args, code, stdout, stderr)
+		}
+	}
+}
+
+// Settings with secrets print none, whatever the verb.
+func TestSettingsPrinted(t *testing.T) {
+	t.Parallel()
+	const key = "PRINTED-KEY-123"
+	target, err := url.Parse("http://me:" + key + "@host/flush?key=" + key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []any{
+		header{"Authorization", key}, []header{{"Authorization", key}},
+		postURL{target, "http://host/flush"}, []postURL{{target, "http://host/flush"}},
+		redactedJSON(`{"api_key":"` + key + `"}`), redactedURLs{target.String()},
+	} {
+		for _, verb := range []string{"%v", "%+v", "%s", "%q"} {
+			if text := fmt.Sprintf(verb, x); strings.Contains(text, key) {
+				t.Errorf("%T by %s: %s", x, verb, text)
+			}
 		}
 	}
 }

@@ -49,8 +49,11 @@ func targetFlags() []cli.Flag {
 // A header is one -H.
 type header struct{ name, value string }
 
-// MarshalText implements encoding.TextMarshaler: the value may be a secret.
-func (h header) MarshalText() ([]byte, error) { return []byte(h.name), nil }
+// String returns the name, because the value may be a secret.
+func (h header) String() string { return h.name }
+
+// MarshalText implements encoding.TextMarshaler.
+func (h header) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // target reads which server and models to ask, how, and with which headers.
 func (p *parser) target(s *settings, getenv func(string) string) {

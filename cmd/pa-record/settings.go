@@ -239,11 +239,14 @@ func (d millis) limit() time.Duration {
 // milliseconds returns d as a number of milliseconds.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// redactedJSON is JSON whose credentials are not in the JSON of the settings.
+// redactedJSON is JSON whose text, and whose JSON in the settings, have no credentials.
 type redactedJSON []byte
 
+// String returns the JSON without credentials.
+func (j redactedJSON) String() string { return redact.Members(string(j)) }
+
 // MarshalJSON implements json.Marshaler.
-func (j redactedJSON) MarshalJSON() ([]byte, error) { return []byte(redact.Members(string(j))), nil }
+func (j redactedJSON) MarshalJSON() ([]byte, error) { return []byte(j.String()), nil }
 
 // Kinds of --ui.
 const (
