@@ -36,7 +36,7 @@ FILE is profile_export.json by default.`,
 	}
 }
 
-// average returns the action that prints the line that of makes of a run.
+// average returns the action of a command that prints one line about a run: of returns the line.
 func average(of func(export.Reader) (string, error)) cli.ActionFunc {
 	return action(oneRunFiles, func(c *call, files fileNames) error {
 		return c.useOne(files, func(run recording, r export.Reader) error {

@@ -162,6 +162,9 @@ func (c *call) convertAs(args copied, foreign dialect.Config) error {
 	if out != "-" && !strings.HasSuffix(out, result.Ending) {
 		return cmdline.Usagef("%s: what %s reads ends in %s; give such a name", out, name, result.Ending)
 	}
+	if err := (toolOptions{call: c, flags: foreign, tool: t}).check(); err != nil {
+		return err
+	}
 	return c.useOne(args.in, func(_ recording, r export.Reader) error {
 		var cfg dialect.Config
 		var err error

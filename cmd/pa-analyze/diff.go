@@ -115,7 +115,7 @@ func (o *diffOptions) check(c *call) (err error) {
 	return nil
 }
 
-// lists returns the values of a flag, each of which may be a list with commas.
+// lists returns the values of a flag, with lists split at their commas.
 func (c *call) lists(flag string) (all []string) {
 	for _, list := range c.StringSlice(flag) {
 		all = append(all, strings.Split(list, ",")...)

@@ -185,7 +185,7 @@ func (a *analysis) measureOwnFlags() []cli.Flag {
 	return append(a.measureFlags(), streamingFlag(&a.Streaming), tokenizerFlag())
 }
 
-// comparedFlags are the flags of commands that read several runs, after those of their own.
+// comparedFlags are the common flags of commands that read several runs. They follow the own flags of a command.
 func (a *analysis) comparedFlags() []cli.Flag {
 	a.compares = true
 	return slices.Concat(a.measureOwnFlags(), a.selectionFlags(), inputFlags(), []cli.Flag{memoryFlag(&a.MemoryLimit)})

@@ -13,7 +13,7 @@
 // Results go to standard output; warnings and errors to standard error. Exit
 // codes: 0 ok, 1 the analysis failed, or the input was cut short or damaged (what
 // could be read is still printed) or runs cannot be compared, 2 wrong usage, 3 a
-// gate was not met, 130 interrupted.
+// gate was not met, 4 a gate cannot tell, 130 interrupted.
 package main
 
 import (

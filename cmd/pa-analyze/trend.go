@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -113,20 +114,20 @@ func (c *call) trend(args []labeledFiles, cfg analyze.Config) error {
 
 // judge judges the runs by the accepted ones.
 func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
-	base, err := baseline.Read(c.Context, g.dir, g.last)
-	if err != nil {
-		return err
-	}
-	lost, unverified := c.checkBaseline(g.dir, base)
 	var files []string
 	label := ""
 	for _, a := range args {
 		if a.label != "" && label != "" && a.label != label {
 			return cmdline.Usagef("%s= and %s=: with --baseline all runs are one new point", label, a.label)
 		}
-		label = a.label
+		label = cmp.Or(a.label, label)
 		files = append(files, a.files...)
 	}
+	base, err := baseline.Read(c.Context, g.dir, g.last)
+	if err != nil {
+		return err
+	}
+	lost, unverified := c.checkBaseline(g.dir, base)
 	var all []labeledFiles
 	for _, p := range base.Points {
 		all = append(all, labeledFiles{p.Name, p.Files})

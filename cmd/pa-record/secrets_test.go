@@ -423,9 +423,12 @@ func TestSettingsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []any{
-		header{"Authorization", key}, []header{{"Authorization", key}},
-		postURL{target, "http://host/flush"}, []postURL{{target, "http://host/flush"}},
-		redactedJSON(`{"api_key":"` + key + `"}`), redactedURLs{target.String()},
+		header{"Authorization", key},
+		[]header{{"Authorization", key}},
+		postURL{target, "http://host/flush"},
+		[]postURL{{target, "http://host/flush"}},
+		redactedJSON(`{"api_key":"` + key + `"}`),
+		redactedURLs{target.String()},
 	} {
 		for _, verb := range []string{"%v", "%+v", "%s", "%q"} {
 			if text := fmt.Sprintf(verb, x); strings.Contains(text, key) {

@@ -15,7 +15,7 @@
 //
 // A command's Action returns nil (exit 0), an error made by [Usagef] (2), a
 // [CodeError], or any other error (1), which is printed as "name: error".
-// A flag's own Action checks its value before that of the command begins.
+// A flag's own Action checks its value before the Action of the command begins.
 // Flags must be pointers to the types of urfave/cli; their usage text names
 // the value in back quotes ("write the report to `FILE`"), their Category
 // groups them in the help. Names are long first: {Name: "model", Aliases: []string{"m"}}.

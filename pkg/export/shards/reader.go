@@ -276,7 +276,7 @@ func (r *Reader) Request() *export.Request {
 	return r.current.request
 }
 
-// Row returns the current request. What is to be checked has the times of the shard.
+// Row returns the current request. Its Check has the times of the shard.
 func (r *Reader) Row() export.Row {
 	if r.current == nil {
 		return export.Row{}
