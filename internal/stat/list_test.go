@@ -129,6 +129,9 @@ func TestNoValues(t *testing.T) {
 	if l.Len() != 0 || l.Sum(NumpyCurrent) != 0 || l.Reader().Next() != nil {
 		t.Errorf("%d values, sum %v", l.Len(), l.Sum(NumpyCurrent))
 	}
+	if n, err := l.Reader().Read(make([]int64, 1)); n != 0 || err != nil {
+		t.Errorf("%d values read, %v", n, err)
+	}
 	if l = nil; l.Len() != 0 || l.Reader().Next() != nil {
 		t.Error("a nil List has values")
 	}

@@ -76,7 +76,7 @@ func (c *prefixCollector) add(p *Point) {
 	}
 	c.input.Add(in.V)
 	c.cached.Add(cached.V)
-	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, orNone(p.TTFT)})
+	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, latencyNS(p.TTFT)})
 }
 
 // withoutCached returns why no request of a run has cached tokens. A file of another tool need not hold answers, so its

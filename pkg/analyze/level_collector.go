@@ -179,7 +179,7 @@ func (c *collector) count(p *Point) {
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
-	c.timed = append(c.timed, timed{p.StartNS, orNone(p.TTFT), orNone(p.E2EL)})
+	c.timed = append(c.timed, timed{p.StartNS, latencyNS(p.TTFT), latencyNS(p.E2EL)})
 	for _, g := range c.figures {
 		g.add(p)
 	}

@@ -191,9 +191,11 @@ type timed struct {
 	ttft, e2el int64
 }
 
+// noLatency stands for a latency that is missing.
 const noLatency = math.MinInt64
 
-func orNone(v answer.Value) int64 {
+// latencyNS returns the nanoseconds of v, or noLatency if v is missing.
+func latencyNS(v answer.Value) int64 {
 	if !v.OK {
 		return noLatency
 	}
