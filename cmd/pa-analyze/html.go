@@ -63,6 +63,7 @@ func (c *call) writePage(files fileNames, cfg analyze.Config) error {
 		c.warnEach(p.Name, p.Report.Contradictions())
 	}
 	if len(pages) > 0 {
+		c.noteIdleFlags(inputs, "html")
 		errs = append([]error{c.writeRequests(page.HTML(page.New(c.program(), pages)))}, errs...)
 	}
 	return c.gateObjectives(inputs, errors.Join(errs...))

@@ -97,6 +97,9 @@ func checkReport(c *call) error {
 		if c.IsSet("dialect") && name != dialect.Strict {
 			return cmdline.Usagef("--format html shows our own definitions; --dialect %s has no page", name)
 		}
+		if err := c.checkStrict(); err != nil {
+			return err
+		}
 		return c.checkPage()
 	case name != dialect.Strict:
 		return c.checkTool(name)
@@ -184,6 +187,9 @@ func (c *call) noteIdleFlags(inputs []report.Input, format string) {
 	}
 	if c.Bool("all-warnings") && (format == "json" || format == "markdown") {
 		c.notef("--all-warnings has no effect: --format %s holds the same warnings without it", format)
+	}
+	if c.Bool("all-warnings") && format == "html" {
+		c.notef("--all-warnings has no effect: a page has one line for similar warnings")
 	}
 }
 
