@@ -77,10 +77,10 @@ func build(root fs.FS) (*site, error) {
 	return s, nil
 }
 
-// readPages parses the pages of docs and schemas and the list of changes, by source.
+// readPages parses the pages of docs and schemas, the tables of the statistics and the list of changes, by source.
 func readPages(root fs.FS) (map[string]*page, error) {
 	var sources []string
-	for _, pattern := range []string{"CHANGELOG.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "schemas/*.md"} {
+	for _, pattern := range []string{"CHANGELOG.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md", "schemas/*.md", "test/statsvalidation/testdata/*.md"} {
 		found, err := fs.Glob(root, pattern)
 		if err != nil {
 			return nil, err
