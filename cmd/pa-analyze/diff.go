@@ -85,7 +85,7 @@ func (o *diffOptions) flags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "require", Usage: "exit with code 3 where `CONDITION` does not hold: 'ttft_p50 within 3%', 'all within 5%', new.failed_share<1% (repeatable)", Category: catGates},
 		inconclusiveFlag(&o.inconclusiveCode),
 		&cli.BoolFlag{Name: "single-run", Usage: "let gates judge changes between two single runs, which also differ by chance", Category: catGates, Destination: &o.SingleRun},
-		parsed(&o.Margin, parseMargin, &cli.StringFlag{Name: "margin", Value: "5%", Usage: "the smallest change that matters: `PERCENT`; \"no difference\" is said only of changes shown to be less", Category: category}),
+		parsed(&o.Margin, parseMargin, &cli.StringFlag{Name: "margin", Value: "5%", Usage: "the smallest change that matters: `PERCENT`. The answer is \"no difference\" only if the runs show that every change is smaller", Category: category}),
 		&cli.StringSliceFlag{Name: "exclude-run", Usage: "leave out `SIDE.N`, run N of a side in the order of the starts: old.1 (repeatable)", Category: category},
 		&cli.IntFlag{Name: "drop-first", Usage: "leave out the first `N` runs of each side", Category: category, Destination: &o.LeaveOut.First, Action: atLeast(1, "--drop-first %d: give a number of runs above 0")},
 		ignoreFlag("compare"),

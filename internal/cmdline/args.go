@@ -26,8 +26,8 @@ type given struct {
 	hasValue bool // the value is joined to the name
 }
 
-// parse returns the flags among args, which may stand behind positional arguments, and the
-// positional arguments. Everything behind "--" is positional. It skips the words that ask for help
+// parse separates args into flags and positional arguments. Flags may stand behind positional
+// arguments; all arguments behind "--" are positional. parse leaves out the flags that ask for help
 // or the version.
 func (a arguments) parse(args []string) (set []given, rest []string, err error) {
 	for i := 0; i < len(args); i++ {

@@ -16,6 +16,6 @@
 //	SGLang               bench_serving --output-details, and its twin in Rust
 //	llm_perf.py          --profile-export-file, both versions
 //
-// Package dialect has the common parts of reports, package resultfile those of readers. A new tool is a
+// Package dialect has what reports share, and package resultfile has what readers share. A new tool needs a
 // package, and a line in [Dialects] or [Formats].
 package tool

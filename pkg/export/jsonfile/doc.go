@@ -15,8 +15,8 @@
 //
 // # Telemetry
 //
-// A [ScrapeEncoder] and a [ScrapeDecoder] write and read telemetry as every format keeps it: JSON
-// objects that are each a series or a scrape.
+// All file formats keep telemetry as JSON objects. A [ScrapeEncoder] writes the objects, and a
+// [ScrapeDecoder] reads them. Each object is a series or a scrape.
 //
 //	{"series":0,"source":"http://gpu1:8002/metrics","name":"nv_gpu_utilization","type":"gauge","labels":{"gpu_uuid":"GPU-1"}}
 //	{"source":"http://gpu1:8002/metrics","start_ns":T,"end_ns":T,"values":[[0,0.5,1],[7,"NaN"]]}
