@@ -26,6 +26,7 @@ const MostHeld = 10_000
 type StreamQueue[T any] struct {
 	use    func(level int, item T)
 	held   []heldRequest[T]
+	used   int // held requests, from the first one on, that were used and do not wait any more
 	levels []levelStream
 }
 
@@ -64,7 +65,7 @@ func (q *StreamQueue[T]) Pass(level int, m *Measured) bool {
 			q.useDecided()
 		}
 	}
-	if len(q.held) > 0 || m.stream.undecided && !l.decided {
+	if q.used < len(q.held) || m.stream.undecided && !l.decided {
 		return false
 	}
 	if m.stream.undecided && l.answer == StreamedYes {
@@ -82,8 +83,8 @@ func (q *StreamQueue[T]) Hold(level int, m *Measured, item func() T) {
 		streamed := item()
 		h.streamed = &streamed
 	}
-	if q.held = append(q.held, h); len(q.held) >= MostHeld {
-		q.levels[q.held[0].level].decided = true
+	if q.held = append(q.held, h); len(q.held)-q.used >= MostHeld {
+		q.levels[q.held[q.used].level].decided = true
 		q.useDecided()
 	}
 }
@@ -109,9 +110,8 @@ func (q *StreamQueue[T]) level(i int) *levelStream {
 
 // useDecided uses the held requests up to the first one whose level is not decided.
 func (q *StreamQueue[T]) useDecided() {
-	n := 0
-	for ; n < len(q.held); n++ {
-		h := &q.held[n]
+	for ; q.used < len(q.held); q.used++ {
+		h := &q.held[q.used]
 		l := &q.levels[h.level]
 		if h.streamed != nil && !l.decided {
 			break
@@ -121,6 +121,11 @@ func (q *StreamQueue[T]) useDecided() {
 		} else {
 			q.use(h.level, h.item)
 		}
+		*h = heldRequest[T]{} // its memory is no longer needed
 	}
-	q.held = slices.Delete(q.held, 0, n)
+	// Moving the others once for many that were used keeps the time linear, also if each request has a level of its own.
+	if q.used == len(q.held) || q.used >= MostHeld {
+		q.held = slices.Delete(q.held, 0, q.used)
+		q.used = 0
+	}
 }

@@ -37,7 +37,7 @@ func passed(all []queuedRequest) (used []string, most int) {
 		} else {
 			q.Hold(all[i].level, d, func() Measured { return *d })
 		}
-		most = max(most, len(q.held))
+		most = max(most, len(q.held)-q.used)
 	}
 	q.End()
 	return used, most
@@ -81,6 +81,24 @@ func TestStreamQueueBound(t *testing.T) {
 		used, most := passed(append(slices.Repeat([]queuedRequest{one}, n), several, one))
 		if len(used) != n+2 || most >= MostHeld || used[0] != first || used[n-1] != first || used[n] != "0 yes true" || used[n+1] != first {
 			t.Errorf("%d requests: used %d, at most %d were held; the first is %q, the last is %q", n, len(used), most, used[0], used[len(used)-1])
+		}
+	}
+}
+
+// Each request may have a level of its own. Deciding one level then frees one request at a time.
+func TestStreamQueueOfManyLevels(t *testing.T) {
+	t.Parallel()
+	var all []queuedRequest
+	for level := range 3 * MostHeld {
+		all = append(all, queuedRequest{level: level, responses: 1})
+	}
+	used, most := passed(all)
+	if len(used) != len(all) || most >= MostHeld {
+		t.Fatalf("used %d of %d, at most %d were held", len(used), len(all), most)
+	}
+	for i, got := range used {
+		if want := fmt.Sprintf("%d ? false", i); got != want {
+			t.Fatalf("request %d: %q, want %q", i, got, want)
 		}
 	}
 }
