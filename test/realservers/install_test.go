@@ -1,4 +1,6 @@
-package realtest
+//go:build realservers
+
+package realservers
 
 import (
 	"os"

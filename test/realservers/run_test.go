@@ -1,4 +1,6 @@
-package realtest
+//go:build realservers
+
+package realservers
 
 import (
 	"bytes"
@@ -19,16 +21,16 @@ import (
 // runTimeout bounds one program. The longest runs of the tests take 20 s.
 const runTimeout = 3 * time.Minute
 
-// A Result holds the output and the exit code of a program. Its String is for failure
+// A result holds the output and the exit code of a program. Its String is for failure
 // messages.
-type Result struct {
+type result struct {
 	Args   []string // Args[0] is the program
 	Stdout string
 	Stderr string
 	Code   int // exit code; 128 + n for signal n, as a shell counts
 }
 
-func (r Result) String() string {
+func (r result) String() string {
 	return fmt.Sprintf("%s\nexit code %d\nstdout:\n%s\nstderr:\n%s", strings.Join(r.Args, " "), r.Code, ends(r.Stdout), ends(r.Stderr))
 }
 
@@ -42,9 +44,9 @@ func ends(s string) string {
 	return s[:first] + "\n[…]\n" + s[len(s)-last:]
 }
 
-// Run runs a program in dir and waits for its end. The exit code is in the Result. It
+// runProgram runs a program in dir and waits for its end. The exit code is in the result. It
 // fails the test when the program cannot be started or takes over 3 minutes.
-func Run(tb testing.TB, dir, program string, args ...string) Result {
+func runProgram(tb testing.TB, dir, program string, args ...string) result {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(tb.Context(), runTimeout)
 	defer cancel()
@@ -54,7 +56,7 @@ func Run(tb testing.TB, dir, program string, args ...string) Result {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	cmd.WaitDelay = 5 * time.Second // for a grandchild that keeps the pipes open
 	err := cmd.Run()
-	r := Result{Args: cmd.Args, Stdout: stdout.String(), Stderr: stderr.String()}
+	r := result{Args: cmd.Args, Stdout: stdout.String(), Stderr: stderr.String()}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
@@ -70,10 +72,10 @@ func Run(tb testing.TB, dir, program string, args ...string) Result {
 	return r
 }
 
-// Program returns the path of one of the project's commands: the value of the environment
+// program returns the path of one of the project's commands: the value of the environment
 // variable of its name (PA_RECORD, PA_ANALYZE), else bin/<name> in the module, which make
 // builds. It fails the test when there is no such file.
-func Program(tb testing.TB, name string) string {
+func program(tb testing.TB, name string) string {
 	tb.Helper()
 	path := os.Getenv(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 	if path == "" {

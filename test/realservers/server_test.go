@@ -1,6 +1,6 @@
-//go:build linux
+//go:build realservers
 
-package realtest
+package realservers
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 )
 
-// A Server is a real server on loopback. It ends with the test that started
+// A server is a real server on loopback. It ends with the test that started
 // it.
-type Server struct {
+type server struct {
 	HTTP string // host:port
 	GRPC string // host:port; "" where the server speaks no gRPC
 	// Metrics is the URL of the metrics in the format of Prometheus; "" where there
@@ -37,17 +37,17 @@ const (
 	tritonMetrics = 8002
 )
 
-// StartTriton starts Triton with the model repository
+// startTriton starts Triton with the model repository
 // realservers/triton/<models>.
-func StartTriton(tb testing.TB, models string) *Server {
+func startTriton(tb testing.TB, models string) *server {
 	tb.Helper()
-	ports := FreePorts(tb, 3)
-	return startTriton(tb, models, ports[0], ports[1], ports[2])
+	ports := freePorts(tb, 3)
+	return startTritonOn(tb, models, ports[0], ports[1], ports[2])
 }
 
-// StartTritonOnDefaultPorts is StartTriton on the ports 8000 to 8002, so that
+// startTritonOnDefaultPorts is startTriton on the ports 8000 to 8002, so that
 // clients find it without a URL. ok is false when one of them is taken.
-func StartTritonOnDefaultPorts(tb testing.TB, models string) (s *Server, ok bool) {
+func startTritonOnDefaultPorts(tb testing.TB, models string) (s *server, ok bool) {
 	tb.Helper()
 	for _, port := range []int{tritonHTTP, tritonGRPC, tritonMetrics} {
 		l, err := net.Listen("tcp", loopback(port))
@@ -56,10 +56,10 @@ func StartTritonOnDefaultPorts(tb testing.TB, models string) (s *Server, ok bool
 		}
 		l.Close()
 	}
-	return startTriton(tb, models, tritonHTTP, tritonGRPC, tritonMetrics), true
+	return startTritonOn(tb, models, tritonHTTP, tritonGRPC, tritonMetrics), true
 }
 
-func startTriton(tb testing.TB, models string, http, grpc, metrics int) *Server {
+func startTritonOn(tb testing.TB, models string, http, grpc, metrics int) *server {
 	tb.Helper()
 	install(tb, "triton/install.sh")
 	log := filepath.Join(tb.TempDir(), "triton.log")
@@ -67,20 +67,20 @@ func startTriton(tb testing.TB, models string, http, grpc, metrics int) *Server 
 	pid := serve(tb, log, filepath.Join(dir, "serve.sh"),
 		"-H", strconv.Itoa(http), "-G", strconv.Itoa(grpc), "-M", strconv.Itoa(metrics),
 		"-r", filepath.Join(dir, models), "-l", log)
-	return &Server{HTTP: loopback(http), GRPC: loopback(grpc), Metrics: "http://" + loopback(metrics) + "/metrics", Traces: log + ".trace", PID: pid}
+	return &server{HTTP: loopback(http), GRPC: loopback(grpc), Metrics: "http://" + loopback(metrics) + "/metrics", Traces: log + ".trace", PID: pid}
 }
 
-// StartOpenAI starts a server of the OpenAI API with a tiny random model that
+// startOpenAI starts a server of the OpenAI API with a tiny random model that
 // is called "tiny". kind is "llamacpp", "vllm" or "transformers"; args go to
 // the server.
-func StartOpenAI(tb testing.TB, kind string, args ...string) *Server {
+func startOpenAI(tb testing.TB, kind string, args ...string) *server {
 	tb.Helper()
 	install(tb, "openai/install.sh", kind)
-	port := strconv.Itoa(FreePorts(tb, 1)[0])
+	port := strconv.Itoa(freePorts(tb, 1)[0])
 	log := filepath.Join(home(tb), "openai", "log."+kind+"."+port)
 	tb.Cleanup(func() { _ = os.Remove(log) }) // after the server's end
 	pid := serve(tb, log, filepath.Join(golden.Root(tb), "realservers", "openai", "serve.sh"), append([]string{port, kind}, args...)...)
-	s := &Server{HTTP: "127.0.0.1:" + port, PID: pid}
+	s := &server{HTTP: "127.0.0.1:" + port, PID: pid}
 	if kind != "transformers" {
 		s.Metrics = "http://" + s.HTTP + "/metrics"
 	}
@@ -118,32 +118,9 @@ func serve(tb testing.TB, log, script string, args ...string) (pid int) {
 	return pid
 }
 
-// StartSSED builds and starts realservers/ssed, the server that misbehaves as
-// a request's "script" field says.
-func StartSSED(tb testing.TB) *Server {
-	tb.Helper()
-	exe := filepath.Join(tb.TempDir(), "ssed")
-	build := exec.Command("go", "build", "-buildvcs=false", "-o", exe, ".")
-	build.Dir = filepath.Join(golden.Root(tb), "realservers", "ssed")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("%v: %v\n%s", build, err, out)
-	}
-	addr := loopback(FreePorts(tb, 1)[0])
-	cmd := exec.Command(exe, "-addr", addr)
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // says only that it was killed
-	})
-	waitAccept(tb, addr)
-	return &Server{HTTP: addr, PID: cmd.Process.Pid}
-}
-
-// FreePorts returns n different TCP ports of loopback on which nothing
+// freePorts returns n different TCP ports of loopback on which nothing
 // listens.
-func FreePorts(tb testing.TB, n int) []int {
+func freePorts(tb testing.TB, n int) []int {
 	tb.Helper()
 	ports := make([]int, n)
 	for i := range ports {

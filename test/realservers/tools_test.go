@@ -1,4 +1,6 @@
-package realtest
+//go:build realservers
+
+package realservers
 
 import (
 	"encoding/json"
@@ -11,17 +13,17 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 )
 
-// PerfAnalyzer installs NVIDIA's perf_analyzer of a release ("2.44.0" is
+// installedPerfAnalyzer installs NVIDIA's perf_analyzer of a release ("2.44.0" is
 // 24.03, "2.60.0" the last) and returns its path.
-func PerfAnalyzer(tb testing.TB, version string) string {
+func installedPerfAnalyzer(tb testing.TB, version string) string {
 	tb.Helper()
 	install(tb, "perf_analyzer/install.sh", version)
 	return filepath.Join(home(tb), "perf_analyzer", "perf_analyzer-"+version)
 }
 
-// A GenAIPerfLevel is what GenAI-Perf reads of one load level. Times are in
+// A genAIPerfLevel is what GenAI-Perf reads of one load level. Times are in
 // ns; requests are in the order of the file.
-type GenAIPerfLevel struct {
+type genAIPerfLevel struct {
 	Mode                  string  `json:"mode"`
 	Value                 string  `json:"value"`
 	Requests              int     `json:"requests"`
@@ -30,20 +32,20 @@ type GenAIPerfLevel struct {
 	OutputSequenceLengths []int64 `json:"output_sequence_lengths"`
 }
 
-// GenAIPerf has the parser of GenAI-Perf 25.08 read an export. It fails the
+// readByGenAIPerf has the parser of GenAI-Perf 25.08 read an export. It fails the
 // test when GenAI-Perf refuses the file.
-func GenAIPerf(tb testing.TB, export string) []GenAIPerfLevel {
+func readByGenAIPerf(tb testing.TB, export string) []genAIPerfLevel {
 	tb.Helper()
 	root := golden.Root(tb)
 	python := filepath.Join(install(tb, "genai_perf/install.sh"), "bin", "python")
-	r := Run(tb, tb.TempDir(), python, filepath.Join(root, "realservers", "genai_perf", "read_export.py"),
+	r := runProgram(tb, tb.TempDir(), python, filepath.Join(root, "realservers", "genai_perf", "read_export.py"),
 		export, filepath.Join(root, "testdata", "tokenizers", "tok-llama"))
 	if r.Code != 0 {
 		tb.Fatalf("GenAI-Perf cannot read the export: %v", r)
 	}
-	var levels []GenAIPerfLevel
+	var levels []genAIPerfLevel
 	for d := json.NewDecoder(strings.NewReader(r.Stdout)); ; {
-		var l GenAIPerfLevel
+		var l genAIPerfLevel
 		err := d.Decode(&l)
 		if errors.Is(err, io.EOF) {
 			return levels
