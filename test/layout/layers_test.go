@@ -23,7 +23,6 @@ var layers = []struct {
 	uses []string
 }{
 	{"internal", nil},
-	{"schemas", nil},
 	{"pkg/tokenizer", []string{"internal"}},
 	{"pkg/export", []string{"internal"}},
 	{"pkg/wire", []string{"internal", "pkg/export"}},
@@ -33,7 +32,7 @@ var layers = []struct {
 	{"pkg/analyze", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
 	{"pkg/tool", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/analyze"}},
 	{"pkg/pa", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
-	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
+	{"cmd", []string{"internal", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
 }
 
 // isTestHelper reports whether only tests, the programs of test and other helpers import a package. A helper may
@@ -150,7 +149,7 @@ func wrongImport(from, to string) string {
 func TestLayers(t *testing.T) {
 	root := os.DirFS("../..")
 	imports := 0
-	for _, top := range []string{"cmd", "pkg", "internal", "schemas"} {
+	for _, top := range []string{"cmd", "pkg", "internal"} {
 		err := fs.WalkDir(root, top, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

@@ -1,4 +1,4 @@
-package schemas_test
+package profilejson_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/schemas"
 )
 
 // fullCalibration returns a calibration with each member.
@@ -31,14 +30,10 @@ func fullCalibration() *export.Calibration {
 // definitions returns the definitions of a schema by their names.
 func definitions(t *testing.T, schema string) map[string]any {
 	t.Helper()
-	b, err := schemas.FS.ReadFile(schema)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var doc struct {
 		Defs map[string]any `json:"$defs"`
 	}
-	if err := json.Unmarshal(b, &doc); err != nil {
+	if err := json.Unmarshal(schematest.Read(t, schema), &doc); err != nil {
 		t.Fatal(err)
 	}
 	return doc.Defs

@@ -1,4 +1,4 @@
-package schemas_test
+package profilejson_test
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
-	"github.com/pa-tools/pa/schemas"
 )
 
 // What every release of perf_analyzer writes is valid.
@@ -193,13 +192,7 @@ func jsonNames(t reflect.Type) []string {
 func definition(t *testing.T, name string) map[string]any {
 	t.Helper()
 	name, member, nested := strings.Cut(name, "/")
-	var doc struct {
-		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
-	}
-	if err := json.Unmarshal(schemas.ProfileExport(), &doc); err != nil {
-		t.Fatal(err)
-	}
-	properties := doc.Defs[name].Properties
+	properties := definitions(t, "profile_export.schema.json")[name].(map[string]any)["properties"].(map[string]any)
 	if nested {
 		properties = properties[member].(map[string]any)["properties"].(map[string]any)
 	}
