@@ -1,18 +1,29 @@
-// Train generates ../tokenizer.json from ../corpus.txt by byte-level BPE. It merges the most
-// frequent pair first; among equally frequent pairs, the lesser string comes first. Equal
-// corpora give equal files.
-//
-//	go generate ./pkg/tokenizer/builtin
-package main
+package builtin
 
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"os"
+	"flag"
 	"regexp"
 	"slices"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
+
+var update = flag.Bool("update", false, "write tokenizer.json")
+
+// Training on corpus.txt gives tokenizer.json, by byte-level BPE. It merges the most frequent pair
+// first; among equally frequent pairs, the lesser string comes first.
+func TestTrain(t *testing.T) {
+	testenv.NoRace(t)
+	got, err := tokenizerJSON(corpus)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden.File(t, "tokenizer.json", string(got), *update)
+}
 
 const (
 	// size is the number of ids, including the bytes and the special token.
@@ -22,25 +33,6 @@ const (
 	// pattern cuts text as GPT-4's tokenizer does.
 	pattern = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 )
-
-func main() {
-	if err := run(); err != nil {
-		fmt.Fprintln(os.Stderr, "train:", err)
-		os.Exit(1)
-	}
-}
-
-func run() error {
-	corpus, err := os.ReadFile("corpus.txt")
-	if err != nil {
-		return err
-	}
-	data, err := tokenizerJSON(string(corpus))
-	if err != nil {
-		return err
-	}
-	return os.WriteFile("tokenizer.json", data, 0o644)
-}
 
 // tokenizerJSON trains on corpus and writes the result.
 func tokenizerJSON(corpus string) ([]byte, error) {
@@ -184,27 +176,25 @@ func find(symbols []int, p pair, i int) int {
 	return -1
 }
 
-// written returns a token in GPT-2's alphabet of bytes.
+// alphabet has the character of each byte in GPT-2's alphabet of bytes. A printable byte of Latin-1
+// is its own character; the other bytes, in order, are the characters from U+0100 on.
+var alphabet = func() (chars [256]rune) {
+	next := rune(0x100)
+	for b := range chars {
+		chars[b] = rune(b)
+		if b < '!' || b > '~' && b < 0xA1 || b == 0xAD {
+			chars[b] = next
+			next++
+		}
+	}
+	return chars
+}()
+
+// written returns a token in that alphabet.
 func written(token string) string {
 	var out []rune
 	for i := range len(token) {
-		out = append(out, char(token[i]))
+		out = append(out, alphabet[token[i]])
 	}
 	return string(out)
-}
-
-// char returns the character of a byte in that alphabet. A printable byte of Latin-1 is
-// its own character; the other bytes, in order, are the characters from U+0100 on.
-func char(b byte) rune {
-	printable := func(b int) bool { return '!' <= b && b <= '~' || 0xA1 <= b && b <= 0xFF && b != 0xAD }
-	if printable(int(b)) {
-		return rune(b)
-	}
-	r := rune(0x100)
-	for other := range int(b) {
-		if !printable(other) {
-			r++
-		}
-	}
-	return r
 }
