@@ -11,8 +11,9 @@ import (
 	"net/http"
 	"runtime/debug"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // body is the request of the bare client; pa-record sends an equivalent one.
@@ -35,7 +36,7 @@ func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 	}}
 	request := fmt.Appendf(nil, body, *tokens)
 	results := make([]bareStream, *streams)
-	before := cpuTime()
+	before := testenv.CPUTime()
 	var wg sync.WaitGroup
 	for i := range results {
 		wg.Go(func() {
@@ -49,7 +50,7 @@ func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 		})
 	}
 	wg.Wait()
-	cpu := cpuTime() - before
+	cpu := testenv.CPUTime() - before
 	var f figures
 	var errs, alone []float64
 	for i := range results {
@@ -130,13 +131,4 @@ func (r *bareStream) once(ctx context.Context, c *http.Client, url string, reque
 			return err
 		}
 	}
-}
-
-// cpuTime returns the user and system time of this process.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -61,21 +61,30 @@ func archive(tb testing.TB, name string) fstest.MapFS {
 	return m
 }
 
+// Unpack returns the content of a .zst file.
+func Unpack(tb testing.TB, path string) []byte {
+	tb.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer z.Close()
+	content, err := z.DecodeAll(packed, nil)
+	if err != nil {
+		tb.Fatalf("%s: %v", path, err)
+	}
+	return content
+}
+
 func read(tb testing.TB, name string) fstest.MapFS {
 	tb.Helper()
 	path := filepath.Join(Root(tb), "testdata", "golden", name+".tar.zst")
-	f, err := os.Open(path)
-	if err != nil {
-		tb.Fatalf("golden archive: %v", err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f)
-	if err != nil {
-		tb.Fatalf("golden archive %s: %v", path, err)
-	}
-	defer z.Close()
 	m := fstest.MapFS{}
-	for t := tar.NewReader(z); ; {
+	for t := tar.NewReader(bytes.NewReader(Unpack(tb, path))); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break

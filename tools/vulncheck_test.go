@@ -1,6 +1,4 @@
-// Package vulndb tests make vulncheck with a database of its own, because none can be reached
-// from every machine.
-package vulndb
+package main
 
 import (
 	"os"
@@ -21,7 +19,8 @@ const (
 )
 
 // make vulncheck uses the database that VULNDB names: it fails with the call of a vulnerable
-// function, and passes with an empty database.
+// function, and passes with an empty database. The database is made up, because none can be reached
+// from every machine.
 func TestVulncheck(t *testing.T) {
 	for name, files := range map[string]map[string]string{
 		"one":   {"index/modules.json": modules, "index/vulns.json": vulns, "ID/GO-2026-9999.json": entry},
@@ -39,7 +38,7 @@ func TestVulncheck(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			out, err := exec.CommandContext(t.Context(), "make", "-C", "../..", "vulncheck", "VULNDB=file://"+dir).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), "make", "-C", "..", "vulncheck", "VULNDB=file://"+dir).CombinedOutput()
 			if name == "empty" {
 				if err != nil || !strings.Contains(string(out), "No vulnerabilities found.") {
 					t.Errorf("%v\n%s", err, out)

@@ -1,13 +1,4 @@
-// Command write writes one synthetic run in every format into a folder, for
-// readback.py to compare:
-//
-//	go run ./test/columnar/write DIR
-//
-// The run is in run.json, run.parquet, run.arrow and run.journal.arrows.
-// killed.journal.arrows lacks what came after the last flush. report.json is the report of
-// run.json. shards/0.parquet and shards/1.parquet hold another run of two ranks, for
-// queries in SQL.
-package main
+package formats_test
 
 import (
 	"bytes"
@@ -17,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -26,18 +18,21 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: write DIR")
-		os.Exit(2)
+// make readback has readback.py compare the files of one synthetic run in every format. The run is in
+// run.json, run.parquet, run.arrow and run.journal.arrows. killed.journal.arrows lacks what came after the last flush.
+// report.json is the report of run.json. shards/0.parquet and shards/1.parquet hold another run of two ranks,
+// for queries in SQL.
+func TestWriteForReadback(t *testing.T) {
+	dir := os.Getenv("PA_TEST_READBACK")
+	if dir == "" {
+		t.Skip("left to make readback, because other tools read what it writes")
 	}
-	if err := run(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	if err := writeFormats(dir); err != nil {
+		t.Fatal(err)
 	}
 }
 
-func run(dir string) error {
+func writeFormats(dir string) error {
 	files := map[string]func(w io.Writer) (export.Writer, error){
 		"run.json": func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
 		"run.parquet": func(w io.Writer) (export.Writer, error) {

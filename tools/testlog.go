@@ -2,13 +2,15 @@
 // package, the whole output of failed tests, and at the end lists of the skipped tests, with
 // their reasons, and of the slowest tests.
 //
-//	go test -json ./... | go run ./testlog
+//	go test -json ./... | go run -C tools .
 //
 // Tests that are skipped because make test-long runs them are only counted.
 //
 // A skipped test looks like a passed one everywhere else, so that a machine that
 // lacks something would pass for one on which all was tested. Whether the tests
 // passed is told by the exit status of go test alone.
+//
+// The module also pins the versions of the tools that the Makefile builds.
 package main
 
 import (
