@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +45,29 @@ func (c content) ReadFile(name string) ([]byte, error) {
 func FS(tb testing.TB, name string) fs.FS {
 	tb.Helper()
 	return content{archive(tb, name)}
+}
+
+// Each calls do for each file of an archive whose path in it, or whose name, matches the pattern, in the order of the
+// paths. It ends the test if fewer than least do.
+func Each(tb testing.TB, name, pattern string, least int, do func(file string, data []byte)) {
+	tb.Helper()
+	n := 0
+	all := archive(tb, name)
+	for _, file := range slices.Sorted(maps.Keys(all)) {
+		of := file
+		if !strings.Contains(pattern, "/") {
+			of = path.Base(file)
+		}
+		if ok, err := path.Match(pattern, of); err != nil {
+			tb.Fatal(err)
+		} else if ok {
+			n++
+			do(file, bytes.Clone(all[file].Data))
+		}
+	}
+	if n < least {
+		tb.Fatalf("golden archive %s: %d files %s, want %d or more", name, n, pattern, least)
+	}
 }
 
 // archive reads an archive when a test first asks for it.
