@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
@@ -16,11 +17,14 @@ import (
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
+// bareMode as the first argument makes the process the bare client.
+const bareMode = "bare"
+
 // body is the request of the bare client; pa-record sends an equivalent one.
 const body = `{"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":%d,"ignore_eos":true}`
 
 // bareMain runs the bare client and prints its figures as JSON.
-func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
+func bareMain(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	fs := flag.NewFlagSet(bareMode, flag.ContinueOnError)
 	url := fs.String("url", "", "server")
 	streams := fs.Int("streams", 1, "streams")
@@ -51,22 +55,21 @@ func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 	}
 	wg.Wait()
 	cpu := testenv.CPUTime() - before
-	var f figures
+	events, shared := 0, 0
 	var errs, alone []float64
 	for i := range results {
 		r := &results[i]
 		if r.err != nil {
 			return fmt.Errorf("stream %d: %w", i, r.err)
 		}
-		f.Events += r.events
-		f.Shared += r.shared
+		events += r.events
+		shared += r.shared
 		errs = append(errs, r.errorsUS...)
 		alone = append(alone, r.aloneUS...)
 	}
-	f.User = f.Events
-	f.CPUus = float64(cpu) / 1e3 / float64(f.Events)
-	f.setErrors(errs, alone)
-	return printJSON(stdout, &f)
+	f := figures{eventCPU: float64(cpu) / 1e3 / float64(events), sharedReads: 100 * float64(shared) / float64(events)}
+	setErrors(f, errs, alone)
+	return json.NewEncoder(stdout).Encode(f)
 }
 
 // A bareStream holds the state and the results of a stream.

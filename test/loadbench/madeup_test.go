@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,16 +18,22 @@ import (
 // each time.
 func TestExport(t *testing.T) {
 	const requests, tokens = 130, 7
-	var b, again bytes.Buffer
-	for _, w := range []*bytes.Buffer{&b, &again} {
-		if err := writeExport(w, requests, tokens); err != nil {
+	m := madeUp{requests: requests, tokens: tokens, counts: uncounted, ranks: 1}
+	var files [2][]byte
+	for i := range files {
+		path := filepath.Join(t.TempDir(), "export.json")
+		if _, err := m.create(path); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if files[i], err = os.ReadFile(path); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !bytes.Equal(b.Bytes(), again.Bytes()) {
+	if !bytes.Equal(files[0], files[1]) {
 		t.Error("two files of the same size differ")
 	}
-	r, err := profilejson.NewReader(t.Context(), "made-up", bytes.NewReader(b.Bytes()), int64(b.Len()), export.Limits{})
+	r, err := profilejson.NewReader(t.Context(), "made-up", bytes.NewReader(files[0]), int64(len(files[0])), export.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +70,7 @@ func TestExport(t *testing.T) {
 func TestPlain(t *testing.T) {
 	dir := t.TempDir()
 	whole, broken := filepath.Join(dir, "whole.json"), filepath.Join(dir, "broken.json")
-	if err := createExport(whole, 20, 10); err != nil {
+	if _, err := (madeUp{requests: 20, tokens: 10, counts: uncounted, ranks: 1}).create(whole); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(whole)
@@ -74,10 +81,10 @@ func TestPlain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, way := range []string{unmarshal, readerOnly} {
-		if err := plainMain(t.Context(), []string{way, whole}); err != nil {
+		if err := plainMain(t.Context(), []string{way, whole}, io.Discard, io.Discard); err != nil {
 			t.Errorf("%s: %v", way, err)
 		}
-		if err := plainMain(t.Context(), []string{way, broken}); err == nil {
+		if err := plainMain(t.Context(), []string{way, broken}, io.Discard, io.Discard); err == nil {
 			t.Errorf("%s: half a file is no error", way)
 		}
 	}
@@ -89,7 +96,7 @@ func TestUsage(t *testing.T) {
 	if err := usageMain(t.Context(), []string{"false"}, &out, &log); err == nil || out.Len() > 0 {
 		t.Errorf("usage of a failing command = %q, %v; want an error alone", &out, err)
 	}
-	if err := usageMain(t.Context(), []string{"true"}, &out, &log); err != nil || !strings.Contains(out.String(), "peak_mb") {
+	if err := usageMain(t.Context(), []string{"true"}, &out, &log); err != nil || !strings.Contains(out.String(), peakMB) {
 		t.Errorf("usage = %q, %v; want figures", &out, err)
 	}
 }
