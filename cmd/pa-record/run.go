@@ -47,7 +47,7 @@ type repeatedRun struct {
 	stop        <-chan struct{}
 	interrupted *interruption
 	outputs     *outputFiles
-	ranks       *ranks     // nil: this process records alone
+	ranks       *rankGroup // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
 	positions positions // of the runs in the input data

@@ -72,9 +72,9 @@ var rows = map[string][][]string{
 		{
 			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host",
 			"pkg/recorder/load", "pkg/recorder/pause", "pkg/recorder/rxclock", "pkg/recorder/serverstat", "pkg/recorder/telemetry",
-			"pkg/recorder/workload", "pkg/recorder/workload/template", "pkg/recorder/world",
+			"pkg/recorder/ranks", "pkg/recorder/workload", "pkg/recorder/workload/template",
 		},
-		{"pkg/recorder/backend", "pkg/recorder/barrier", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
+		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
 		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/clientstat", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},

@@ -1,14 +1,36 @@
-// Package barrier lets the ranks of a run begin each level at the same instant.
+// Package ranks lets several processes record one run together: it finds out which of them this one is,
+// which part of the load it sends, and when all begin.
 //
-// Rank 0 serves the barrier at a TCP address; the other ranks connect to it with [Join].
-// Before each level, and each stage of a level, all ranks call [Session.Meet]. It returns
-// when all ranks have called it. Its result is the instant at which the load begins, on
+// The processes that record one run together are its ranks, numbered from 0; they form
+// a world of Size ranks. A launcher (mpirun, srun, a Kubernetes Indexed Job, torchrun)
+// starts them and puts rank and size into their environments; [Find] reads them there.
+//
+// All ranks know the whole load: the same levels, seed and input data. Each keeps its
+// [Share] by a rule that needs no communication:
+//
+//	request i of a level       belongs to rank i mod Size
+//	a whole conversation       belongs to rank hash(session) mod Size
+//	N slots of a closed loop   ⌈N/Size⌉ or ⌊N/Size⌋ for each rank, the larger parts first
+//
+// So the union of the shares is the load of one process, and no two shares overlap.
+//
+//	w, err := ranks.Find(os.Getenv, ranks.Flags{})
+//	share := w.Share()
+//	for k := range share.Count(100) {
+//		send(share.Number(k)) // request number share.Number(k) of the level's 100
+//	}
+//
+// # Barrier
+//
+// Rank 0 serves a barrier at a TCP address, so that the ranks begin each level at the same instant;
+// the other ranks connect to it with [Join]. Before each level, and each stage of a level, all ranks
+// call [Session.Meet]. It returns when all ranks have called it. Its result is the instant at which the load begins, on
 // the rank's own clock. A rank that fails, or is interrupted, calls [Session.End], which ends the
 // run of all. [Session.Finish] ends a run.
 //
-//	s, err := barrier.Join(ctx, barrier.Config{World: w, Addr: "node1:7788", Secret: secret})
+//	s, err := ranks.Join(ctx, ranks.Config{World: w, Addr: "node1:7788", Secret: secret})
 //	defer s.Close()
-//	begin, err := s.Meet(ctx, barrier.Meeting{Clock: clock, PlanSHA256: hash, Start: true})
+//	begin, err := s.Meet(ctx, ranks.Meeting{Clock: clock, PlanSHA256: hash, Start: true})
 //	wait until begin.LocalNS
 //
 // # Clocks
@@ -42,4 +64,4 @@
 // are more; a source may have half of the slots. The texts are not encrypted. They hold hashes,
 // times, and the reason why a run ended, which can name the address of a server; they hold no
 // credential.
-package barrier
+package ranks

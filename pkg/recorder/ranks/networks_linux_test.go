@@ -1,4 +1,4 @@
-package barrier
+package ranks
 
 import (
 	"encoding/binary"

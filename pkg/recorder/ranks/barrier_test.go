@@ -1,4 +1,4 @@
-package barrier
+package ranks
 
 import (
 	"bytes"
@@ -20,7 +20,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,7 +35,7 @@ func (c shiftedClock) NowNS() uint64 {
 
 // config returns the configuration of a rank on the loopback.
 func config(rank, size int, addr string) Config {
-	return Config{World: world.World{Rank: rank, Size: size}, Addr: addr, Secret: "s", Timeout: 5 * time.Second}
+	return Config{World: World{Rank: rank, Size: size}, Addr: addr, Secret: "s", Timeout: 5 * time.Second}
 }
 
 // joined returns the sessions of all ranks of a world, closed with the test.
@@ -380,7 +379,7 @@ func TestImpostorsOfRank0(t *testing.T) {
 func TestSecretIsNotSent(t *testing.T) {
 	t.Parallel()
 	const secret = "correct horse battery staple"
-	server, err := Join(t.Context(), Config{World: world.World{Size: 2}, Addr: "127.0.0.1:0", Secret: secret})
+	server, err := Join(t.Context(), Config{World: World{Size: 2}, Addr: "127.0.0.1:0", Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -418,7 +417,7 @@ func TestSecretIsNotSent(t *testing.T) {
 		go tap(out, in)
 		tap(in, out)
 	}()
-	rank, err := Join(t.Context(), Config{World: world.World{Rank: 1, Size: 2}, Addr: l.Addr().String(), Secret: secret})
+	rank, err := Join(t.Context(), Config{World: World{Rank: 1, Size: 2}, Addr: l.Addr().String(), Secret: secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,7 +509,7 @@ func TestLostRank(t *testing.T) {
 // A rank that is silent, though its connection stays open, is lost after a while.
 func TestSilentRank(t *testing.T) {
 	t.Parallel()
-	server, err := Join(t.Context(), Config{World: world.World{Size: 2}, Addr: "127.0.0.1:0", Silence: 300 * time.Millisecond})
+	server, err := Join(t.Context(), Config{World: World{Size: 2}, Addr: "127.0.0.1:0", Silence: 300 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

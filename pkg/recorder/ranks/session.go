@@ -1,4 +1,4 @@
-package barrier
+package ranks
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // Defaults of Config.
@@ -18,7 +17,7 @@ const (
 
 // Config says which rank this is and where the barrier is.
 type Config struct {
-	World world.World
+	World World
 	// Addr is host:port of rank 0. Rank 0 listens there, or on all its addresses if the
 	// host is not one of its own (yet), as in a pod behind a service.
 	Addr string

@@ -1,15 +1,15 @@
-package world_test
+package ranks_test
 
 import (
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/recorder/world"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 )
 
 // owns reports whether request i belongs to s: the ranks take requests in turn.
-func owns(s world.Share, i int) bool { return !s.Idle() && i%max(s.Size, 1) == s.Rank }
+func owns(s ranks.Share, i int) bool { return !s.Idle() && i%max(s.Size, 1) == s.Rank }
 
 // The shares of all ranks are the whole: each request, slot and session is in exactly one.
 func TestSharesAreTheWhole(t *testing.T) {
@@ -20,7 +20,7 @@ func TestSharesAreTheWhole(t *testing.T) {
 				owned := make([]int, n)
 				counts, slots := 0, 0
 				for rank := range size {
-					s := world.Share{Rank: rank, Size: size}.Among(among)
+					s := ranks.Share{Rank: rank, Size: size}.Among(among)
 					counts += s.Count(n)
 					slots += s.Slots(n)
 					var mine []int
@@ -53,7 +53,7 @@ func TestSharesAreTheWhole(t *testing.T) {
 		for i := range 200 {
 			owners := 0
 			for rank := range size {
-				if (world.Share{Rank: rank, Size: size}).OwnsSession(fmt.Sprint("session ", i)) {
+				if (ranks.Share{Rank: rank, Size: size}).OwnsSession(fmt.Sprint("session ", i)) {
 					owners++
 				}
 			}
@@ -76,16 +76,16 @@ func TestSlots(t *testing.T) {
 	} {
 		var got []int
 		for rank := range tt.size {
-			got = append(got, world.Share{Rank: rank, Size: tt.size}.Slots(tt.slots))
+			got = append(got, ranks.Share{Rank: rank, Size: tt.size}.Slots(tt.slots))
 		}
 		if !slices.Equal(got, tt.want) {
 			t.Errorf("%d slots over %d ranks: %v, want %v", tt.slots, tt.size, got, tt.want)
 		}
 	}
-	if s := (world.Share{}); !s.Whole() || s.Idle() || s.Count(7) != 7 || !s.OwnsSession("a") {
+	if s := (ranks.Share{}); !s.Whole() || s.Idle() || s.Count(7) != 7 || !s.OwnsSession("a") {
 		t.Errorf("the zero value is not the whole: %+v", s)
 	}
-	if s := (world.Share{Rank: 2, Size: 4}).Among(2); !s.Idle() || s.Count(9) != 0 {
+	if s := (ranks.Share{Rank: 2, Size: 4}).Among(2); !s.Idle() || s.Count(9) != 0 {
 		t.Errorf("rank 2 among 2 is not idle")
 	}
 }

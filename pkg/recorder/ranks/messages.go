@@ -1,4 +1,4 @@
-package barrier
+package ranks
 
 // Messages of the handshake, in this order.
 type (
