@@ -16,9 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
-	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 )
 
 // A target is what a run sends its requests to: the servers of a command line, or the
@@ -184,7 +183,7 @@ func newTarget(s *settings, model, url string) (backend.Backend, error) {
 
 // watchers returns the collectors of the servers' metrics and statistics during a run; b
 // is the servers' backend. A collector with nothing to collect is nil.
-func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*observe.Metrics, *observe.Statistics, error) {
 	watch, err := newTelemetry(s, urls, clock)
 	if err != nil {
 		return nil, nil, err
@@ -195,11 +194,11 @@ func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Cloc
 
 // newTelemetry returns the collector of the metrics of the servers at urls; nil without
 // --collect-metrics.
-func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.Collector, error) {
+func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*observe.Metrics, error) {
 	if s.Metrics == nil {
 		return nil, nil
 	}
-	return telemetry.New(telemetry.Config{
+	return observe.NewMetrics(observe.MetricsConfig{
 		URLs: s.metricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: time.Duration(s.Metrics.Interval), Clock: clock,
 		TLS: func(host string) *tls.Config { return s.tlsFor(host) },
 	})
@@ -207,12 +206,12 @@ func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.
 
 // newServerStats returns the collector of a Triton server's statistics; nil for other kinds
 // of servers, and for several servers.
-func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
-	var more []serverstat.ModelRef
+func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*observe.Statistics, error) {
+	var more []observe.ModelRef
 	if several, ok := b.(*fanout.Models); ok {
 		b = several.Targets()[0].Backend
 		for _, name := range s.moreModels() {
-			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})
+			more = append(more, observe.ModelRef{Name: name, Version: s.ModelVersion})
 		}
 	}
 	k, ok := b.(*kserve.Backend)
@@ -223,7 +222,7 @@ func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serv
 	if err != nil {
 		return nil, err
 	}
-	return serverstat.New(serverstat.Config{
-		Client: client, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
+	return observe.NewStatistics(observe.StatisticsConfig{
+		Client: client, Model: observe.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
 	}), nil
 }

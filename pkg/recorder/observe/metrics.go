@@ -1,4 +1,4 @@
-package telemetry
+package observe
 
 import (
 	"context"
@@ -16,14 +16,13 @@ import (
 	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
 
 // A Clock gives the time of the run in Unix nanoseconds.
 type Clock interface{ NowNS() uint64 }
 
-// Config configures a Collector.
-type Config struct {
+// MetricsConfig configures Metrics.
+type MetricsConfig struct {
 	// URLs are metrics endpoints: http or https, usually with a path. User information
 	// is sent as basic authentication and never shown.
 	URLs []string
@@ -38,7 +37,7 @@ type Config struct {
 	Clock Clock
 }
 
-// Bounds of a Collector.
+// Bounds of Metrics.
 const (
 	// maxWaiting bounds the samples that wait for Take.
 	maxWaiting = 1 << 21
@@ -61,9 +60,9 @@ const (
 	maxBackoff = 32
 )
 
-// A Collector scrapes sources of metrics. Use New; its methods are for one goroutine.
-type Collector struct {
-	cfg     Config
+// Metrics scrapes sources of metrics. Use NewMetrics; its methods are for one goroutine.
+type Metrics struct {
+	cfg     MetricsConfig
 	sources []*source
 	running sync.WaitGroup
 	cancel  context.CancelFunc
@@ -84,8 +83,8 @@ type source struct {
 	wake    chan struct{} // of capacity 1: scrape now
 	close   func()
 
-	memory *atomic.Int64       // Collector.memory
-	series map[string]*tracked // by promtext.Sample.Head
+	memory *atomic.Int64       // Metrics.memory
+	series map[string]*tracked // by Sample.Head
 	text   int                 // bytes of all heads, see maxSeriesText
 	fresh  []string            // heads of the series that are new in this scrape
 
@@ -103,16 +102,16 @@ type tracked struct {
 	bytes  int64 // approximate memory
 }
 
-// New returns a Collector. It scrapes nothing before Start. The error is about a URL,
+// NewMetrics returns Metrics. They scrape nothing before Start. The error is about a URL,
 // which it does not repeat.
-func New(cfg Config) (*Collector, error) {
+func NewMetrics(cfg MetricsConfig) (*Metrics, error) {
 	if cfg.Interval <= 0 {
 		cfg.Interval = time.Second
 	}
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 5 * time.Second
 	}
-	c := &Collector{cfg: cfg, last: make(chan struct{})}
+	c := &Metrics{cfg: cfg, last: make(chan struct{})}
 	for _, text := range cfg.URLs {
 		s, err := c.endpoint(text)
 		if err != nil {
@@ -132,7 +131,7 @@ func New(cfg Config) (*Collector, error) {
 }
 
 // name returns a unique name for a source.
-func (c *Collector) name(want string) string {
+func (c *Metrics) name(want string) string {
 	name := want
 	for i := 2; slices.ContainsFunc(c.sources, func(s *source) bool { return s.info.Source == name }); i++ {
 		name = fmt.Sprintf("%s#%d", want, i)
@@ -141,7 +140,7 @@ func (c *Collector) name(want string) string {
 }
 
 // endpoint returns the source at a URL.
-func (c *Collector) endpoint(text string) (*source, error) {
+func (c *Metrics) endpoint(text string) (*source, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, errors.New("a metrics URL has to be http://HOST[:PORT]/PATH, or https://")
@@ -169,7 +168,7 @@ func (c *Collector) endpoint(text string) (*source, error) {
 }
 
 // Start starts scraping all sources.
-func (c *Collector) Start() {
+func (c *Metrics) Start() {
 	var ctx context.Context
 	ctx, c.cancel = context.WithCancel(context.Background())
 	for _, s := range c.sources {
@@ -180,7 +179,7 @@ func (c *Collector) Start() {
 // ScrapeNow requests a scrape of all sources and does not wait for it. The recorder calls
 // it at the edges of a measurement. Sources that failed twice or more in a row are left
 // out. A source whose scrape is under way is scraped again afterwards.
-func (c *Collector) ScrapeNow() {
+func (c *Metrics) ScrapeNow() {
 	for _, s := range c.sources {
 		select {
 		case s.wake <- struct{}{}:
@@ -190,7 +189,7 @@ func (c *Collector) ScrapeNow() {
 }
 
 // Take returns the scrapes since the last call. It does not wait.
-func (c *Collector) Take() []*export.Scrape {
+func (c *Metrics) Take() []*export.Scrape {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	all := c.waiting
@@ -201,7 +200,7 @@ func (c *Collector) Take() []*export.Scrape {
 // Stop scrapes the sources once more after 50 ms, for a second at most in all, and ends the collection. It
 // leaves out sources that failed twice or more in a row. It returns a summary of each
 // source; nil without Start.
-func (c *Collector) Stop() []export.TelemetrySource {
+func (c *Metrics) Stop() []export.TelemetrySource {
 	if c.cancel == nil {
 		return nil
 	}
@@ -223,7 +222,7 @@ func (c *Collector) Stop() []export.TelemetrySource {
 
 // watch scrapes s at each interval and when ScrapeNow wakes it. The interval grows while
 // the source fails.
-func (c *Collector) watch(ctx context.Context, s *source) {
+func (c *Metrics) watch(ctx context.Context, s *source) {
 	failures := 0
 	for {
 		ok := c.scrapeOnce(ctx, s)
@@ -263,7 +262,7 @@ func (c *Collector) watch(ctx context.Context, s *source) {
 }
 
 // scrapeOnce scrapes s and keeps the result. ok is false if the source gave no samples.
-func (c *Collector) scrapeOnce(ctx context.Context, s *source) (ok bool) {
+func (c *Metrics) scrapeOnce(ctx context.Context, s *source) (ok bool) {
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	s.scrapes++
@@ -302,7 +301,7 @@ func (c *Collector) scrapeOnce(ctx context.Context, s *source) (ok bool) {
 }
 
 // keep adds a scrape to the scrapes that wait for Take, if there is room.
-func (c *Collector) keep(x *export.Scrape) bool {
+func (c *Metrics) keep(x *export.Scrape) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.samples+len(x.Samples) > maxWaiting {
@@ -376,7 +375,7 @@ func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into 
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("HTTP status %d", resp.StatusCode)
 	}
-	bad, err := promtext.Read(resp.Body, promtext.Limits{}, func(x promtext.Sample) error { return s.add(into, x) })
+	bad, err := ReadText(resp.Body, TextLimits{}, func(x Sample) error { return s.add(into, x) })
 	if err != nil {
 		return err
 	}
@@ -388,7 +387,7 @@ func (s *source) get(ctx context.Context, client *http.Client, u *url.URL, into 
 }
 
 // add adds a sample to a scrape.
-func (s *source) add(into *export.Scrape, x promtext.Sample) error {
+func (s *source) add(into *export.Scrape, x Sample) error {
 	w := s.series[string(x.Head)]
 	switch {
 	case w == nil:
@@ -420,7 +419,7 @@ const (
 )
 
 // track adds a series; it returns nil if there is no room for it.
-func (s *source) track(x promtext.Sample) (*tracked, error) {
+func (s *source) track(x Sample) (*tracked, error) {
 	name, labels, err := x.Labels()
 	if err != nil {
 		return nil, err

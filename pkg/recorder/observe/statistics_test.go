@@ -1,4 +1,4 @@
-package serverstat
+package observe
 
 import (
 	"context"
@@ -8,12 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type ticks struct{ n atomic.Uint64 }
 
@@ -50,8 +46,8 @@ func (f *fake) Stats(ctx context.Context, name, _ string) ([]export.ModelStats, 
 	return []export.ModelStats{{Name: name, Version: "1", InferenceCount: f.asked}}, nil
 }
 
-func TestRecorder(t *testing.T) {
-	r := New(Config{Client: &fake{}, Model: ModelRef{Name: "pipe"}, BLS: []ModelRef{{Name: "called"}}, Clock: &ticks{}})
+func TestStatistics(t *testing.T) {
+	r := NewStatistics(StatisticsConfig{StatisticsClient: &fake{}, Model: ModelRef{Name: "pipe"}, BLS: []ModelRef{{Name: "called"}}, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	r.Edge(export.EdgeMeasure, 0)
 	r.Edge(export.EdgeWindow, 0)
@@ -80,8 +76,8 @@ func TestRecorder(t *testing.T) {
 }
 
 // A server that does not answer is not asked again at that level.
-func TestRecorderHang(t *testing.T) {
-	r := New(Config{Client: &fake{hang: true}, Model: ModelRef{Name: "a"}, Timeout: 20 * time.Millisecond, Clock: &ticks{}})
+func TestStatisticsHang(t *testing.T) {
+	r := NewStatistics(StatisticsConfig{StatisticsClient: &fake{hang: true}, Model: ModelRef{Name: "a"}, Timeout: 20 * time.Millisecond, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	for i := range 200 {
 		r.Edge(export.EdgeWindow, i)
@@ -97,8 +93,8 @@ func TestRecorderHang(t *testing.T) {
 
 // Several models that requests go to come in their order, with what each is made of;
 // one that is part of another one comes once.
-func TestSeveralModels(t *testing.T) {
-	r := New(Config{Client: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
+func TestStatisticsOfSeveralModels(t *testing.T) {
+	r := NewStatistics(StatisticsConfig{StatisticsClient: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	s := r.Level()
 	var got []string

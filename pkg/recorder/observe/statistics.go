@@ -1,4 +1,4 @@
-package serverstat
+package observe
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Client queries one server. One goroutine at a time uses it.
-type Client interface {
+// A StatisticsClient queries one server. One goroutine at a time uses it.
+type StatisticsClient interface {
 	// Protocol returns "grpc" or "http".
 	Protocol() string
 	// Model reads the configuration of a model; the Name and Version of m are the
@@ -28,12 +28,9 @@ type Client interface {
 // A ModelRef names a model; the Version "" leaves the choice to the server.
 type ModelRef struct{ Name, Version string }
 
-// A Clock gives the time of the run in Unix nanoseconds.
-type Clock interface{ NowNS() uint64 }
-
-// Config configures a Collector.
-type Config struct {
-	Client Client
+// StatisticsConfig configures Statistics.
+type StatisticsConfig struct {
+	Client StatisticsClient
 	// Model is the first model that requests go to, More the others.
 	Model ModelRef
 	More  []ModelRef
@@ -51,10 +48,10 @@ const (
 	maxErrors    = 8    // per level
 )
 
-// A Collector takes a snapshot of the statistics at each edge. Its methods are for one
+// Statistics takes a snapshot of the ModelStatistics of a Triton server at each edge. Its methods are for one
 // goroutine.
-type Collector struct {
-	cfg      Config
+type Statistics struct {
+	cfg      StatisticsConfig
 	models   []export.ServerModel
 	timedOut bool // the server did not answer in time at this level
 
@@ -72,13 +69,13 @@ type edge struct {
 	window int
 }
 
-// New returns a Collector with a goroutine, which Close ends. The Collector queries
+// NewStatistics returns Statistics with a goroutine, which Close ends. They query
 // nothing before the first Edge.
-func New(cfg Config) *Collector {
+func NewStatistics(cfg StatisticsConfig) *Statistics {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 5 * time.Second
 	}
-	c := &Collector{cfg: cfg, edges: make(chan edge, 64), done: make(chan struct{})}
+	c := &Statistics{cfg: cfg, edges: make(chan edge, 64), done: make(chan struct{})}
 	go func() { // ends with Close
 		defer close(c.done)
 		for e := range c.edges {
@@ -90,7 +87,7 @@ func New(cfg Config) *Collector {
 }
 
 // Edge requests a snapshot and does not wait for it.
-func (c *Collector) Edge(at export.StatsEdge, window int) {
+func (c *Statistics) Edge(at export.StatsEdge, window int) {
 	c.pending.Add(1)
 	select {
 	case c.edges <- edge{at, window}:
@@ -101,10 +98,10 @@ func (c *Collector) Edge(at export.StatsEdge, window int) {
 }
 
 // Wait waits for the requested snapshots.
-func (c *Collector) Wait() { c.pending.Wait() }
+func (c *Statistics) Wait() { c.pending.Wait() }
 
 // Level waits for the requested snapshots and returns all since the last call.
-func (c *Collector) Level() *export.ServerStats {
+func (c *Statistics) Level() *export.ServerStats {
 	c.pending.Wait()
 	s := c.level
 	c.level = export.ServerStats{}
@@ -113,14 +110,14 @@ func (c *Collector) Level() *export.ServerStats {
 }
 
 // Close ends the goroutine and closes the client.
-func (c *Collector) Close() error {
+func (c *Statistics) Close() error {
 	close(c.edges)
 	<-c.done
 	return c.cfg.Client.Close()
 }
 
 // addError records an error, each text once.
-func (c *Collector) addError(err error) {
+func (c *Statistics) addError(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if text := err.Error(); len(c.level.Errors) < maxErrors && !slices.Contains(c.level.Errors, text) {
@@ -129,7 +126,7 @@ func (c *Collector) addError(err error) {
 }
 
 // snapshot takes the snapshot of an edge.
-func (c *Collector) snapshot(e edge) {
+func (c *Statistics) snapshot(e edge) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Timeout)
 	defer cancel()
 	if c.models == nil {
@@ -168,7 +165,7 @@ func (c *Collector) snapshot(e edge) {
 }
 
 // modelTree returns the models and the models of their ensembles, depth first, each once.
-func (c *Collector) modelTree(ctx context.Context) []export.ServerModel {
+func (c *Statistics) modelTree(ctx context.Context) []export.ServerModel {
 	var all []export.ServerModel
 	var add func(ref ModelRef) int
 	add = func(ref ModelRef) int {

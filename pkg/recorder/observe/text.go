@@ -1,4 +1,4 @@
-package promtext
+package observe
 
 import (
 	"bufio"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Limits bounds the memory that a text may take.
-type Limits struct {
+// TextLimits bounds the memory that a text may take.
+type TextLimits struct {
 	// Bytes bounds the text; 0 means 16 MiB.
 	Bytes int64
 	// Line bounds a line; 0 means 64 KiB.
@@ -38,31 +38,31 @@ type Sample struct {
 // A Label is a name with a value.
 type Label struct{ Name, Value string }
 
-// Bad counts the malformed lines of a text.
-type Bad struct {
+// BadLines counts the malformed lines of a text.
+type BadLines struct {
 	// Lines is the number of malformed lines. First is the line number of the first
 	// one, from 1; 0 means none.
 	Lines, First int
 }
 
-func (b *Bad) add(line int) {
+func (b *BadLines) add(line int) {
 	if b.Lines++; b.First == 0 {
 		b.First = line
 	}
 }
 
-// ErrLine is the error for a malformed line, which [Read] counts and skips.
+// ErrLine is the error for a malformed line, which [ReadText] counts and skips.
 var ErrLine = errors.New("no sample")
 
 // errNothing is the error for a text with malformed lines and no sample.
 var errNothing = errors.New("no metrics")
 
-// Read calls do for each sample of r. bad counts the malformed lines; a line is also
+// ReadText calls do for each sample of r. bad counts the malformed lines; a line is also
 // malformed if do returns an [ErrLine] for it.
 //
-// Read returns the error of do or r, or an error that names the exceeded limit. If the
+// ReadText returns the error of do or r, or an error that names the exceeded limit. If the
 // text has malformed lines and no sample, the error quotes its beginning.
-func Read(r io.Reader, lim Limits, do func(Sample) error) (bad Bad, err error) {
+func ReadText(r io.Reader, lim TextLimits, do func(Sample) error) (bad BadLines, err error) {
 	if lim.Bytes <= 0 {
 		lim.Bytes = defaultBytes
 	}

@@ -1,4 +1,4 @@
-package telemetry
+package observe
 
 import (
 	"bytes"
@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
 
 // smiFields are the fields to query, in the order of the columns after the UUID and the
@@ -26,7 +25,7 @@ var smiFields = []string{"utilization.gpu", "memory.used", "memory.total", "powe
 const maxSMIOutput = 1 << 20
 
 // nvidiaSMI returns the source that runs nvidia-smi.
-func (c *Collector) nvidiaSMI(path string) *source {
+func (c *Metrics) nvidiaSMI(path string) *source {
 	host, _ := os.Hostname()
 	return &source{
 		info:   export.TelemetrySource{Source: c.name("nvidia-smi"), Kind: export.TelemetryNvidiaSMI, Host: host},
@@ -92,7 +91,7 @@ func (s *source) readSMI(table io.Reader, into *export.Scrape) error {
 			}
 			name := "nvidia_smi_" + strings.ReplaceAll(field, ".", "_")
 			head := fmt.Sprintf("%s{gpu_uuid=%q,gpu=%q}", name, row[0], row[1])
-			if err := s.add(into, promtext.Sample{Head: []byte(head), Type: "gauge", Value: v}); err != nil {
+			if err := s.add(into, Sample{Head: []byte(head), Type: "gauge", Value: v}); err != nil {
 				return err
 			}
 		}

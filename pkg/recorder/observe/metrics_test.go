@@ -1,4 +1,4 @@
-package telemetry
+package observe
 
 import (
 	"compress/gzip"
@@ -31,13 +31,13 @@ type counter struct{ n atomic.Uint64 }
 func (c *counter) NowNS() uint64 { return c.n.Add(1) }
 
 // watch runs a collector until it has n scrapes, and stops it.
-func watch(t *testing.T, cfg Config, n int) ([]*export.Scrape, []export.TelemetrySource) {
+func watch(t *testing.T, cfg MetricsConfig, n int) ([]*export.Scrape, []export.TelemetrySource) {
 	t.Helper()
 	cfg.Clock = &counter{}
 	if cfg.Interval == 0 {
 		cfg.Interval = 5 * time.Millisecond
 	}
-	c, err := New(cfg)
+	c, err := NewMetrics(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func serve(t *testing.T, h http.HandlerFunc) string {
 	return s.URL + "/metrics"
 }
 
-func TestCollector(t *testing.T) {
+func TestMetrics(t *testing.T) {
 	var asked atomic.Int64
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		n := asked.Add(1)
@@ -67,7 +67,7 @@ func TestCollector(t *testing.T) {
 			fmt.Fprintf(w, "c{a=\"2\"} 0.5\n")
 		}
 	})
-	all, sources := watch(t, Config{URLs: []string{url}}, 3)
+	all, sources := watch(t, MetricsConfig{URLs: []string{url}}, 3)
 	for i, s := range all {
 		if s.Source != url || s.StartNS == 0 || s.EndNS <= s.StartNS || s.Error != "" || len(s.Samples) != min(i+1, 2) {
 			t.Fatalf("scrape %d: %+v", i, s)
@@ -81,9 +81,9 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// TestCollectorFaults checks that a faulty endpoint gives scrapes with an error and without
+// TestMetricsFaults checks that a faulty endpoint gives scrapes with an error and without
 // samples.
-func TestCollectorFaults(t *testing.T) {
+func TestMetricsFaults(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestCollectorFaults(t *testing.T) {
 	_ = closed.Close()
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })
-	flood := strings.Repeat("m{a=\""+strings.Repeat("0123456789", 100)+"\"} 1\n", 1000) // 1 MB; TestCollectorFloodBound has short lines
+	flood := strings.Repeat("m{a=\""+strings.Repeat("0123456789", 100)+"\"} 1\n", 1000) // 1 MB; TestMetricsFloodBound has short lines
 	for _, tt := range []struct {
 		name string
 		url  string
@@ -150,7 +150,7 @@ func TestCollectorFaults(t *testing.T) {
 			if strings.Contains(tt.want, "within 50ms") {
 				timeout = 50 * time.Millisecond
 			}
-			all, sources := watch(t, Config{URLs: []string{url}, Timeout: timeout, Interval: time.Hour}, 1)
+			all, sources := watch(t, MetricsConfig{URLs: []string{url}, Timeout: timeout, Interval: time.Hour}, 1)
 			if len(all) == 0 || !strings.Contains(all[0].Error, tt.want) || all[0].Samples != nil {
 				t.Fatalf("%+v, want an error with %q", all, tt.want)
 			}
@@ -161,8 +161,8 @@ func TestCollectorFaults(t *testing.T) {
 	}
 }
 
-// TestCollectorStopHung checks that Stop returns although an endpoint hangs.
-func TestCollectorStopHung(t *testing.T) {
+// TestMetricsStopHung checks that Stop returns although an endpoint hangs.
+func TestMetricsStopHung(t *testing.T) {
 	hang := make(chan struct{})
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -171,7 +171,7 @@ func TestCollectorStopHung(t *testing.T) {
 		}
 	})
 	t.Cleanup(func() { close(hang) })
-	c, err := New(Config{URLs: []string{url}, Timeout: time.Hour, Clock: &counter{}})
+	c, err := NewMetrics(MetricsConfig{URLs: []string{url}, Timeout: time.Hour, Clock: &counter{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,13 +199,13 @@ func changing(n int, pad string) http.HandlerFunc {
 
 // ask makes a collector of endpoints, which it does not start, and scrapes each endpoint n
 // times. It returns the collector and the scrapes.
-func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Collector, []*export.Scrape) {
+func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Metrics, []*export.Scrape) {
 	t.Helper()
 	var urls []string
 	for _, h := range handlers {
 		urls = append(urls, serve(t, h))
 	}
-	c, err := New(Config{URLs: urls, Timeout: time.Minute, Clock: &counter{}})
+	c, err := NewMetrics(MetricsConfig{URLs: urls, Timeout: time.Minute, Clock: &counter{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,9 +219,9 @@ func ask(t *testing.T, n int, handlers ...http.HandlerFunc) (*Collector, []*expo
 	return c, c.Take()
 }
 
-// TestCollectorSeriesBound checks that a source with new label sets at each scrape keeps the
+// TestMetricsSeriesBound checks that a source with new label sets at each scrape keeps the
 // first series up to each bound, and that each scrape counts the samples left out.
-func TestCollectorSeriesBound(t *testing.T) {
+func TestMetricsSeriesBound(t *testing.T) {
 	const n = 12_000
 	long := strings.Repeat("x", 4000)
 	perLong := len(`m{id="000000"}`) + len(long)
@@ -250,9 +250,9 @@ func TestCollectorSeriesBound(t *testing.T) {
 	}
 }
 
-// TestCollectorMemoryBound checks the bound on the series of all sources together, and that
+// TestMetricsMemoryBound checks the bound on the series of all sources together, and that
 // failed scrapes use no memory.
-func TestCollectorMemoryBound(t *testing.T) {
+func TestMetricsMemoryBound(t *testing.T) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		changing(2, "")(w, r)
 		_, _ = io.WriteString(w, strings.Repeat("x", 70_000)) // a malformed line, and too long
@@ -272,9 +272,9 @@ func TestCollectorMemoryBound(t *testing.T) {
 	}
 }
 
-// TestCollectorGone checks which series count as gone. New series that stay, a series that is
+// TestMetricsGone checks which series count as gone. New series that stay, a series that is
 // missing for a while, and a restart of the server do not count.
-func TestCollectorGone(t *testing.T) {
+func TestMetricsGone(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		answers []string // series; "!": a failure; "@N": the server reports the start time N
@@ -314,9 +314,9 @@ func TestCollectorGone(t *testing.T) {
 	}
 }
 
-// TestCollectorLines checks that malformed lines are counted, and that the first of two
+// TestMetricsLines checks that malformed lines are counted, and that the first of two
 // values of a series is kept.
-func TestCollectorLines(t *testing.T) {
+func TestMetricsLines(t *testing.T) {
 	c, all := ask(t, 2, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "a 1\n\n# HELP b is\nb\na 2\nb{c} 1\nb{c=\"d\"} 3\n")
 	})
@@ -330,9 +330,9 @@ func TestCollectorLines(t *testing.T) {
 	}
 }
 
-// TestCollectorDrops checks that a scrape is dropped when too many samples wait for Take.
-func TestCollectorDrops(t *testing.T) {
-	c := &Collector{cfg: Config{Timeout: time.Second, Clock: &counter{}}, samples: maxWaiting}
+// TestMetricsDrops checks that a scrape is dropped when too many samples wait for Take.
+func TestMetricsDrops(t *testing.T) {
+	c := &Metrics{cfg: MetricsConfig{Timeout: time.Second, Clock: &counter{}}, samples: maxWaiting}
 	s := &source{scrape: func(_ context.Context, _ *source, into *export.Scrape) error {
 		into.Samples = make([]export.Sample, 1)
 		return nil
@@ -345,16 +345,16 @@ func TestCollectorDrops(t *testing.T) {
 	}
 }
 
-func TestNewBadURL(t *testing.T) {
+func TestMetricsBadURL(t *testing.T) {
 	for _, url := range []string{"", "gpu:9400", "ftp://gpu/metrics", "http:///metrics", "http://user:secretpassword@%zz/"} {
-		if _, err := New(Config{URLs: []string{url}}); err == nil || strings.Contains(err.Error(), "secret") {
+		if _, err := NewMetrics(MetricsConfig{URLs: []string{url}}); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
 }
 
-// TestCollectorCredentials checks that credentials are sent but not recorded.
-func TestCollectorCredentials(t *testing.T) {
+// TestMetricsCredentials checks that credentials are sent but not recorded.
+func TestMetricsCredentials(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "me" || password != "secretpassword" || r.URL.RawQuery != "token=secrettoken" {
 			w.WriteHeader(http.StatusUnauthorized)
@@ -363,7 +363,7 @@ func TestCollectorCredentials(t *testing.T) {
 		_, _ = io.WriteString(w, "a 1\n")
 	})
 	url = strings.Replace(url, "http://", "http://me:secretpassword@", 1) + "?token=secrettoken"
-	all, sources := watch(t, Config{URLs: []string{url, url}}, 4)
+	all, sources := watch(t, MetricsConfig{URLs: []string{url, url}}, 4)
 	for _, s := range all {
 		if s.Error != "" || strings.Contains(s.Source, "secret") {
 			t.Fatalf("%+v", s)
@@ -373,15 +373,15 @@ func TestCollectorCredentials(t *testing.T) {
 		t.Errorf("%+v", sources)
 	}
 	// Errors of an unreachable server do not hold them either.
-	all, _ = watch(t, Config{URLs: []string{"http://me:secretpassword@127.0.0.1:1/metrics?token=secrettoken"}, Interval: time.Hour}, 1)
+	all, _ = watch(t, MetricsConfig{URLs: []string{"http://me:secretpassword@127.0.0.1:1/metrics?token=secrettoken"}, Interval: time.Hour}, 1)
 	if len(all) == 0 || all[0].Error == "" || strings.Contains(fmt.Sprintf("%+v", *all[0]), "secret") {
 		t.Errorf("%+v", all)
 	}
 }
 
-// TestCollectorEcho checks that the user name, the password and the query of a URL are not
+// TestMetricsEcho checks that the user name, the password and the query of a URL are not
 // recorded when the endpoint repeats them.
-func TestCollectorEcho(t *testing.T) {
+func TestMetricsEcho(t *testing.T) {
 	const user, password, token = "alice-name", "open-sesame", "tok/en-12345"
 	address := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		name, pass, _ := r.BasicAuth()
@@ -395,7 +395,7 @@ func TestCollectorEcho(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.User = url.UserPassword(user, password)
-	all, sources := watch(t, Config{URLs: []string{u.String()}}, 1)
+	all, sources := watch(t, MetricsConfig{URLs: []string{u.String()}}, 1)
 	if len(all[0].Samples) != 4 || all[0].Error != "" {
 		t.Fatalf("%+v", all[0])
 	}
@@ -427,7 +427,7 @@ func fakeSMI(t *testing.T, script string) string {
 }
 
 func TestNvidiaSMI(t *testing.T) {
-	all, sources := watch(t, Config{NvidiaSMI: fakeSMI(t, `
+	all, sources := watch(t, MetricsConfig{NvidiaSMI: fakeSMI(t, `
 [ "$1" = --query-gpu=uuid,index,utilization.gpu,memory.used,memory.total,power.draw,temperature.gpu,clocks.sm ] || exit 9
 [ "$2" = --format=csv,noheader,nounits ] || exit 9
 echo 'GPU-a, 0, 97, 1024, 81559, 412.50, 61, 1980'
@@ -453,28 +453,28 @@ func TestNvidiaSMIFaults(t *testing.T) {
 		{"hangs", "exec sleep 100", "no whole answer within"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			all, _ := watch(t, Config{NvidiaSMI: fakeSMI(t, tt.script), Timeout: 2 * time.Second, Interval: time.Hour}, 1)
+			all, _ := watch(t, MetricsConfig{NvidiaSMI: fakeSMI(t, tt.script), Timeout: 2 * time.Second, Interval: time.Hour}, 1)
 			if len(all) == 0 || !strings.Contains(all[0].Error, tt.want) {
 				t.Errorf("%+v, want %q", all, tt.want)
 			}
 		})
 	}
-	all, _ := watch(t, Config{NvidiaSMI: "/nowhere/nvidia-smi", Interval: time.Hour}, 1)
+	all, _ := watch(t, MetricsConfig{NvidiaSMI: "/nowhere/nvidia-smi", Interval: time.Hour}, 1)
 	if len(all) == 0 || !strings.Contains(all[0].Error, "no such file") {
 		t.Errorf("%+v", all)
 	}
 }
 
-// TestCollectorOneAtATime checks that an endpoint that hangs gets one request, and one
+// TestMetricsOneAtATime checks that an endpoint that hangs gets one request, and one
 // goroutine of the collector, however often ScrapeNow is called.
-func TestCollectorOneAtATime(t *testing.T) {
+func TestMetricsOneAtATime(t *testing.T) {
 	var asked atomic.Int64
 	url := serve(t, func(_ http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		<-r.Context().Done()
 	})
 	before := runtime.NumGoroutine()
-	c, err := New(Config{URLs: []string{url}, Interval: time.Microsecond, Timeout: time.Hour, Clock: &counter{}})
+	c, err := NewMetrics(MetricsConfig{URLs: []string{url}, Interval: time.Microsecond, Timeout: time.Hour, Clock: &counter{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -492,12 +492,12 @@ func TestCollectorOneAtATime(t *testing.T) {
 	c.Stop()
 }
 
-// TestCollectorLateCount checks that the last scrape has what a server counts a little after it
+// TestMetricsLateCount checks that the last scrape has what a server counts a little after it
 // has answered.
-func TestCollectorLateCount(t *testing.T) {
+func TestMetricsLateCount(t *testing.T) {
 	var tokens atomic.Int64
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "tokens_total %d\n", tokens.Load()) })
-	c, err := New(Config{URLs: []string{url}, Interval: time.Hour, Clock: &counter{}})
+	c, err := NewMetrics(MetricsConfig{URLs: []string{url}, Interval: time.Hour, Clock: &counter{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,9 +510,9 @@ func TestCollectorLateCount(t *testing.T) {
 	}
 }
 
-// TestCollectorFloodBound checks that the collector reads no more than the bound of a huge
+// TestMetricsFloodBound checks that the collector reads no more than the bound of a huge
 // answer, and keeps only an error without samples.
-func TestCollectorFloodBound(t *testing.T) {
+func TestMetricsFloodBound(t *testing.T) {
 	const bound, inBuffers = 16 << 20, 16 << 20 // of kernels and net/http on both sides
 	line := []byte(strings.Repeat("m{a=\"0123456789\"} 1\n", 2000))
 	took := make(chan int64, 100)
@@ -526,7 +526,7 @@ func TestCollectorFloodBound(t *testing.T) {
 		}
 		took <- total
 	})
-	all, sources := watch(t, Config{URLs: []string{url}, Interval: time.Hour, Timeout: time.Minute}, 1)
+	all, sources := watch(t, MetricsConfig{URLs: []string{url}, Interval: time.Hour, Timeout: time.Minute}, 1)
 	for _, s := range all {
 		if s.Samples != nil || !strings.Contains(s.Error, "more than 16777216 bytes") {
 			t.Errorf("%d samples, %q", len(s.Samples), s.Error)
