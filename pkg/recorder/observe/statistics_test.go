@@ -47,7 +47,7 @@ func (f *fake) Stats(ctx context.Context, name, _ string) ([]export.ModelStats, 
 }
 
 func TestStatistics(t *testing.T) {
-	r := NewStatistics(StatisticsConfig{StatisticsClient: &fake{}, Model: ModelRef{Name: "pipe"}, BLS: []ModelRef{{Name: "called"}}, Clock: &ticks{}})
+	r := NewStatistics(StatisticsConfig{Client: &fake{}, Model: ModelRef{Name: "pipe"}, BLS: []ModelRef{{Name: "called"}}, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	r.Edge(export.EdgeMeasure, 0)
 	r.Edge(export.EdgeWindow, 0)
