@@ -71,7 +71,7 @@ var rows = map[string][][]string{
 	"pkg/recorder": {
 		{
 			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host",
-			"pkg/recorder/load", "pkg/recorder/observe", "pkg/recorder/pause", "pkg/recorder/rxclock",
+			"pkg/recorder/load", "pkg/recorder/observe", "pkg/recorder/rxclock",
 			"pkg/recorder/ranks", "pkg/recorder/workload", "pkg/recorder/workload/template",
 		},
 		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},

@@ -77,7 +77,7 @@ func TestStatistics(t *testing.T) {
 
 // A server that does not answer is not asked again at that level.
 func TestStatisticsHang(t *testing.T) {
-	r := NewStatistics(StatisticsConfig{StatisticsClient: &fake{hang: true}, Model: ModelRef{Name: "a"}, Timeout: 20 * time.Millisecond, Clock: &ticks{}})
+	r := NewStatistics(StatisticsConfig{Client: &fake{hang: true}, Model: ModelRef{Name: "a"}, Timeout: 20 * time.Millisecond, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	for i := range 200 {
 		r.Edge(export.EdgeWindow, i)
@@ -94,7 +94,7 @@ func TestStatisticsHang(t *testing.T) {
 // Several models that requests go to come in their order, with what each is made of;
 // one that is part of another one comes once.
 func TestStatisticsOfSeveralModels(t *testing.T) {
-	r := NewStatistics(StatisticsConfig{StatisticsClient: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
+	r := NewStatistics(StatisticsConfig{Client: &fake{}, Model: ModelRef{Name: "pipe"}, More: []ModelRef{{Name: "b"}, {Name: "c"}}, Clock: &ticks{}})
 	r.Edge(export.EdgeLevel, 0)
 	s := r.Level()
 	var got []string

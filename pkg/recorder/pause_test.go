@@ -1,4 +1,4 @@
-package pause
+package recorder
 
 import (
 	"sync"
@@ -8,14 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
-
-// A machine is what a Watcher looks at, made up: time goes on in a bubble, and a
+// A machine is what a pauseWatch looks at, made up: time goes on in a bubble, and a
 // test adds the time in which the watcher did not run.
 type machine struct {
 	mu        sync.Mutex
@@ -25,8 +22,8 @@ type machine struct {
 	continues uint64
 }
 
-func (m *machine) sources() sources {
-	return sources{
+func (m *machine) sources() pauseSources {
+	return pauseSources{
 		nowNS: func() uint64 {
 			m.mu.Lock()
 			defer m.mu.Unlock()
@@ -46,7 +43,7 @@ func (m *machine) happen(skip, sleep time.Duration, continues uint64) {
 	m.mu.Unlock()
 }
 
-func TestWatcher(t *testing.T) {
+func TestPauseWatch(t *testing.T) {
 	const ms = time.Millisecond
 	type event struct {
 		after       time.Duration // the previous event
@@ -109,13 +106,13 @@ func TestWatcher(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				m := &machine{start: time.Now()}
-				w := start(m.sources())
+				w := newPauseWatch(m.sources())
 				for _, e := range tt.events {
 					time.Sleep(e.after)
 					synctest.Wait()
 					m.happen(e.skip, e.sleep, e.continues)
 				}
-				time.Sleep(2 * wakeEvery)
+				time.Sleep(2 * pauseWakeEvery)
 				synctest.Wait()
 				before := w.Pauses()
 				got := w.Stop()
@@ -148,7 +145,7 @@ func TestStopWhileLooking(t *testing.T) {
 			}
 			return ns
 		}
-		w := start(s)
+		w := newPauseWatch(s)
 		time.Sleep(110 * time.Millisecond)
 		synctest.Wait()
 		stop.Store(true)

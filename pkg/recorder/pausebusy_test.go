@@ -1,4 +1,4 @@
-package pause
+package recorder
 
 import (
 	"runtime"
@@ -20,13 +20,13 @@ func TestBusyIsNoPause(t *testing.T) {
 	base := time.Now()
 	var over atomic.Bool
 	var latest, longest uint64 // only the watcher's goroutine uses them until Stop returns
-	w := Start(func() uint64 {
+	w := startPauseWatch(func() uint64 {
 		now := uint64(time.Since(base))
 		if latest > 0 {
 			longest = max(longest, now-latest)
 		}
 		latest = now
-		if longest >= uint64(shortest) {
+		if longest >= uint64(shortestPause) {
 			over.Store(true)
 		}
 		return now

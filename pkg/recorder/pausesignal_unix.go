@@ -1,6 +1,6 @@
 //go:build unix
 
-package pause
+package recorder
 
 import (
 	"os"
@@ -20,7 +20,7 @@ var continues = struct {
 // SIGCONT continues a process whether it is handled or not, so the handler changes
 // nothing for a program that imports this package and records nothing.
 //
-// The handler is installed here and not by Start, because Start may run in a bubble of
+// The handler is installed here and not by startPauseWatch, which may run in a bubble of
 // testing/synctest. The first Notify of a process starts goroutines; started in a
 // bubble, they end the process (Go 1.26: "fatal error: select on synctest channel from
 // outside bubble").
