@@ -70,12 +70,12 @@ var rows = map[string][][]string{
 	},
 	"pkg/recorder": {
 		{
-			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host",
+			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop",
 			"pkg/recorder/load", "pkg/recorder/observe", "pkg/recorder/rxclock",
 			"pkg/recorder/ranks", "pkg/recorder/workload", "pkg/recorder/workload/template",
 		},
 		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
-		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/clientstat", "pkg/recorder/internal/drive"},
+		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},

@@ -1,4 +1,4 @@
-package clientstat
+package recorder
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package clientstat
+package recorder
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Thresholds above which Saturation warns. docs/trust.md explains them.
+// Thresholds above which saturation warns. docs/trust.md explains them.
 const (
 	busyCPU = 0.9 // of the cores, over a level of at least busyFor
 	busyFor = time.Second
@@ -29,10 +29,10 @@ const (
 	fewest = 100
 )
 
-// Saturation returns the reasons why the client of m may have been the limit or has lost
+// saturation returns the reasons why the client of m may have been the limit or has lost
 // times, each a sentence; nil if there are none. median is the median latency of the
 // level's requests.
-func Saturation(m *export.ClientMeta, median time.Duration) []string {
+func saturation(m *export.ClientMeta, median time.Duration) []string {
 	var w []string
 	say := func(format string, args ...any) {
 		w = append(w, export.SaturationWarning+fmt.Sprintf(format, args...))

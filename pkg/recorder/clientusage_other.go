@@ -1,6 +1,6 @@
 //go:build !linux && !darwin
 
-package clientstat
+package recorder
 
 func readUsage() (u usage, ok bool) { return usage{}, false }
 

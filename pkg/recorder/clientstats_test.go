@@ -1,4 +1,4 @@
-package clientstat
+package recorder
 
 import (
 	"slices"
@@ -12,8 +12,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
-const ms = uint64(time.Millisecond)
-
 // exchange returns an exchange of slot worker, issued, started and ended at the given
 // milliseconds.
 func exchange(worker int, issued, start, end uint64) *backend.Exchange {
@@ -25,9 +23,9 @@ func exchange(worker int, issued, start, end uint64) *backend.Exchange {
 	}
 }
 
-func TestStats(t *testing.T) {
-	v := Start()
-	add := func(x *backend.Exchange) { v.Add(x, CountStamps(x)) }
+func TestClientStats(t *testing.T) {
+	v := startClientStats()
+	add := func(x *backend.Exchange) { v.Add(x, countStamps(x)) }
 	add(exchange(0, 1, 2, 10))
 	packed := exchange(1, 1, 4, 20)
 	packed.Compressed = true
@@ -74,7 +72,7 @@ func TestStatsReads(t *testing.T) {
 		{"two tokens", []uint32{0, 1, 1, 2}, 0, 3, export.ReadMeta{Responses: 4, Merged: 1}},
 		{"all at once", []uint32{0, 0, 0}, 0, 2, export.ReadMeta{Responses: 3, Merged: 2}},
 	} {
-		v := &Stats{process: startProcessWatch(), ends: make([]uint64, 1)}
+		v := &clientStats{process: startProcessWatch(), ends: make([]uint64, 1)}
 		x := exchange(0, 1, 2, 3)
 		x.Request.Responses = nil
 		for i, n := range tt.reads {
@@ -83,7 +81,7 @@ func TestStatsReads(t *testing.T) {
 				x.Tokens.Add(i)
 			}
 		}
-		v.Add(x, CountStamps(x))
+		v.Add(x, countStamps(x))
 		if v.reads != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, v.reads, tt.want)
 		}
@@ -116,7 +114,7 @@ func TestSaturation(t *testing.T) {
 		{"descriptors", export.ClientMeta{FDs: &export.FDMeta{Open: 90, Limit: 100}}, 0, []string{"90 of 100 file descriptors are open; raise ulimit -n"}},
 	} {
 		var got []string
-		for _, s := range Saturation(&tt.m, tt.median) {
+		for _, s := range saturation(&tt.m, tt.median) {
 			rest, ok := strings.CutPrefix(s, "the client may be the limit: ")
 			if !ok {
 				t.Errorf("%s: %q does not say whom it is about", tt.name, s)
@@ -131,13 +129,13 @@ func TestSaturation(t *testing.T) {
 
 // Limited is true for the reasons that concern the client, from the first moment on.
 func TestLimited(t *testing.T) {
-	add := func(v *Stats, turnaround uint64) {
+	add := func(v *clientStats, turnaround uint64) {
 		for i := range uint64(101) {
 			x := exchange(0, 0, i*1000+turnaround, i*1000+1000)
-			v.Add(x, CountStamps(x))
+			v.Add(x, countStamps(x))
 		}
 	}
-	quick, slow := Start(), Start()
+	quick, slow := startClientStats(), startClientStats()
 	add(quick, 3)
 	add(slow, 30)
 	if quick.Limited(0) {
@@ -149,7 +147,7 @@ func TestLimited(t *testing.T) {
 	if slow.Limited(4 * time.Second) {
 		t.Error("a turnaround of 30 ms limits the client, though requests take 4 s")
 	}
-	merged := Start()
+	merged := startClientStats()
 	merged.reads = export.ReadMeta{Responses: 1000, Merged: 500} // perhaps by the server
 	if merged.Limited(0) {
 		t.Error("merged reads limit the client")
@@ -174,7 +172,7 @@ func TestSaturationShortfall(t *testing.T) {
 		{"the ceiling, caught up with", 99.5, 1000, 7, ""},
 	} {
 		m := &export.ClientMeta{OfferedPerSecond: 100, AchievedPerSecond: tt.achieved, HeldBack: tt.heldBack, Lateness: &export.LatencySummary{N: tt.n}}
-		if got := strings.Join(Saturation(m, 0), "; "); got != tt.want {
+		if got := strings.Join(saturation(m, 0), "; "); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -183,7 +181,7 @@ func TestSaturationShortfall(t *testing.T) {
 // Who was late when responses share a read, the client cannot know.
 func TestSaturationReads(t *testing.T) {
 	const want = "21 of 2,000 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
-	got := Saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)
+	got := saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)
 	if !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -192,7 +190,7 @@ func TestSaturationReads(t *testing.T) {
 // Compression can hold tokens back, and nobody asked for it.
 func TestSaturationCompressed(t *testing.T) {
 	const want = "1,200 answers came compressed, which pa-record does not ask for; compression can hold tokens back: switch it off in the server or the proxy"
-	if got := Saturation(&export.ClientMeta{Compressed: 1200}, 0); !slices.Equal(got, []string{want}) {
+	if got := saturation(&export.ClientMeta{Compressed: 1200}, 0); !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -201,12 +199,12 @@ func TestSaturationCompressed(t *testing.T) {
 func TestSaturationWaited(t *testing.T) {
 	const want = "2 of 12,800 responses waited for a lost or reordered packet; their times are when pa-record read them"
 	x := &backend.Exchange{Waited: 2, Request: export.Request{Responses: []export.Response{{Source: export.SourceUser}, {Source: export.SourceUser}, {Source: export.SourceKernel}}}}
-	stamps := CountStamps(x)
+	stamps := countStamps(x)
 	if want := (export.StampCount{Kernel: 1, User: 2, Waited: 2}); stamps != want {
 		t.Errorf("stamps %+v, want %+v", stamps, want)
 	}
 	stamps.Merge(export.StampCount{Kernel: 12_797})
-	if got := Saturation(&export.ClientMeta{Stamps: &stamps}, 0); !slices.Equal(got, []string{want}) {
+	if got := saturation(&export.ClientMeta{Stamps: &stamps}, 0); !slices.Equal(got, []string{want}) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

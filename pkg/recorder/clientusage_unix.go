@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package clientstat
+package recorder
 
 import (
 	"errors"

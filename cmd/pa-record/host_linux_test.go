@@ -1,4 +1,4 @@
-package host
+package main
 
 import (
 	"os"
@@ -18,7 +18,7 @@ func TestMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := Meta()
+	m := hostMeta()
 	for _, tt := range []struct{ field, got, want string }{
 		{"Name", m.Name, name},
 		{"Kernel", m.Kernel, unix.ByteSliceToString(uts.Release[:])},

@@ -1,4 +1,4 @@
-package clientstat
+package recorder
 
 import (
 	"strings"
@@ -10,10 +10,21 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// Stats collects the recorder's measures of itself during a level. It belongs to the
+// clientStats records how the client itself fared while it sent the load of a level, from which [saturation] judges
+// whether the client was the limit. It belongs to the
 // collector, which adds requests when they are over and looks at the process a few times
-// a second. Use Start.
-type Stats struct {
+// a second. Use startClientStats.
+//
+// It covers the requests: turnaround of the slots, lateness against a schedule,
+// responses that share a read. It also covers the process: CPU time, memory, file
+// descriptors, garbage collections and the waiting of goroutines for a thread.
+//
+// Nothing here stops the world; Look takes a few microseconds, startClientStats and
+// Finish some more. CPU time and memory come from getrusage, descriptors from
+// /proc/self/fd or /dev/fd, the rest from the Go runtime. Figures that a system does not
+// provide are absent; Windows provides only the runtime's. The figures are of the whole
+// process: a simulated server in it counts as client.
+type clientStats struct {
 	process *processWatch
 
 	turnaround, toStart, lateness stat.Histogram
@@ -31,14 +42,14 @@ type Stats struct {
 	stamps     export.StampCount
 }
 
-// Start begins to gather.
-func Start() *Stats { return &Stats{process: startProcessWatch()} }
+// startClientStats begins to gather.
+func startClientStats() *clientStats { return &clientStats{process: startProcessWatch()} }
 
-// Look looks at the process; see the package comment.
-func (s *Stats) Look() { s.process.look() }
+// Look looks at the process.
+func (s *clientStats) Look() { s.process.look() }
 
-// CountStamps counts the stamps of a request's responses by their source.
-func CountStamps(x *backend.Exchange) (c export.StampCount) {
+// countStamps counts the stamps of a request's responses by their source.
+func countStamps(x *backend.Exchange) (c export.StampCount) {
 	for i := range x.Request.Responses {
 		c.Add(x.Request.Responses[i].Source)
 	}
@@ -48,7 +59,7 @@ func CountStamps(x *backend.Exchange) (c export.StampCount) {
 
 // Add adds a request that is over and its stamps. Requests of one slot are added in
 // their order.
-func (s *Stats) Add(x *backend.Exchange, stamps export.StampCount) {
+func (s *clientStats) Add(x *backend.Exchange, stamps export.StampCount) {
 	r := &x.Request
 	end, answered := r.FinalResponseNS()
 	if !answered {
@@ -105,7 +116,7 @@ func connecting(r *export.Request) time.Duration {
 // countReads counts responses that share a read, from the first token to the last. A
 // role event before them or an end event after them often shares a read with them, which
 // changes no measured time.
-func (s *Stats) countReads(responses []export.Response) {
+func (s *clientStats) countReads(responses []export.Response) {
 	s.reads.Responses += uint64(len(responses))
 	for i := 1; i < len(responses); i++ {
 		if responses[i].Read == responses[i-1].Read {
@@ -115,13 +126,13 @@ func (s *Stats) countReads(responses []export.Response) {
 }
 
 // Limited reports whether the client may be the limit by the figures so far, as
-// [Saturation] judges them. The rate of a schedule and the open descriptors are not judged.
+// [saturation] judges them. The rate of a schedule and the open descriptors are not judged.
 // typical is a typical latency of the level's requests. It takes some microseconds, and may
 // be called a few times a second.
-func (s *Stats) Limited(typical time.Duration) bool {
+func (s *clientStats) Limited(typical time.Duration) bool {
 	m := export.ClientMeta{Turnaround: latencies(&s.turnaround), Lateness: latencies(&s.lateness)}
 	s.process.fillTimes(&m)
-	for _, why := range Saturation(&m, typical) {
+	for _, why := range saturation(&m, typical) {
 		if strings.HasPrefix(why, export.SaturationWarning) {
 			return true
 		}
@@ -139,7 +150,7 @@ func latencies(h *stat.Histogram) *export.LatencySummary {
 
 // Finish returns the figures. offered is the load that a schedule asked for, nil in a
 // closed loop.
-func (s *Stats) Finish(offered *load.Offered) *export.ClientMeta {
+func (s *clientStats) Finish(offered *load.Offered) *export.ClientMeta {
 	m := &export.ClientMeta{
 		Turnaround: latencies(&s.turnaround), IssueToStart: latencies(&s.toStart), Lateness: latencies(&s.lateness),
 		HeldBack: s.heldBack, Compressed: s.compressed, Reads: &s.reads, Stamps: &s.stamps,
