@@ -9,7 +9,7 @@ import (
 )
 
 // The fields hold what the system itself says, without line ends.
-func TestMeta(t *testing.T) {
+func TestHostMeta(t *testing.T) {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
 		t.Fatal(err)

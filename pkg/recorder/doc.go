@@ -14,8 +14,7 @@
 //
 // A failed request is a row with a status and does not end the run. The run stops when
 // all requests fail, or more of them than Config.MaxErrorRate allows; see [FailedError]
-// and [ErrorRateError]. Each level's export.ClientMeta holds the recorder's measures of
-// itself (clientStats).
+// and [ErrorRateError]. Each level's export.ClientMeta holds the recorder's measures of itself.
 //
 // The latency figures in [Level] and [Progress] are for watching a run; percentiles of
 // more than 65,536 requests are approximate (see window.Latency). For results, use package

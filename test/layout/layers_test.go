@@ -70,7 +70,7 @@ var rows = map[string][][]string{
 	},
 	"pkg/recorder": {
 		{
-			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop",
+			"pkg/recorder/backend/openai/http1", "pkg/recorder/backend/openai/internal/evloop",
 			"pkg/recorder/load", "pkg/recorder/observe", "pkg/recorder/rxclock",
 			"pkg/recorder/ranks", "pkg/recorder/workload", "pkg/recorder/workload/template",
 		},
