@@ -1,4 +1,4 @@
-package tlsfiles
+package main
 
 import (
 	"bytes"
@@ -18,41 +18,43 @@ import (
 
 // Formats of certificates and keys.
 const (
-	PEM = "PEM"
-	DER = "DER"
+	formatPEM = "PEM"
+	formatDER = "DER"
 )
 
-// Files are the files that secure a connection. A file without a path is none.
-type Files struct {
-	CA, Certificate, Key         File
+// tlsFiles are the files that secure a connection: certificates of authorities, the client's certificate and its
+// private key. A file without a path is none. Certificates are PEM or DER. Private keys are PKCS #8, PKCS #1 or SEC 1,
+// and are not encrypted.
+type tlsFiles struct {
+	CA, Certificate, Key         tlsFile
 	CertificateFormat, KeyFormat string // PEM or DER
 	// KeyInCertificate allows a client certificate without Key: its file then holds the
 	// key, too.
 	KeyInCertificate bool
 }
 
-// A File is the value of a flag that names a file.
-type File struct{ Flag, Path string }
+// A tlsFile is the value of a flag that names a file.
+type tlsFile struct{ Flag, Path string }
 
-func (f File) errorf(format string, args ...any) error {
+func (f tlsFile) errorf(format string, args ...any) error {
 	return fmt.Errorf("--%s: %s: "+format, append([]any{f.Flag, f.Path}, args...)...)
 }
 
 // read reads the file. Its error names the flag and the file.
-func (f File) read() ([]byte, error) {
-	text, err := regular.ReadFile(context.Background(), f.Path, MaxFileBytes)
+func (f tlsFile) read() ([]byte, error) {
+	text, err := regular.ReadFile(context.Background(), f.Path, maxTLSFileBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", f.Flag, err) // names the path
 	}
 	return text, nil
 }
 
-// MaxFileBytes bounds a file with a certificate or a key.
-const MaxFileBytes = 1 << 20
+// maxTLSFileBytes bounds a file with a certificate or a key.
+const maxTLSFileBytes = 1 << 20
 
 // Config reads the files and returns the configuration of a client. Its error names the
 // flag and the file.
-func (f *Files) Config() (*tls.Config, error) {
+func (f *tlsFiles) Config() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA.Path != "" {
 		text, err := f.CA.read()
@@ -75,7 +77,7 @@ func (f *Files) Config() (*tls.Config, error) {
 }
 
 // own returns the client's certificate with its key.
-func (f *Files) own() (tls.Certificate, error) {
+func (f *tlsFiles) own() (tls.Certificate, error) {
 	var c tls.Certificate
 	key, keyFormat := f.Key, f.KeyFormat
 	switch {
@@ -83,10 +85,10 @@ func (f *Files) own() (tls.Certificate, error) {
 		return c, fmt.Errorf("--%s needs --%s", f.Key.Flag, f.Certificate.Flag)
 	case key.Path == "" && !f.KeyInCertificate:
 		return c, fmt.Errorf("--%s needs --%s", f.Certificate.Flag, f.Key.Flag)
-	case key.Path == "" && f.CertificateFormat == DER:
+	case key.Path == "" && f.CertificateFormat == formatDER:
 		return c, fmt.Errorf("--%s needs --%s: a DER file holds no key beside the certificate", f.Certificate.Flag, f.Key.Flag)
 	case key.Path == "":
-		key, keyFormat = f.Certificate, PEM
+		key, keyFormat = f.Certificate, formatPEM
 	}
 	text, err := f.Certificate.read()
 	if err != nil {
@@ -115,9 +117,9 @@ func (f *Files) own() (tls.Certificate, error) {
 
 // certificates returns the certificates of a chain, each as DER.
 func certificates(text []byte, format string) (chain [][]byte, err error) {
-	if format == DER {
+	if format == formatDER {
 		if _, err := x509.ParseCertificate(text); err != nil {
-			return nil, expected(text, format, "a certificate")
+			return nil, expectedFormat(text, format, "a certificate")
 		}
 		return [][]byte{text}, nil
 	}
@@ -127,19 +129,19 @@ func certificates(text []byte, format string) (chain [][]byte, err error) {
 		}
 	}
 	if len(chain) == 0 {
-		return nil, expected(text, format, "a certificate")
+		return nil, expectedFormat(text, format, "a certificate")
 	}
 	return chain, nil
 }
 
-// expected returns the error for a file that does not hold what. It says so if the file
+// expectedFormat returns the error for a file that does not hold what. It says so if the file
 // seems to have the other format.
-func expected(text []byte, format, what string) error {
+func expectedFormat(text []byte, format, what string) error {
 	isPEM := bytes.Contains(text, []byte("-----BEGIN"))
 	switch {
-	case format == DER && isPEM:
+	case format == formatDER && isPEM:
 		return fmt.Errorf("expected %s as DER; this is PEM", what)
-	case format == PEM && !isPEM:
+	case format == formatPEM && !isPEM:
 		return fmt.Errorf("expected %s as PEM; this is something else, DER perhaps", what)
 	}
 	return fmt.Errorf("no %s in it; expected one as %s", strings.TrimPrefix(what, "a "), format)
@@ -148,12 +150,12 @@ func expected(text []byte, format, what string) error {
 // privateKey returns the first private key of a file. Its error for an encrypted key
 // names path in the command that decrypts it.
 func privateKey(text []byte, format, path string) (crypto.Signer, error) {
-	if format == DER {
+	if format == formatDER {
 		switch {
 		case isEncrypted(text):
 			return nil, fmt.Errorf("the private key is encrypted; decrypt it: openssl pkey -inform DER -in %s -outform DER -out KEY.der", path)
 		case bytes.Contains(text, []byte("-----BEGIN")):
-			return nil, expected(text, format, "a private key")
+			return nil, expectedFormat(text, format, "a private key")
 		}
 		return parseKey(text)
 	}
@@ -165,7 +167,7 @@ func privateKey(text []byte, format, path string) (crypto.Signer, error) {
 			return parseKey(block.Bytes)
 		}
 	}
-	return nil, expected(text, format, "a private key")
+	return nil, expectedFormat(text, format, "a private key")
 }
 
 // isEncrypted reports whether DER is an EncryptedPrivateKeyInfo (RFC 5958).
@@ -194,4 +196,47 @@ func parseKey(der []byte) (crypto.Signer, error) {
 		return key, nil
 	}
 	return nil, errors.New("the private key cannot be read; expected PKCS #8, PKCS #1 or SEC 1")
+}
+
+// tlsChecks says which parts of a server's certificate to verify; perf_analyzer can verify a part only.
+type tlsChecks struct {
+	Peer bool // who issued it
+	Host bool // the name in it
+}
+
+// Config returns cfg for connections to host with these checks. If both parts are
+// verified, it returns cfg itself.
+func (c tlsChecks) Config(cfg *tls.Config, host string) *tls.Config {
+	if c.Peer && c.Host {
+		return cfg
+	}
+	cfg = cfg.Clone()
+	cfg.InsecureSkipVerify = true // VerifyConnection verifies instead
+	cfg.VerifyConnection = c.verifier(cfg.RootCAs, host)
+	return cfg
+}
+
+// verifier returns a function that verifies the parts of the certificate that c names.
+func (c tlsChecks) verifier(roots *x509.CertPool, host string) func(tls.ConnectionState) error {
+	return func(cs tls.ConnectionState) error {
+		leaf := cs.PeerCertificates[0] // a server always has one
+		if c.Host {
+			name := cs.ServerName
+			if name == "" { // an address is not sent to the server
+				name = host
+			}
+			if err := leaf.VerifyHostname(name); err != nil {
+				return err
+			}
+		}
+		if !c.Peer {
+			return nil
+		}
+		options := x509.VerifyOptions{Roots: roots, Intermediates: x509.NewCertPool()}
+		for _, issuer := range cs.PeerCertificates[1:] {
+			options.Intermediates.AddCert(issuer)
+		}
+		_, err := leaf.Verify(options)
+		return err
+	}
 }
