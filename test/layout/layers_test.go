@@ -71,11 +71,12 @@ var rows = map[string][][]string{
 	"pkg/recorder": {
 		{
 			"pkg/recorder/backend/openai/http1", "pkg/recorder/backend/openai/internal/evloop",
-			"pkg/recorder/load", "pkg/recorder/observe", "pkg/recorder/rxclock",
+			"pkg/recorder/load", "pkg/recorder/rxclock",
 			"pkg/recorder/ranks", "pkg/recorder/workload", "pkg/recorder/workload/template",
 		},
 		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
-		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/internal/drive"},
+		{"pkg/recorder/backend/fanout", "pkg/recorder/observe"},
+		{"pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},

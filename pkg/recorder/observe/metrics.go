@@ -13,9 +13,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // A Clock gives the time of the run in Unix nanoseconds.
@@ -155,7 +155,7 @@ func (c *Metrics) endpoint(text string) (*source, error) {
 	}
 	var secrets redact.Secrets
 	secrets.AddQuery(u.RawQuery)
-	if auth := httptunnel.Authorization(u.User); auth != "" {
+	if auth := backend.BasicAuthorization(u.User); auth != "" {
 		secrets.AddHeader("Authorization", auth)
 	}
 	client := &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

@@ -1,4 +1,4 @@
-package httptunnel
+package backend
 
 import (
 	"bufio"
@@ -23,13 +23,13 @@ const UserAgent = "pa-record"
 // maxHeadBytes bounds the head of a proxy's answer.
 const maxHeadBytes = 64 << 10
 
-// A RefusedError is a proxy's answer other than 200.
-type RefusedError struct {
+// A ProxyRefusedError is a proxy's answer other than 200.
+type ProxyRefusedError struct {
 	Code   int
 	Status string // with the code
 }
 
-func (e *RefusedError) Error() string {
+func (e *ProxyRefusedError) Error() string {
 	text := "it answers CONNECT with " + e.Status
 	if e.Code == http.StatusProxyAuthRequired {
 		text += "; give its name and password as http://name:password@host:port"
@@ -37,10 +37,11 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// Connect has the HTTP proxy at the other end of nc connect to addr, host:port,
-// until ctx is done. user may be nil. After an error, a *[RefusedError] among
-// them, nc is of no use. Errors do not name the proxy.
-func Connect(ctx context.Context, nc net.Conn, addr string, user *url.Userinfo) error {
+// ConnectThrough has the HTTP proxy at the other end of nc connect to addr, host:port, until ctx is
+// done (CONNECT, RFC 9110, section 9.3.6). user may be nil. Not a byte beyond the proxy's answer is read:
+// the server may speak first, and who follows the connection's bytes must see its first ones. After an error,
+// a *[ProxyRefusedError] among them, nc is of no use. Errors do not name the proxy.
+func ConnectThrough(ctx context.Context, nc net.Conn, addr string, user *url.Userinfo) error {
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) }) // fails only if it is closed
 	err := ask(nc, addr, user)
 	if !stop() { // the deadline is set, or about to be
@@ -49,8 +50,8 @@ func Connect(ctx context.Context, nc net.Conn, addr string, user *url.Userinfo) 
 	return err
 }
 
-// Authorization returns the Proxy-Authorization for user; "" for none.
-func Authorization(user *url.Userinfo) string {
+// BasicAuthorization returns the header Authorization or Proxy-Authorization for user; "" for none.
+func BasicAuthorization(user *url.Userinfo) string {
 	if user == nil {
 		return ""
 	}
@@ -61,7 +62,7 @@ func Authorization(user *url.Userinfo) string {
 func ask(nc net.Conn, addr string, user *url.Userinfo) error {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n", addr, addr, UserAgent)
-	if a := Authorization(user); a != "" {
+	if a := BasicAuthorization(user); a != "" {
 		fmt.Fprintf(&w, "Proxy-Authorization: %s\r\n", a)
 	}
 	w.WriteString("\r\n")
@@ -78,7 +79,7 @@ func ask(nc net.Conn, addr string, user *url.Userinfo) error {
 	}
 	_ = resp.Body.Close() // there is none
 	if resp.StatusCode != http.StatusOK {
-		return &RefusedError{resp.StatusCode, oneLine(resp.Status)}
+		return &ProxyRefusedError{resp.StatusCode, oneLine(resp.Status)}
 	}
 	return nil
 }

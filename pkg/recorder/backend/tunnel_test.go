@@ -1,4 +1,4 @@
-package httptunnel
+package backend
 
 import (
 	"bufio"
@@ -38,9 +38,9 @@ func proxy(t *testing.T, answer string) (nc net.Conn, asked <-chan *http.Request
 }
 
 // What comes behind the answer is left for who reads next.
-func TestConnect(t *testing.T) {
+func TestConnectThrough(t *testing.T) {
 	nc, asked := proxy(t, "HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello")
-	if err := Connect(t.Context(), nc, "llm.test:443", url.UserPassword("bob", "secret")); err != nil {
+	if err := ConnectThrough(t.Context(), nc, "llm.test:443", url.UserPassword("bob", "secret")); err != nil {
 		t.Fatal(err)
 	}
 	r := <-asked
@@ -52,7 +52,7 @@ func TestConnect(t *testing.T) {
 	}
 }
 
-func TestConnectErrors(t *testing.T) {
+func TestConnectThroughErrors(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
 		{"denied", "HTTP/1.1 403 Not \t for you\r\n\r\n", "it answers CONNECT with 403 Not for you"},
 		{"who asks?", "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 3\r\n\r\nno\n", "it answers CONNECT with 407 Proxy Authentication Required; give its name and password as http://name:password@host:port"},
@@ -64,14 +64,14 @@ func TestConnectErrors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			nc, asked := proxy(t, tt.answer)
-			err := Connect(t.Context(), nc, "a:1", nil)
+			err := ConnectThrough(t.Context(), nc, "a:1", nil)
 			if err == nil || err.Error() != tt.want {
 				t.Errorf("\ngot  %v\nwant %s", err, tt.want)
 			}
 			if a := (<-asked).Header.Get("Proxy-Authorization"); a != "" {
 				t.Errorf("authorization %q", a)
 			}
-			var refused *RefusedError
+			var refused *ProxyRefusedError
 			if errors.As(err, &refused) != strings.Contains(tt.want, "answers") {
 				t.Errorf("%T", err)
 			}
@@ -89,7 +89,7 @@ func TestConnectGivenUp(t *testing.T) {
 		_, _ = http.ReadRequest(bufio.NewReader(far))
 		cancel()
 	}()
-	if err := Connect(ctx, near, "a:1", nil); !errors.Is(err, context.Canceled) {
+	if err := ConnectThrough(ctx, near, "a:1", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want %v", err, context.Canceled)
 	}
 }
@@ -105,7 +105,7 @@ func FuzzConnect(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		nc := &answering{rest: answer}
-		err := Connect(t.Context(), nc, "a:1", nil)
+		err := ConnectThrough(t.Context(), nc, "a:1", nil)
 		_, behind, whole := strings.Cut(string(answer), "\r\n\r\n")
 		switch {
 		case err == nil && (!whole || string(nc.rest) != behind):
