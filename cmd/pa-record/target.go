@@ -13,7 +13,6 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
@@ -132,31 +131,31 @@ func newBackend(s *settings, urls []string) (backend.Backend, error) {
 	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls)
 	}
-	var targets []fanout.Target
+	var targets []backend.Target
 	for _, model := range s.Models {
 		b, err := newServers(s, model, urls)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, fanout.Target{Name: model, Backend: b})
+		targets = append(targets, backend.Target{Name: model, Backend: b})
 	}
-	return fanout.ByModel(targets)
+	return backend.ByModel(targets)
 }
 
 // newServers returns the protocol for one model.
 func newServers(s *settings, model string, urls []string) (backend.Backend, error) {
-	var targets []fanout.Target
+	var targets []backend.Target
 	for _, u := range urls {
 		b, err := newTarget(s, model, u)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, fanout.Target{Name: redact.URL(u), Backend: b})
+		targets = append(targets, backend.Target{Name: redact.URL(u), Backend: b})
 	}
 	if len(targets) == 1 {
 		return targets[0].Backend, nil
 	}
-	return fanout.RoundRobin(targets, s.turns())
+	return backend.RoundRobin(targets, s.turns())
 }
 
 // newTarget returns the protocol for one model of one server.
@@ -208,7 +207,7 @@ func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*observe.Me
 // of servers, and for several servers.
 func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*observe.Statistics, error) {
 	var more []observe.ModelRef
-	if several, ok := b.(*fanout.Models); ok {
+	if several, ok := b.(*backend.Models); ok {
 		b = several.Targets()[0].Backend
 		for _, name := range s.moreModels() {
 			more = append(more, observe.ModelRef{Name: name, Version: s.ModelVersion})

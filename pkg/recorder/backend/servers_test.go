@@ -1,4 +1,4 @@
-package fanout
+package backend
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -35,7 +34,7 @@ func (p *fakePayload) Inputs() export.Fields {
 	return export.Fields{{Name: "IN", Value: export.JSON(p.bytes)}}
 }
 
-func (p *fakePayload) ShareWith(other backend.Payload) {
+func (p *fakePayload) ShareWith(other Payload) {
 	if o := other.(*fakePayload); o.bytes == p.bytes {
 		p.f.shared++
 	}
@@ -44,11 +43,11 @@ func (p *fakePayload) ShareWith(other backend.Payload) {
 func (f *fake) Check(context.Context) error { return f.err }
 func (f *fake) Model() string               { return f.model }
 
-func (f *fake) Prepare(*workload.Entry) (backend.Payload, error) {
+func (f *fake) Prepare(*workload.Entry) (Payload, error) {
 	return &fakePayload{f, f.input}, f.err
 }
 
-func (f *fake) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
+func (f *fake) Open(context.Context, int, *rxclock.Clock) (Sender, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -56,7 +55,7 @@ func (f *fake) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error
 	return &fakeSender{f}, nil
 }
 
-func (f *fake) Decode(x *backend.Exchange) error {
+func (f *fake) Decode(x *Exchange) error {
 	f.decoded = append(f.decoded, x.Request.ID)
 	return nil
 }
@@ -65,7 +64,7 @@ func (f *fake) Close() error { f.closed = true; return f.err }
 
 type fakeSender struct{ f *fake }
 
-func (s *fakeSender) Send(_ context.Context, p backend.Payload, x *backend.Exchange) {
+func (s *fakeSender) Send(_ context.Context, p Payload, x *Exchange) {
 	if p.(*fakePayload).f != s.f {
 		panic("a payload of another target")
 	}
@@ -78,11 +77,11 @@ func (s *fakeSender) Close() error { s.f.open--; return nil }
 // A batchingFake can batch.
 type batchingFake struct{ *fake }
 
-func (f batchingFake) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
+func (f batchingFake) PrepareBatch(es []*workload.Entry) (Payload, error) {
 	return &fakePayload{f.fake, f.input + strings.Repeat("b", len(es))}, f.err
 }
 
-func over(t *testing.T, fakes ...*fake) backend.Backend {
+func over(t *testing.T, fakes ...*fake) Backend {
 	t.Helper()
 	var targets []Target
 	for _, f := range fakes {
@@ -110,7 +109,7 @@ func TestInTurn(t *testing.T) {
 	if got := string(p.Inputs()[0].Value.Data); got != "1" {
 		t.Errorf("inputs %s", got)
 	}
-	var senders []backend.Sender
+	var senders []Sender
 	for slot := range 2 {
 		s, err := rr.Open(t.Context(), slot, rxclock.New())
 		if err != nil {
@@ -120,7 +119,7 @@ func TestInTurn(t *testing.T) {
 	}
 	var conns []int
 	for id := uint64(1); id <= 7; id++ {
-		x := &backend.Exchange{Request: export.Request{ID: id}}
+		x := &Exchange{Request: export.Request{ID: id}}
 		senders[id%2].Send(t.Context(), p, x)
 		if err := rr.Decode(x); err != nil {
 			t.Fatal(err)
@@ -155,12 +154,12 @@ func TestBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := b.(backend.Batcher).PrepareBatch(make([]*workload.Entry, 2))
+	p, err := b.(Batcher).PrepareBatch(make([]*workload.Entry, 2))
 	if err != nil || string(p.Inputs()[0].Value.Data) != "1bb" {
 		t.Errorf("%v, %v", p, err)
 	}
 	b, err = RoundRobin([]Target{{"f", f}, {"g", &fake{}}}, 1)
-	if _, ok := b.(backend.Batcher); ok || err != nil {
+	if _, ok := b.(Batcher); ok || err != nil {
 		t.Errorf("a target cannot batch, but all together can (%v)", err)
 	}
 }
@@ -168,7 +167,7 @@ func TestBatches(t *testing.T) {
 // A conversationalFake can hold conversations, in which it counts what was said.
 type conversationalFake struct{ *fake }
 
-func (f conversationalFake) NewConversation() backend.Conversation {
+func (f conversationalFake) NewConversation() Conversation {
 	return &fakeConversation{f: f.fake}
 }
 
@@ -177,12 +176,12 @@ type fakeConversation struct {
 	said string
 }
 
-func (c *fakeConversation) Turn(*workload.Entry) (backend.Payload, error) {
+func (c *fakeConversation) Turn(*workload.Entry) (Payload, error) {
 	c.said += "q"
 	return &fakePayload{c.f, c.said}, c.f.err
 }
 
-func (c *fakeConversation) AddReply(x *backend.Exchange) (contentless bool, err error) {
+func (c *fakeConversation) AddReply(x *Exchange) (contentless bool, err error) {
 	if x.Request.Status != export.StatusOK {
 		return false, errors.New("failed")
 	}
@@ -202,13 +201,13 @@ func TestConversations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := b.(backend.Conversational).NewConversation()
+	c := b.(Conversational).NewConversation()
 	for i, want := range []string{"q", "qaq", "qaqaq"} {
 		p, err := c.Turn(&workload.Entry{})
 		if err != nil || string(p.Inputs()[0].Value.Data) != want {
 			t.Fatalf("turn %d: %v, %v, want %s", i, p, err, want)
 		}
-		x := &backend.Exchange{Request: export.Request{ID: uint64(i + 1), Status: export.StatusOK}}
+		x := &Exchange{Request: export.Request{ID: uint64(i + 1), Status: export.StatusOK}}
 		s.Send(t.Context(), p, x)
 		if _, err := c.AddReply(x); err != nil {
 			t.Fatal(err)
@@ -217,11 +216,11 @@ func TestConversations(t *testing.T) {
 	if !slices.Equal(f.sent, []uint64{1, 3}) || !slices.Equal(g.sent, []uint64{2}) {
 		t.Errorf("sent %v and %v, want them in turn", f.sent, g.sent)
 	}
-	if _, err := c.AddReply(&backend.Exchange{}); err == nil {
+	if _, err := c.AddReply(&Exchange{}); err == nil {
 		t.Error("a turn that failed is no error")
 	}
 	b, err = RoundRobin([]Target{{"f", f}, {"g", &fake{}}}, 1)
-	if _, ok := b.(backend.Conversational); ok || err != nil {
+	if _, ok := b.(Conversational); ok || err != nil {
 		t.Errorf("a target cannot talk, but all together can (%v)", err)
 	}
 }
@@ -234,16 +233,16 @@ func TestErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		a, b *fake
-		do   func(b backend.Backend) error
+		do   func(b Backend) error
 		want string
 	}{
-		{"both are not there", &fake{err: errors.New("a: gone")}, &fake{err: broken}, func(b backend.Backend) error { return b.Check(context.Background()) }, "a: gone\nbroken: connection refused"},
-		{"different models", &fake{name: "a", model: "x"}, &fake{name: "b", model: "y"}, func(b backend.Backend) error { return b.Check(context.Background()) }, `the servers have different models: a has "x", b has "y"; choose one with -m`},
+		{"both are not there", &fake{err: errors.New("a: gone")}, &fake{err: broken}, func(b Backend) error { return b.Check(context.Background()) }, "a: gone\nbroken: connection refused"},
+		{"different models", &fake{name: "a", model: "x"}, &fake{name: "b", model: "y"}, func(b Backend) error { return b.Check(context.Background()) }, `the servers have different models: a has "x", b has "y"; choose one with -m`},
 		{"the first refuses the input", &fake{name: "a", err: broken}, &fake{name: "b", err: broken}, prepareOne, "broken: connection refused"},
 		{"the second alone does", &fake{name: "a"}, &fake{name: "b", err: broken}, prepareOne, "b: broken: connection refused"},
 		{"different inputs", &fake{name: "a", input: "1"}, &fake{name: "b", input: "2"}, prepareOne, "a and b would be sent different inputs; are their models the same?"},
-		{"the second does not open", &fake{}, &fake{err: broken}, func(b backend.Backend) error { _, err := b.Open(context.Background(), 0, rxclock.New()); return err }, "broken: connection refused"},
-		{"the second does not close", &fake{}, &fake{err: broken}, backend.Backend.Close, "broken: connection refused"},
+		{"the second does not open", &fake{}, &fake{err: broken}, func(b Backend) error { _, err := b.Open(context.Background(), 0, rxclock.New()); return err }, "broken: connection refused"},
+		{"the second does not close", &fake{}, &fake{err: broken}, Backend.Close, "broken: connection refused"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.do(over(t, tt.a, tt.b)); fmt.Sprint(err) != tt.want {
@@ -256,7 +255,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func prepareOne(b backend.Backend) error {
+func prepareOne(b Backend) error {
 	_, err := b.Prepare(&workload.Entry{})
 	return err
 }
@@ -270,7 +269,7 @@ func TestModelsInTurn(t *testing.T) {
 	}
 	var got []int
 	for id := uint64(1); id <= 8; id++ {
-		x := &backend.Exchange{}
+		x := &Exchange{}
 		x.Request.ID = id
 		got = append(got, b.(*servers).target(x))
 	}

@@ -1,4 +1,4 @@
-package fanout
+package backend
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -18,10 +17,10 @@ type Models struct {
 }
 
 var (
-	_ backend.Backend  = (*Models)(nil)
-	_ backend.Batcher  = (*Models)(nil)
-	_ backend.Streamer = (*modelPayload)(nil)
-	_ backend.Modeler  = (*modelPayload)(nil)
+	_ Backend  = (*Models)(nil)
+	_ Batcher  = (*Models)(nil)
+	_ Streamer = (*modelPayload)(nil)
+	_ Modeler  = (*modelPayload)(nil)
 )
 
 // ByModel returns a backend over the targets, one for each model, and closes them with
@@ -50,7 +49,7 @@ func (b *Models) Check(ctx context.Context) error {
 		return err
 	}
 	for _, t := range b.targets {
-		if s, ok := t.Backend.(backend.Stateful); ok && s.Stateful() {
+		if s, ok := t.Backend.(Stateful); ok && s.Stateful() {
 			return fmt.Errorf("model %s keeps state, and cannot be one of several; make a run of its own for it", t.Name)
 		}
 	}
@@ -82,7 +81,7 @@ func (b *Models) names() string {
 
 // modelPayload is a request for one of the models.
 type modelPayload struct {
-	backend.Payload
+	Payload
 	target int
 	model  string
 }
@@ -94,7 +93,7 @@ func (p *modelPayload) Model() string { return p.model }
 func (p *modelPayload) Streamed() bool { return streamed(p.Payload) }
 
 // Prepare implements backend.Backend.
-func (b *Models) Prepare(e *workload.Entry) (backend.Payload, error) {
+func (b *Models) Prepare(e *workload.Entry) (Payload, error) {
 	i, err := b.target(e)
 	if err != nil {
 		return nil, err
@@ -104,7 +103,7 @@ func (b *Models) Prepare(e *workload.Entry) (backend.Payload, error) {
 }
 
 // PrepareBatch implements backend.Batcher. The entries must be of one model.
-func (b *Models) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
+func (b *Models) PrepareBatch(es []*workload.Entry) (Payload, error) {
 	i, err := b.target(es[0])
 	if err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (b *Models) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 			return nil, errors.Join(err, fmt.Errorf("%s is for model %s, but is in a batch for model %s; use -b 1", e.Place(), e.Model, b.targets[i].Name))
 		}
 	}
-	batcher, ok := b.targets[i].Backend.(backend.Batcher)
+	batcher, ok := b.targets[i].Backend.(Batcher)
 	if !ok {
 		return nil, fmt.Errorf("model %s takes no batches; use -b 1", b.targets[i].Name)
 	}
@@ -122,7 +121,7 @@ func (b *Models) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	return b.payload(i, p, err)
 }
 
-func (b *Models) payload(i int, p backend.Payload, err error) (backend.Payload, error) {
+func (b *Models) payload(i int, p Payload, err error) (Payload, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +129,7 @@ func (b *Models) payload(i int, p backend.Payload, err error) (backend.Payload, 
 }
 
 // Decode implements backend.Backend.
-func (b *Models) Decode(x *backend.Exchange) error {
+func (b *Models) Decode(x *Exchange) error {
 	p, ok := x.Sent.(*sent)
 	if !ok {
 		return errors.New("an exchange of another backend")
@@ -141,12 +140,12 @@ func (b *Models) Decode(x *backend.Exchange) error {
 
 // sent is what a model's sender left in the exchange for its Decode.
 type sent struct {
-	backend.Payload // nil: nothing
-	target          int
+	Payload // nil: nothing
+	target  int
 }
 
 // Open implements backend.Backend.
-func (b *Models) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
+func (b *Models) Open(ctx context.Context, slot int, clock *rxclock.Clock) (Sender, error) {
 	s, err := b.open(ctx, slot, clock)
 	if err != nil {
 		return nil, err
@@ -158,7 +157,7 @@ func (b *Models) Open(ctx context.Context, slot int, clock *rxclock.Clock) (back
 type modelSenders struct{ senders }
 
 // Send implements backend.Sender.
-func (s modelSenders) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
+func (s modelSenders) Send(ctx context.Context, p Payload, x *Exchange) {
 	q := p.(*modelPayload)
 	s.send(ctx, q.target, q.Payload, x)
 	x.Sent = &sent{x.Sent, q.target}

@@ -1,7 +1,6 @@
-package fanout
+package backend
 
 import (
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -9,13 +8,13 @@ import (
 // conversation go to the servers in turn, like all requests.
 type conversationalServers struct{ *servers }
 
-var _ backend.Conversational = (*conversationalServers)(nil)
+var _ Conversational = (*conversationalServers)(nil)
 
 // NewConversation implements backend.Conversational.
-func (b *conversationalServers) NewConversation() backend.Conversation {
+func (b *conversationalServers) NewConversation() Conversation {
 	c := &conversation{b: b.servers}
 	for _, t := range b.targets {
-		c.all = append(c.all, t.Backend.(backend.Conversational).NewConversation())
+		c.all = append(c.all, t.Backend.(Conversational).NewConversation())
 	}
 	return c
 }
@@ -24,16 +23,16 @@ func (b *conversationalServers) NewConversation() backend.Conversation {
 // replies.
 type conversation struct {
 	b   *servers
-	all []backend.Conversation
+	all []Conversation
 }
 
 // Turn implements backend.Conversation.
-func (c *conversation) Turn(e *workload.Entry) (backend.Payload, error) {
-	return c.b.prepare(func(i int) (backend.Payload, error) { return c.all[i].Turn(e) })
+func (c *conversation) Turn(e *workload.Entry) (Payload, error) {
+	return c.b.prepare(func(i int) (Payload, error) { return c.all[i].Turn(e) })
 }
 
 // AddReply implements backend.Conversation.
-func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err error) {
+func (c *conversation) AddReply(x *Exchange) (contentless bool, err error) {
 	for _, one := range c.all {
 		if contentless, err = one.AddReply(x); err != nil {
 			return false, err

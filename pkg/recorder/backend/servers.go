@@ -1,4 +1,4 @@
-package fanout
+package backend
 
 import (
 	"bytes"
@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -18,17 +17,17 @@ import (
 // itself. models is the number of models that requests go to in turn; 0 means 1. The
 // backend is a backend.Batcher, else a backend.Conversational, if all targets are. It
 // returns an error for no target.
-func RoundRobin(targets []Target, models int) (backend.Backend, error) {
+func RoundRobin(targets []Target, models int) (Backend, error) {
 	if len(targets) == 0 {
 		return nil, errors.New("no server to send to; give at least one URL")
 	}
 	b := &servers{group: group{targets}, turns: uint64(max(models, 1))}
 	batchers, conversational := 0, 0
 	for _, t := range targets {
-		if _, ok := t.Backend.(backend.Batcher); ok {
+		if _, ok := t.Backend.(Batcher); ok {
 			batchers++
 		}
-		if _, ok := t.Backend.(backend.Conversational); ok {
+		if _, ok := t.Backend.(Conversational); ok {
 			conversational++
 		}
 	}
@@ -48,15 +47,15 @@ type servers struct {
 }
 
 var (
-	_ backend.Backend = (*servers)(nil)
-	_ backend.Warner  = (*servers)(nil)
+	_ Backend = (*servers)(nil)
+	_ Warner  = (*servers)(nil)
 )
 
 // target returns the index of the target of a request. A sequence stays with the server
 // that has its state. With several models in turn, one server gets a request for each
 // model before the next server does; otherwise, of two models on two servers, each model
 // would stay with one server.
-func (b *servers) target(x *backend.Exchange) int {
+func (b *servers) target(x *Exchange) int {
 	if id := x.Sequence.ID; id > 0 {
 		return int((id - 1) % uint64(len(b.targets)))
 	}
@@ -78,10 +77,10 @@ func (b *servers) Check(ctx context.Context) error {
 }
 
 // CheckWarnings implements backend.Warner. It returns the warnings of all servers.
-func (b *servers) CheckWarnings() []backend.Warning {
-	var all []backend.Warning
+func (b *servers) CheckWarnings() []Warning {
+	var all []Warning
 	for _, t := range b.targets {
-		if w, ok := t.Backend.(backend.Warner); ok {
+		if w, ok := t.Backend.(Warner); ok {
 			all = append(all, w.CheckWarnings()...)
 		}
 	}
@@ -104,7 +103,7 @@ func (b *servers) Model() string { return b.targets[0].Backend.Model() }
 // state.
 func (b *servers) Stateful() bool {
 	for _, t := range b.targets {
-		if s, ok := t.Backend.(backend.Stateful); ok && s.Stateful() {
+		if s, ok := t.Backend.(Stateful); ok && s.Stateful() {
 			return true
 		}
 	}
@@ -112,27 +111,27 @@ func (b *servers) Stateful() bool {
 }
 
 // Prepare implements backend.Backend.
-func (b *servers) Prepare(e *workload.Entry) (backend.Payload, error) {
-	return b.prepare(func(i int) (backend.Payload, error) { return b.targets[i].Backend.Prepare(e) })
+func (b *servers) Prepare(e *workload.Entry) (Payload, error) {
+	return b.prepare(func(i int) (Payload, error) { return b.targets[i].Backend.Prepare(e) })
 }
 
 // batchingServers are servers that are all backend.Batchers.
 type batchingServers struct{ *servers }
 
 // PrepareBatch implements backend.Batcher.
-func (b *batchingServers) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
-	return b.prepare(func(i int) (backend.Payload, error) { return b.targets[i].Backend.(backend.Batcher).PrepareBatch(es) })
+func (b *batchingServers) PrepareBatch(es []*workload.Entry) (Payload, error) {
+	return b.prepare(func(i int) (Payload, error) { return b.targets[i].Backend.(Batcher).PrepareBatch(es) })
 }
 
 // serverPayload holds one request as a payload for each target, in the order of targets.
-type serverPayload []backend.Payload
+type serverPayload []Payload
 
 // Inputs implements backend.Payload.
 func (p serverPayload) Inputs() export.Fields { return p[0].Inputs() }
 
 // Model implements backend.Modeler. All targets have the same model.
 func (p serverPayload) Model() string {
-	m, ok := p[0].(backend.Modeler)
+	m, ok := p[0].(Modeler)
 	if !ok {
 		return ""
 	}
@@ -145,11 +144,11 @@ func (p serverPayload) Streamed() bool { return streamed(p[0]) }
 // A sharer is a payload that can replace its bytes by equal bytes of another payload of
 // its type.
 type sharer interface {
-	ShareWith(other backend.Payload)
+	ShareWith(other Payload)
 }
 
 // prepare encodes a request for all targets; one(i) encodes it for target i.
-func (b *servers) prepare(one func(target int) (backend.Payload, error)) (backend.Payload, error) {
+func (b *servers) prepare(one func(target int) (Payload, error)) (Payload, error) {
 	var all serverPayload
 	for i, t := range b.targets {
 		p, err := one(i)
@@ -177,12 +176,12 @@ func equal(a, b export.Fields) bool {
 }
 
 // Decode implements backend.Backend.
-func (b *servers) Decode(x *backend.Exchange) error {
+func (b *servers) Decode(x *Exchange) error {
 	return b.targets[b.target(x)].Backend.Decode(x)
 }
 
 // Open implements backend.Backend.
-func (b *servers) Open(ctx context.Context, slot int, clock *rxclock.Clock) (backend.Sender, error) {
+func (b *servers) Open(ctx context.Context, slot int, clock *rxclock.Clock) (Sender, error) {
 	s, err := b.open(ctx, slot, clock)
 	if err != nil {
 		return nil, err
@@ -197,7 +196,7 @@ type serverSenders struct {
 }
 
 // Send implements backend.Sender.
-func (s serverSenders) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
+func (s serverSenders) Send(ctx context.Context, p Payload, x *Exchange) {
 	i := s.b.target(x)
 	s.send(ctx, i, p.(serverPayload)[i], x)
 }

@@ -1,4 +1,4 @@
-package fanout
+package backend
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -19,7 +18,7 @@ type fakeModel struct {
 	err     error // of Check, Open and Close
 	keeps   bool  // state
 	sent    int
-	decoded []backend.Payload
+	decoded []Payload
 	open    int
 	closed  bool
 }
@@ -37,15 +36,15 @@ func (f *fakeModel) Model() string               { return f.model }
 func (f *fakeModel) Stateful() bool              { return f.keeps }
 func (f *fakeModel) Close() error                { f.closed = true; return f.err }
 
-func (f *fakeModel) Prepare(*workload.Entry) (backend.Payload, error) {
+func (f *fakeModel) Prepare(*workload.Entry) (Payload, error) {
 	return &fakeModelPayload{f, 1}, nil
 }
 
-func (f *fakeModel) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
+func (f *fakeModel) PrepareBatch(es []*workload.Entry) (Payload, error) {
 	return &fakeModelPayload{f, len(es)}, nil
 }
 
-func (f *fakeModel) Open(context.Context, int, *rxclock.Clock) (backend.Sender, error) {
+func (f *fakeModel) Open(context.Context, int, *rxclock.Clock) (Sender, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -53,14 +52,14 @@ func (f *fakeModel) Open(context.Context, int, *rxclock.Clock) (backend.Sender, 
 	return &fakeModelSender{f}, nil
 }
 
-func (f *fakeModel) Decode(x *backend.Exchange) error {
+func (f *fakeModel) Decode(x *Exchange) error {
 	f.decoded = append(f.decoded, x.Sent)
 	return nil
 }
 
 type fakeModelSender struct{ f *fakeModel }
 
-func (s *fakeModelSender) Send(_ context.Context, p backend.Payload, x *backend.Exchange) {
+func (s *fakeModelSender) Send(_ context.Context, p Payload, x *Exchange) {
 	if p.(*fakeModelPayload).of != s.f {
 		panic("a payload of another model")
 	}
@@ -106,7 +105,7 @@ func TestByModel(t *testing.T) {
 		if got := p.(*modelPayload).Model(); got != tt.want {
 			t.Errorf("entry of model %q: %q, want %q", tt.entry, got, tt.want)
 		}
-		x := &backend.Exchange{}
+		x := &Exchange{}
 		s.Send(t.Context(), p, x)
 		if err := b.Decode(x); err != nil {
 			t.Error(err)
@@ -175,7 +174,7 @@ func TestModelErrors(t *testing.T) {
 	if err := overModels(t, &fakeModel{model: "f"}, &fakeModel{model: "g", keeps: true}).Check(t.Context()); err == nil || !strings.Contains(err.Error(), "model g keeps state") {
 		t.Errorf("a model that keeps state: %v", err)
 	}
-	if err := b.Decode(&backend.Exchange{Sent: &fakeModelPayload{}}); err == nil {
+	if err := b.Decode(&Exchange{Sent: &fakeModelPayload{}}); err == nil {
 		t.Error("an exchange of another backend is decoded")
 	}
 	names := []string{}

@@ -1,18 +1,17 @@
-package fanout
+package backend
 
 import (
 	"context"
 	"errors"
 	"sync"
 
-	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // Target is one of the backends that requests go to.
 type Target struct {
 	Name    string // of the model, or the URL of the server without secrets
-	Backend backend.Backend
+	Backend Backend
 }
 
 // group is what ByModel and RoundRobin have in common.
@@ -52,10 +51,10 @@ func (g *group) open(ctx context.Context, slot int, clock *rxclock.Clock) (sende
 }
 
 // senders holds the senders of one slot, by target.
-type senders []backend.Sender
+type senders []Sender
 
 // send sends p to a target and makes the number of the connection unique in the run.
-func (s senders) send(ctx context.Context, target int, p backend.Payload, x *backend.Exchange) {
+func (s senders) send(ctx context.Context, target int, p Payload, x *Exchange) {
 	s[target].Send(ctx, p, x)
 	if x.Request.Conn > 0 { // 0: there was no connection
 		x.Request.Conn = x.Request.Conn*len(s) + target
@@ -72,7 +71,7 @@ func (s senders) Close() error {
 }
 
 // streamed reports whether a payload asks for a streamed response.
-func streamed(p backend.Payload) bool {
-	s, ok := p.(backend.Streamer)
+func streamed(p Payload) bool {
+	s, ok := p.(Streamer)
 	return ok && s.Streamed()
 }
