@@ -72,7 +72,7 @@ var rows = map[string][][]string{
 		{
 			"pkg/recorder/backend/openai/http1", "pkg/recorder/backend/openai/internal/evloop",
 			"pkg/recorder/load", "pkg/recorder/rxclock",
-			"pkg/recorder/ranks", "pkg/recorder/workload", "pkg/recorder/workload/template",
+			"pkg/recorder/ranks", "pkg/recorder/workload",
 		},
 		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
 		{"pkg/recorder/observe"},

@@ -28,7 +28,7 @@ func (g *group) check(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Close implements backend.Backend. It closes all targets.
+// Close implements Backend. It closes all targets.
 func (g *group) Close() error {
 	var errs []error
 	for _, t := range g.targets {
@@ -61,7 +61,7 @@ func (s senders) send(ctx context.Context, target int, p Payload, x *Exchange) {
 	}
 }
 
-// Close implements backend.Sender.
+// Close implements Sender.
 func (s senders) Close() error {
 	var errs []error
 	for _, one := range s {

@@ -42,7 +42,7 @@ func ByModel(targets []Target) (*Models, error) {
 // Targets returns the models with their backends, in order.
 func (b *Models) Targets() []Target { return b.targets }
 
-// Check implements backend.Backend. It checks all models at the same time; the error has a
+// Check implements Backend. It checks all models at the same time; the error has a
 // line for each model that failed.
 func (b *Models) Check(ctx context.Context) error {
 	if err := b.check(ctx); err != nil {
@@ -56,7 +56,7 @@ func (b *Models) Check(ctx context.Context) error {
 	return nil
 }
 
-// Model implements backend.Backend. It returns the first model.
+// Model implements Backend. It returns the first model.
 func (b *Models) Model() string { return b.targets[0].Name }
 
 // target returns the index of the model of an entry; the first for an entry without one.
@@ -86,13 +86,13 @@ type modelPayload struct {
 	model  string
 }
 
-// Model implements backend.Modeler.
+// Model implements Modeler.
 func (p *modelPayload) Model() string { return p.model }
 
-// Streamed implements backend.Streamer.
+// Streamed implements Streamer.
 func (p *modelPayload) Streamed() bool { return streamed(p.Payload) }
 
-// Prepare implements backend.Backend.
+// Prepare implements Backend.
 func (b *Models) Prepare(e *workload.Entry) (Payload, error) {
 	i, err := b.target(e)
 	if err != nil {
@@ -102,7 +102,7 @@ func (b *Models) Prepare(e *workload.Entry) (Payload, error) {
 	return b.payload(i, p, err)
 }
 
-// PrepareBatch implements backend.Batcher. The entries must be of one model.
+// PrepareBatch implements Batcher. The entries must be of one model.
 func (b *Models) PrepareBatch(es []*workload.Entry) (Payload, error) {
 	i, err := b.target(es[0])
 	if err != nil {
@@ -128,7 +128,7 @@ func (b *Models) payload(i int, p Payload, err error) (Payload, error) {
 	return &modelPayload{p, i, b.targets[i].Name}, nil
 }
 
-// Decode implements backend.Backend.
+// Decode implements Backend.
 func (b *Models) Decode(x *Exchange) error {
 	p, ok := x.Sent.(*sent)
 	if !ok {
@@ -144,7 +144,7 @@ type sent struct {
 	target  int
 }
 
-// Open implements backend.Backend.
+// Open implements Backend.
 func (b *Models) Open(ctx context.Context, slot int, clock *rxclock.Clock) (Sender, error) {
 	s, err := b.open(ctx, slot, clock)
 	if err != nil {
@@ -156,7 +156,7 @@ func (b *Models) Open(ctx context.Context, slot int, clock *rxclock.Clock) (Send
 // modelSenders are the senders of a slot, by model.
 type modelSenders struct{ senders }
 
-// Send implements backend.Sender.
+// Send implements Sender.
 func (s modelSenders) Send(ctx context.Context, p Payload, x *Exchange) {
 	q := p.(*modelPayload)
 	s.send(ctx, q.target, q.Payload, x)

@@ -15,7 +15,7 @@ import (
 
 // RoundRobin returns a backend over the targets, one for each server, and closes them with
 // itself. models is the number of models that requests go to in turn; 0 means 1. The
-// backend is a backend.Batcher, else a backend.Conversational, if all targets are. It
+// backend is a Batcher, else a backend.Conversational, if all targets are. It
 // returns an error for no target.
 func RoundRobin(targets []Target, models int) (Backend, error) {
 	if len(targets) == 0 {
@@ -62,7 +62,7 @@ func (b *servers) target(x *Exchange) int {
 	return int((x.Request.ID - 1) / b.turns % uint64(len(b.targets)))
 }
 
-// Check implements backend.Backend. It checks all servers at the same time; the error has
+// Check implements Backend. It checks all servers at the same time; the error has
 // a line for each server that failed, or says that their models differ.
 func (b *servers) Check(ctx context.Context) error {
 	if err := b.check(ctx); err != nil {
@@ -96,7 +96,7 @@ func (b *servers) models() string {
 	return strings.Join(all, ", ")
 }
 
-// Model implements backend.Backend.
+// Model implements Backend.
 func (b *servers) Model() string { return b.targets[0].Backend.Model() }
 
 // Stateful implements backend.Stateful. It reports whether any server's model keeps
@@ -110,7 +110,7 @@ func (b *servers) Stateful() bool {
 	return false
 }
 
-// Prepare implements backend.Backend.
+// Prepare implements Backend.
 func (b *servers) Prepare(e *workload.Entry) (Payload, error) {
 	return b.prepare(func(i int) (Payload, error) { return b.targets[i].Backend.Prepare(e) })
 }
@@ -118,7 +118,7 @@ func (b *servers) Prepare(e *workload.Entry) (Payload, error) {
 // batchingServers are servers that are all backend.Batchers.
 type batchingServers struct{ *servers }
 
-// PrepareBatch implements backend.Batcher.
+// PrepareBatch implements Batcher.
 func (b *batchingServers) PrepareBatch(es []*workload.Entry) (Payload, error) {
 	return b.prepare(func(i int) (Payload, error) { return b.targets[i].Backend.(Batcher).PrepareBatch(es) })
 }
@@ -126,10 +126,10 @@ func (b *batchingServers) PrepareBatch(es []*workload.Entry) (Payload, error) {
 // serverPayload holds one request as a payload for each target, in the order of targets.
 type serverPayload []Payload
 
-// Inputs implements backend.Payload.
+// Inputs implements Payload.
 func (p serverPayload) Inputs() export.Fields { return p[0].Inputs() }
 
-// Model implements backend.Modeler. All targets have the same model.
+// Model implements Modeler. All targets have the same model.
 func (p serverPayload) Model() string {
 	m, ok := p[0].(Modeler)
 	if !ok {
@@ -138,7 +138,7 @@ func (p serverPayload) Model() string {
 	return m.Model()
 }
 
-// Streamed implements backend.Streamer.
+// Streamed implements Streamer.
 func (p serverPayload) Streamed() bool { return streamed(p[0]) }
 
 // A sharer is a payload that can replace its bytes by equal bytes of another payload of
@@ -175,12 +175,12 @@ func equal(a, b export.Fields) bool {
 	})
 }
 
-// Decode implements backend.Backend.
+// Decode implements Backend.
 func (b *servers) Decode(x *Exchange) error {
 	return b.targets[b.target(x)].Backend.Decode(x)
 }
 
-// Open implements backend.Backend.
+// Open implements Backend.
 func (b *servers) Open(ctx context.Context, slot int, clock *rxclock.Clock) (Sender, error) {
 	s, err := b.open(ctx, slot, clock)
 	if err != nil {
@@ -195,7 +195,7 @@ type serverSenders struct {
 	b *servers
 }
 
-// Send implements backend.Sender.
+// Send implements Sender.
 func (s serverSenders) Send(ctx context.Context, p Payload, x *Exchange) {
 	i := s.b.target(x)
 	s.send(ctx, i, p.(serverPayload)[i], x)

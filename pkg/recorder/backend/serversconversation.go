@@ -4,13 +4,13 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// conversationalServers are servers that are all backend.Conversational. The turns of a
+// conversationalServers are servers that are all Conversational. The turns of a
 // conversation go to the servers in turn, like all requests.
 type conversationalServers struct{ *servers }
 
 var _ Conversational = (*conversationalServers)(nil)
 
-// NewConversation implements backend.Conversational.
+// NewConversation implements Conversational.
 func (b *conversationalServers) NewConversation() Conversation {
 	c := &conversation{b: b.servers}
 	for _, t := range b.targets {
@@ -26,12 +26,12 @@ type conversation struct {
 	all []Conversation
 }
 
-// Turn implements backend.Conversation.
+// Turn implements Conversation.
 func (c *conversation) Turn(e *workload.Entry) (Payload, error) {
 	return c.b.prepare(func(i int) (Payload, error) { return c.all[i].Turn(e) })
 }
 
-// AddReply implements backend.Conversation.
+// AddReply implements Conversation.
 func (c *conversation) AddReply(x *Exchange) (contentless bool, err error) {
 	for _, one := range c.all {
 		if contentless, err = one.AddReply(x); err != nil {
