@@ -171,7 +171,7 @@ func TestLayers(t *testing.T) {
 					return err
 				}
 				if imported == "net/http" && slices.ContainsFunc(withoutHTTP, func(tree string) bool { return within(name, tree) }) {
-					t.Errorf("%s imports net/http; package httpstatus has its reason phrases", name)
+					t.Errorf("%s imports net/http; wire/openai.StatusText has its reason phrases", name)
 				}
 				to, ours := strings.CutPrefix(imported, module)
 				if !ours {

@@ -1,6 +1,6 @@
-package httpstatus
+package openai
 
-// phrases is the registry of IANA, with 418 of RFC 2324.
+// phrases holds the reason phrases of status codes: the registry of IANA, with 418 of RFC 2324.
 var phrases = map[int]string{
 	100: "Continue",
 	101: "Switching Protocols",
@@ -66,6 +66,7 @@ var phrases = map[int]string{
 	511: "Network Authentication Required",
 }
 
-// Text returns the reason phrase of a status code, as net/http.StatusText does. It returns
-// "" for a code without one.
-func Text(code int) string { return phrases[code] }
+// StatusText returns the reason phrase of a status code of HTTP, as net/http.StatusText does; "" for a code without
+// one. Whoever analyzes recordings needs no HTTP client, no server and no TLS: programs and tests without net/http
+// are smaller and link faster.
+func StatusText(code int) string { return phrases[code] }
