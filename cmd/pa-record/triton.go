@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/grpcpress"
+	"github.com/pa-tools/pa/internal/grpcconn"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -74,7 +74,7 @@ func (p *parser) tritonOnly(s *settings) {
 	case none:
 	default:
 		t.Compression = how
-		if _, err := grpcpress.Parse(how); err != nil {
+		if _, err := grpcconn.ParseCompression(how); err != nil {
 			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
 		}
 		if s.Protocol != protocolGRPC {

@@ -1,4 +1,4 @@
-package grpcpress
+package grpcconn
 
 import (
 	"bytes"
@@ -10,17 +10,17 @@ import (
 )
 
 func TestThereAndBack(t *testing.T) {
-	for _, f := range []Format{Gzip, Deflate} {
+	for _, f := range []Compression{Gzip, Deflate} {
 		for _, text := range []string{"", "x", strings.Repeat("again and ", 1000)} {
 			var b bytes.Buffer
-			if err := (Out{Client{f}}).Do(&b, []byte(text)); err != nil {
+			if err := (Compressor{f}).Do(&b, []byte(text)); err != nil {
 				t.Fatal(err)
 			}
-			got, err := In{Client{f}, 20000}.Do(bytes.NewReader(b.Bytes()))
+			got, err := Decompressor{f, 20000}.Do(bytes.NewReader(b.Bytes()))
 			if err != nil || string(got) != text {
 				t.Errorf("%s: %d bytes came back as %d, %v", f, len(text), len(got), err)
 			}
-			if _, err := (In{Client{f}, int64(len(text)) - 1}).Do(&b); len(text) > 0 && err == nil {
+			if _, err := (Decompressor{f, int64(len(text)) - 1}).Do(&b); len(text) > 0 && err == nil {
 				t.Errorf("%s: a message of %d bytes was taken for one of less", f, len(text))
 			}
 		}
@@ -32,13 +32,13 @@ func TestThereAndBack(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := (Out{Client{Deflate}}).Do(&b, []byte("x")); err != nil {
+	if err := (Compressor{Deflate}).Do(&b, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := zlib.NewReader(&b); err != nil {
 		t.Errorf("deflate is not the zlib format: %v", err)
 	}
-	if _, err := Parse("snappy"); err == nil {
+	if _, err := ParseCompression("snappy"); err == nil {
 		t.Error("snappy is known")
 	}
 }

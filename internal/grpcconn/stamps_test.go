@@ -1,4 +1,4 @@
-package grpcstamp
+package grpcconn
 
 import (
 	"context"
