@@ -14,7 +14,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 )
@@ -279,9 +278,9 @@ func tlsFlags() []cli.Flag {
 		&cli.IntFlag{Name: "ssl-https-verify-host", Category: catTLS, Usage: "verify the name in the server's certificate: `0|1|2`, 1 being 2", Value: 2},
 		readsFile(&cli.StringFlag{Name: "ssl-https-ca-certificates-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"}),
 		readsFile(&cli.StringFlag{Name: "ssl-https-client-certificate-file", Category: catTLS, Usage: "certificate of the client in `FILE`"}),
-		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
+		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: formatPEM},
 		readsFile(&cli.StringFlag{Name: "ssl-https-private-key-file", Category: catTLS, Usage: "private key of the client in `FILE`; if not given, from the certificate's"}),
-		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
+		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: formatPEM},
 	}
 }
 
@@ -344,17 +343,17 @@ type tlsSettings struct {
 }
 
 // tlsFiles reads the flags of the protocol of s.
-func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
-	file := func(name string) tlsfiles.File { return tlsfiles.File{Flag: name, Path: p.c.String(name)} }
+func (p *parser) tlsFiles(s *settings) (*tlsFiles, tlsChecks) {
+	file := func(name string) tlsFile { return tlsFile{Flag: name, Path: p.c.String(name)} }
 	if s.Protocol == protocolGRPC {
-		return &tlsfiles.Files{
+		return &tlsFiles{
 			CA: file("ssl-grpc-root-certifications-file"), Certificate: file("ssl-grpc-certificate-chain-file"), Key: file("ssl-grpc-private-key-file"),
-			CertificateFormat: tlsfiles.PEM, KeyFormat: tlsfiles.PEM,
-		}, tlsfiles.Checks{Peer: true, Host: true}
+			CertificateFormat: formatPEM, KeyFormat: formatPEM,
+		}, tlsChecks{Peer: true, Host: true}
 	}
 	format := func(name string) string {
 		value := strings.ToUpper(p.c.String(name))
-		if value != tlsfiles.PEM && value != tlsfiles.DER {
+		if value != formatPEM && value != formatDER {
 			p.errorf("--%s %s: the format is PEM or DER", name, p.c.String(name))
 		}
 		return value
@@ -366,10 +365,10 @@ func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
 		}
 		return n != 0
 	}
-	return &tlsfiles.Files{
+	return &tlsFiles{
 		CA: file("ssl-https-ca-certificates-file"), Certificate: file("ssl-https-client-certificate-file"), Key: file("ssl-https-private-key-file"),
 		CertificateFormat: format("ssl-https-client-certificate-type"), KeyFormat: format("ssl-https-private-key-type"), KeyInCertificate: true,
-	}, tlsfiles.Checks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
+	}, tlsChecks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
 }
 
 // tlsFor returns the configuration for connections to a host, nil for the
@@ -378,5 +377,5 @@ func (s *settings) tlsFor(host string) *tls.Config {
 	if s.tls == nil {
 		return nil
 	}
-	return tlsfiles.Checks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
+	return tlsChecks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/host"
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
@@ -193,7 +192,7 @@ func exportHeader(s *settings, args []string, data *export.DatasetMeta) export.R
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redact.Args(args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings), WithoutEffect: s.withoutEffect,
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: data, AnalysisHints: s.Hints,
-			Host: host.Meta(), Start: export.StartFirstSegment,
+			Host: hostMeta(), Start: export.StartFirstSegment,
 		},
 	}
 }

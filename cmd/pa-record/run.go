@@ -22,9 +22,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
-	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -47,7 +46,7 @@ type repeatedRun struct {
 	stop        <-chan struct{}
 	interrupted *interruption
 	outputs     *outputFiles
-	ranks       *ranks     // nil: this process records alone
+	ranks       *rankGroup // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
 	positions positions // of the runs in the input data
@@ -480,7 +479,7 @@ func (r *repeatedRun) betweenLevels(ctx context.Context, s *settings) error {
 
 // watchers returns the collectors of the servers' metrics and statistics, which one rank
 // reads for all.
-func (r *repeatedRun) watchers(target *target, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+func (r *repeatedRun) watchers(target *target, b backend.Backend, clock *rxclock.Clock) (*observe.Metrics, *observe.Statistics, error) {
 	if !r.ranks.first() {
 		return nil, nil, nil
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -232,7 +231,7 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 		errs = append(errs, setSim(&cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := regular.ReadFile(c.Context, path, tlsfiles.MaxFileBytes)
+		key, err := regular.ReadFile(c.Context, path, maxTLSFileBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}

@@ -13,12 +13,10 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
-	"github.com/pa-tools/pa/pkg/recorder/telemetry"
 )
 
 // A target is what a run sends its requests to: the servers of a command line, or the
@@ -133,31 +131,31 @@ func newBackend(s *settings, urls []string) (backend.Backend, error) {
 	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls)
 	}
-	var targets []fanout.Target
+	var targets []backend.Target
 	for _, model := range s.Models {
 		b, err := newServers(s, model, urls)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, fanout.Target{Name: model, Backend: b})
+		targets = append(targets, backend.Target{Name: model, Backend: b})
 	}
-	return fanout.ByModel(targets)
+	return backend.ByModel(targets)
 }
 
 // newServers returns the protocol for one model.
 func newServers(s *settings, model string, urls []string) (backend.Backend, error) {
-	var targets []fanout.Target
+	var targets []backend.Target
 	for _, u := range urls {
 		b, err := newTarget(s, model, u)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, fanout.Target{Name: redact.URL(u), Backend: b})
+		targets = append(targets, backend.Target{Name: redact.URL(u), Backend: b})
 	}
 	if len(targets) == 1 {
 		return targets[0].Backend, nil
 	}
-	return fanout.RoundRobin(targets, s.turns())
+	return backend.RoundRobin(targets, s.turns())
 }
 
 // newTarget returns the protocol for one model of one server.
@@ -184,7 +182,7 @@ func newTarget(s *settings, model, url string) (backend.Backend, error) {
 
 // watchers returns the collectors of the servers' metrics and statistics during a run; b
 // is the servers' backend. A collector with nothing to collect is nil.
-func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*observe.Metrics, *observe.Statistics, error) {
 	watch, err := newTelemetry(s, urls, clock)
 	if err != nil {
 		return nil, nil, err
@@ -195,11 +193,11 @@ func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Cloc
 
 // newTelemetry returns the collector of the metrics of the servers at urls; nil without
 // --collect-metrics.
-func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.Collector, error) {
+func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*observe.Metrics, error) {
 	if s.Metrics == nil {
 		return nil, nil
 	}
-	return telemetry.New(telemetry.Config{
+	return observe.NewMetrics(observe.MetricsConfig{
 		URLs: s.metricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: time.Duration(s.Metrics.Interval), Clock: clock,
 		TLS: func(host string) *tls.Config { return s.tlsFor(host) },
 	})
@@ -207,12 +205,12 @@ func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.
 
 // newServerStats returns the collector of a Triton server's statistics; nil for other kinds
 // of servers, and for several servers.
-func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
-	var more []serverstat.ModelRef
-	if several, ok := b.(*fanout.Models); ok {
+func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*observe.Statistics, error) {
+	var more []observe.ModelRef
+	if several, ok := b.(*backend.Models); ok {
 		b = several.Targets()[0].Backend
 		for _, name := range s.moreModels() {
-			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})
+			more = append(more, observe.ModelRef{Name: name, Version: s.ModelVersion})
 		}
 	}
 	k, ok := b.(*kserve.Backend)
@@ -223,7 +221,7 @@ func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serv
 	if err != nil {
 		return nil, err
 	}
-	return serverstat.New(serverstat.Config{
-		Client: client, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
+	return observe.NewStatistics(observe.StatisticsConfig{
+		Client: client, Model: observe.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
 	}), nil
 }

@@ -69,12 +69,13 @@ var rows = map[string][][]string{
 	},
 	"pkg/recorder": {
 		{
-			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host",
-			"pkg/recorder/load", "pkg/recorder/pause", "pkg/recorder/rxclock", "pkg/recorder/serverstat", "pkg/recorder/telemetry",
-			"pkg/recorder/workload", "pkg/recorder/workload/template", "pkg/recorder/world",
+			"pkg/recorder/backend/openai/http1", "pkg/recorder/backend/openai/internal/evloop",
+			"pkg/recorder/load", "pkg/recorder/rxclock",
+			"pkg/recorder/ranks", "pkg/recorder/workload",
 		},
-		{"pkg/recorder/backend", "pkg/recorder/barrier", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
-		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/clientstat", "pkg/recorder/internal/drive"},
+		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
+		{"pkg/recorder/observe"},
+		{"pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
@@ -169,7 +170,7 @@ func TestLayers(t *testing.T) {
 					return err
 				}
 				if imported == "net/http" && slices.ContainsFunc(withoutHTTP, func(tree string) bool { return within(name, tree) }) {
-					t.Errorf("%s imports net/http; package httpstatus has its reason phrases", name)
+					t.Errorf("%s imports net/http; wire/openai.StatusText has its reason phrases", name)
 				}
 				to, ours := strings.CutPrefix(imported, module)
 				if !ours {
