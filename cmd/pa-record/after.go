@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -360,7 +360,7 @@ func (r *repeatedRun) page(ctx context.Context) error {
 // writeCSV writes the file of -f, which is open at path, and one beside it for each composing
 // model of an ensemble. Like perf_analyzer it overwrites existing files. It returns the names
 // of the files.
-func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
+func writeCSV(ctx context.Context, file *disk.Output, path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
 	var b bytes.Buffer
 	if err := s.WriteCSV(&b, levels); err != nil || b.Len() == 0 {
 		return nil, err
@@ -376,7 +376,7 @@ func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanaly
 			err = file.Write(ctx, write)
 		} else {
 			name = filepath.Join(filepath.Dir(path), filepath.Base(f.Name)+"."+filepath.Base(path))
-			err = outfile.Write(ctx, name, csvOptions(), write)
+			err = disk.Write(ctx, name, csvOptions(), write)
 		}
 		if err != nil {
 			return written, fmt.Errorf("-f: %w", err)

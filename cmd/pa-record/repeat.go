@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -237,7 +237,7 @@ func (s *settings) plannedRuns() []plannedRun {
 // x.1.json. The path of a device or a pipe keeps its name, because it takes all exports
 // one after the other. So do "" and "-".
 func numberedPath(path, number string) string {
-	if path == "" || path == "-" || regular.IsSpecial(path) {
+	if path == "" || path == "-" || disk.IsSpecial(path) {
 		return path
 	}
 	name := exportStem(path)

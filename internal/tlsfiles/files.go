@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // Formats of certificates and keys.
@@ -40,7 +40,7 @@ func (f File) errorf(format string, args ...any) error {
 
 // read reads the file. Its error names the flag and the file.
 func (f File) read() ([]byte, error) {
-	text, err := regular.ReadFile(context.Background(), f.Path, MaxFileBytes)
+	text, err := disk.ReadFile(context.Background(), f.Path, MaxFileBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", f.Flag, err) // names the path
 	}
