@@ -10,7 +10,7 @@ import (
 	"syscall"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -199,9 +199,9 @@ func journalKept(err error, elsewhere []*journal.Export) error {
 func recoverCommandOf(path string, elsewhere []*journal.Export) string {
 	words := []string{"pa-record", "recover"}
 	for _, e := range elsewhere {
-		words = append(words, "--profile-export-file", shell.File(e.Path()))
+		words = append(words, "--profile-export-file", sanitize.PathArgument(e.Path()))
 	}
-	return shell.Command(append(words, shell.File(path))...)
+	return sanitize.Command(append(words, sanitize.PathArgument(path))...)
 }
 
 // A keptError is an error with a text of its own.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -198,7 +198,7 @@ func (s *settings) fileNumber(label, number string) string {
 func (s *settings) filePattern(label string) string {
 	for _, path := range s.exportPaths() {
 		if numberedPath(path, "*") != path {
-			return numberedPath(shell.Pattern(path), s.fileNumber(label, "*"))
+			return numberedPath(sanitize.Pattern(path), s.fileNumber(label, "*"))
 		}
 	}
 	return ""
