@@ -193,13 +193,18 @@ func (s *settings) fileNumber(label, number string) string {
 	return label + "." + number
 }
 
-// filePattern returns the pattern that means the files of all runs with a label, for an
-// export that has a name for each run; "" if no export has.
-func (s *settings) filePattern(label string) string {
-	for _, path := range s.exportPaths() {
-		if numberedPath(path, "*") != path {
-			return numberedPath(sanitize.Pattern(path), s.fileNumber(label, "*"))
+// filePattern returns the pattern that means the files of all ranks of the runs with a label and a
+// number, "*" for all numbers, for an export that has a name for each run; "" if no export has.
+func (s *settings) filePattern(label, number string) string {
+	for i, path := range s.exportPaths() {
+		if numberedPath(path, "*") == path {
+			continue
 		}
+		path = sanitize.Pattern(path)
+		if s.world.Several() {
+			path = s.rankedPath(sanitize.Pattern(s.Exports[i]), "*")
+		}
+		return numberedPath(path, s.fileNumber(label, number))
 	}
 	return ""
 }

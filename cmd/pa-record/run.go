@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -423,10 +424,20 @@ func (r *repeatedRun) summarize() {
 		r.nameComparisons()
 		return
 	}
-	if pattern := r.s.filePattern(""); pattern != "" {
-		fmt.Fprintf(r.stderr, "pa-record: %d of %d runs recorded; read them with: %s\n", len(r.done), len(r.runs), r.reportCommand(pattern))
+	if pattern := r.s.filePattern("", "*"); pattern != "" {
+		fmt.Fprintf(r.stderr, "pa-record: %d of %d runs recorded; %s\n", len(r.done), len(r.runs), r.readRuns(""))
 		fmt.Fprintf(r.stderr, "pa-record: to compare them with another series: %s\n", r.comparison("old", "OTHER.*.json", "new", pattern))
 	}
+}
+
+// readRuns returns the command that reads the exports of the runs with a label. A report takes the
+// exports of all ranks of one run only.
+func (r *repeatedRun) readRuns(label string) string {
+	if r.ranks == nil {
+		return "read them with: " + r.reportCommand(r.s.filePattern(label, "*"))
+	}
+	first := strconv.Itoa(r.done[0].index.number)
+	return "read run " + first + " with: " + r.reportCommand(r.s.filePattern(label, first))
 }
 
 // nameComparisons prints the commands that compare the first server with every later
@@ -436,7 +447,7 @@ func (r *repeatedRun) nameComparisons() {
 	for i := range r.targets {
 		label := r.targets[i].s.Label
 		recorded := func(done runResult) bool { return done.index.Label == label }
-		if pattern := r.s.filePattern(label); pattern != "" && slices.ContainsFunc(r.done, recorded) {
+		if pattern := r.s.filePattern(label, "*"); pattern != "" && slices.ContainsFunc(r.done, recorded) {
 			labels, patterns = append(labels, label), append(patterns, pattern)
 		}
 	}
@@ -445,7 +456,7 @@ func (r *repeatedRun) nameComparisons() {
 	}
 	count := fmt.Sprintf("pa-record: %d of %d runs recorded", len(r.done), len(r.runs))
 	if len(patterns) == 1 {
-		fmt.Fprintf(r.stderr, "%s; read them with: %s\n", count, r.reportCommand(patterns[0]))
+		fmt.Fprintf(r.stderr, "%s; %s\n", count, r.readRuns(labels[0]))
 		return
 	}
 	for i, other := range patterns[1:] {
