@@ -111,7 +111,7 @@ type levelSettings struct {
 	measure window.Measure
 	// judge holds the objective of a search, with a verdict for each level that was measured;
 	// nil without an objective.
-	judge *objectiveJudge
+	judge *analyze.ObjectiveJudge
 	// sweepConcurrency is the concurrency of the second level of an automatic sweep; 0 without
 	// an automatic sweep.
 	sweepConcurrency int
@@ -202,11 +202,11 @@ func searchNote(s *levelSettings, res *recorder.Result) string {
 // objectiveNote says which level a search found that meets its objective. best is the highest
 // level that does, over the lowest that does not; nil for none.
 func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.Level) string {
-	verdicts := s.judge.verdicts
+	verdicts := s.judge.Verdicts
 	had := func(l *recorder.Level) string {
 		for i := range res.Levels {
 			if l == &res.Levels[i] && i < len(verdicts) {
-				return "had " + verdicts[i].figures
+				return "had " + verdicts[i].Figures
 			}
 		}
 		return "was not judged"
@@ -233,7 +233,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 		}
 		loads = append(loads, analyze.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
 	}
-	if m := s.judge.maxLoad(mode, loads); m != nil {
+	if m := s.judge.MaxLoad(mode, loads); m != nil {
 		note += "; " + report.MaxLoad(m)
 	}
 	return note

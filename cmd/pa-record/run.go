@@ -20,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -223,12 +224,12 @@ func (r *repeatedRun) open(target *target) (clock *rxclock.Clock, b backend.Back
 
 // judgeFor lets the judge of the settings' objective decide about the levels of a run; nil if
 // there is no objective.
-func judgeFor(s *settings, cfg *recorder.Config) *objectiveJudge {
+func judgeFor(s *settings, cfg *recorder.Config) *analyze.ObjectiveJudge {
 	if s.SLO.Expr == nil {
 		return nil
 	}
-	judge := newJudge(s.SLO.Expr, &cfg.Run)
-	cfg.Objective = judge.met
+	judge := analyze.NewObjectiveJudge(s.SLO.Expr, &cfg.Run)
+	cfg.Objective = judge.Met
 	return judge
 }
 
@@ -328,7 +329,7 @@ func (r *repeatedRun) finish(ctx context.Context, target *target, plan *plannedR
 
 // levelSettings returns the settings of the levels, which are the same for each run but for the
 // judge.
-func (r *repeatedRun) levelSettings(judge *objectiveJudge) *levelSettings {
+func (r *repeatedRun) levelSettings(judge *analyze.ObjectiveJudge) *levelSettings {
 	s := &levelSettings{judge: judge, stopOnUnstable: r.s.Measure.stopOnUnstable, measure: r.s.Measure.Measure, prompts: r.entries.hasPrompts()}
 	if r.s.levelPlan == nil {
 		s.levels = len(r.s.levels)
@@ -561,7 +562,7 @@ var errNothingRecorded = errors.New("interrupted before the first recorded run")
 
 // unrecorded counts the requests of a run and drops them. It implements export.Writer.
 type unrecorded struct {
-	judge    *objectiveJudge // nil: the run has no objective
+	judge    *analyze.ObjectiveJudge // nil: the run has no objective
 	requests int
 }
 
@@ -571,7 +572,7 @@ func (u *unrecorded) BeginExperiment(string, string) error { return nil }
 // WriteRequest implements export.Writer.
 func (u *unrecorded) WriteRequest(q *export.Request) error {
 	u.requests++
-	u.judge.add(q)
+	u.judge.Add(q)
 	return nil
 }
 
