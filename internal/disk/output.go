@@ -267,3 +267,19 @@ func Update(ctx context.Context, path string, content []byte, overwrite bool) (w
 	})
 	return err == nil, err
 }
+
+// CheckFolder returns an error if folder, in which a file will be written, does not
+// exist or is not a folder.
+func CheckFolder(folder string) error {
+	st, err := os.Stat(folder)
+	var pe *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s does not exist", folder)
+	case errors.As(err, &pe):
+		return fmt.Errorf("the folder %s: %w", folder, pe.Err)
+	case err == nil && !st.IsDir():
+		return fmt.Errorf("%s is a file, not a folder", folder)
+	}
+	return nil
+}
