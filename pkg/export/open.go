@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -112,7 +112,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	case err != nil:
 		return nil, err
 	}
-	f, err := regular.OpenStream(ctx, path)
+	f, err := disk.OpenStream(ctx, path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,13 +1,13 @@
-package shell
+package sanitize
 
 import "strings"
 
-// plain holds the characters that mean nothing to a shell.
-const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
+// plainInShell holds the characters that mean nothing to a shell.
+const plainInShell = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%"
 
-// Quote returns arg as one word of a shell: as it is, or in single quotes.
-func Quote(arg string) string {
-	if arg != "" && strings.Trim(arg, plain) == "" {
+// ShellWord returns arg as one word of a shell: as it is, or in single quotes.
+func ShellWord(arg string) string {
+	if arg != "" && strings.Trim(arg, plainInShell) == "" {
 		return arg
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
@@ -20,14 +20,14 @@ func Command(words ...string) string {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(Quote(w))
+		b.WriteString(ShellWord(w))
 	}
 	return b.String()
 }
 
-// File returns a path as an argument that no program takes for a flag: -x.json is
+// PathArgument returns a path as an argument that no program takes for a flag: -x.json is
 // ./-x.json.
-func File(path string) string {
+func PathArgument(path string) string {
 	if strings.HasPrefix(path, "-") && path != "-" {
 		return "./" + path
 	}

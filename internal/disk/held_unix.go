@@ -1,6 +1,6 @@
 //go:build unix
 
-package outfile
+package disk
 
 import (
 	"errors"
@@ -8,8 +8,6 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/pa-tools/pa/internal/regular"
 )
 
 // TryLock locks a file if no other process holds the lock, and does not wait. Closing the
@@ -65,7 +63,7 @@ func removeLeftover(path string) {
 // waits. It duplicates an inherited descriptor: opening the path would write over the beginning of
 // a file to which the descriptor leads, and is impossible for a socket.
 func openAtOnce(path string) (*os.File, error) {
-	if fd, ok := regular.Inherited(path); ok {
+	if fd, ok := Inherited(path); ok {
 		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			return nil, &os.PathError{Op: "open", Path: path, Err: err}

@@ -1,4 +1,4 @@
-package outfile
+package disk
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/pa-tools/pa/internal/regular"
 )
 
 // Files holds the files that a command line reads and writes, so that [Files.Check] can refuse
@@ -51,7 +49,7 @@ func (f *Files) ReadsOpen(flag string, file *os.File) {
 // file has until it is complete. flag names the flag, or the argument.
 func (f *Files) Writes(flag, path string) {
 	f.WritesFor(flag, "", path)
-	if path == "" || path == "-" || regular.IsSpecial(path) {
+	if path == "" || path == "-" || IsSpecial(path) {
 		return // there is no unfinished file
 	}
 	if target, err := Resolve(path); err == nil {
@@ -62,7 +60,7 @@ func (f *Files) Writes(flag, path string) {
 // WritesFor adds a file that the command writes because of a flag that names another file.
 // role says what the file is: "the journal".
 func (f *Files) WritesFor(flag, role, path string) {
-	if _, inherited := regular.Inherited(path); !inherited {
+	if _, inherited := Inherited(path); !inherited {
 		f.writes = append(f.writes, use{flag: flag, role: role, path: path})
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"math"
@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -35,7 +34,7 @@ func TestJudge(t *testing.T) {
 	}
 	streamed := true
 	kind, endpoint := "openai", "v1/chat/completions"
-	j := newJudge(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+	j := NewObjectiveJudge(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
 	warm := answeredRequest(1, 9, 19)
 	warm.Phase = export.PhaseWarmup
 	failed := answeredRequest(1, 9, 19)
@@ -49,23 +48,23 @@ func TestJudge(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		requests []export.Request
-		want     verdict
+		want     Verdict
 	}{
-		{"met", []export.Request{answeredRequest(1, 1.125, 1.25), answeredRequest(1, 1.25, 1.5), answeredRequest(2, 2.0625, 2.5, 3)}, verdict{true, "ttft_p50 125ms, itl_max 500ms, tpot_mean 281.2ms, output_tokens_min 2"}},
-		{"the next level begins anew", []export.Request{answeredRequest(1, 1.5, 1.75)}, verdict{false, "ttft_p50 500ms, itl_max 250ms, tpot_mean 250ms, output_tokens_min 2"}},
-		{"warm-up", []export.Request{warm, answeredRequest(1, 1.125, 1.25)}, verdict{true, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2"}},
-		{"a gap is too long", []export.Request{answeredRequest(1, 1.125, 2.25)}, verdict{false, "ttft_p50 125ms, itl_max 1125ms, tpot_mean 1125ms, output_tokens_min 2"}},
-		{"some fail", append(many(99, answeredRequest(1, 1.125, 1.25)), failed), verdict{true, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2"}},
-		{"many fail", append(many(98, answeredRequest(1, 1.125, 1.25)), failed, failed), verdict{false, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2, 2 of 100 requests failed"}},
-		{"all fail", many(2, failed), verdict{false, "ttft_p50 unknown, itl_max unknown, tpot_mean unknown, output_tokens_min unknown, 2 of 2 requests failed"}},
-		{"no gap", []export.Request{answeredRequest(1, 1.125)}, verdict{false, "ttft_p50 125ms, itl_max unknown, tpot_mean unknown, output_tokens_min 1"}},
-		{"nothing", nil, verdict{false, "ttft_p50 unknown, itl_max unknown, tpot_mean unknown, output_tokens_min unknown"}},
+		{"met", []export.Request{answeredRequest(1, 1.125, 1.25), answeredRequest(1, 1.25, 1.5), answeredRequest(2, 2.0625, 2.5, 3)}, Verdict{true, "ttft_p50 125ms, itl_max 500ms, tpot_mean 281.2ms, output_tokens_min 2"}},
+		{"the next level begins anew", []export.Request{answeredRequest(1, 1.5, 1.75)}, Verdict{false, "ttft_p50 500ms, itl_max 250ms, tpot_mean 250ms, output_tokens_min 2"}},
+		{"warm-up", []export.Request{warm, answeredRequest(1, 1.125, 1.25)}, Verdict{true, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2"}},
+		{"a gap is too long", []export.Request{answeredRequest(1, 1.125, 2.25)}, Verdict{false, "ttft_p50 125ms, itl_max 1125ms, tpot_mean 1125ms, output_tokens_min 2"}},
+		{"some fail", append(many(99, answeredRequest(1, 1.125, 1.25)), failed), Verdict{true, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2"}},
+		{"many fail", append(many(98, answeredRequest(1, 1.125, 1.25)), failed, failed), Verdict{false, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2, 2 of 100 requests failed"}},
+		{"all fail", many(2, failed), Verdict{false, "ttft_p50 unknown, itl_max unknown, tpot_mean unknown, output_tokens_min unknown, 2 of 2 requests failed"}},
+		{"no gap", []export.Request{answeredRequest(1, 1.125)}, Verdict{false, "ttft_p50 125ms, itl_max unknown, tpot_mean unknown, output_tokens_min 1"}},
+		{"nothing", nil, Verdict{false, "ttft_p50 unknown, itl_max unknown, tpot_mean unknown, output_tokens_min unknown"}},
 	} {
 		for i := range tt.requests {
-			j.add(&tt.requests[i])
+			j.Add(&tt.requests[i])
 		}
-		met := j.met()
-		if got := j.verdicts[len(j.verdicts)-1]; got != tt.want || met != tt.want.met {
+		met := j.Met()
+		if got := j.Verdicts[len(j.Verdicts)-1]; got != tt.want || met != tt.want.Met {
 			t.Errorf("%s: %v, %+v, want %+v", tt.name, met, got, tt.want)
 		}
 	}
@@ -73,7 +72,7 @@ func TestJudge(t *testing.T) {
 
 // A search over an objective of percentiles has bounds: levels that surely meet it, and that surely
 // do not.
-func TestMaxLoad(t *testing.T) {
+func TestJudgedMaxLoad(t *testing.T) {
 	streamed := true
 	kind, endpoint := "openai", "v1/chat/completions"
 	failed := answeredRequest(1, 9, 19)
@@ -105,8 +104,8 @@ func TestMaxLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := newJudge(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
-		var loads []analyze.LoadLevel
+		j := NewObjectiveJudge(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+		var loads []LoadLevel
 		random := rand.New(rand.NewPCG(1, 1))
 		for _, l := range tt.levels {
 			late, stalled, fails := random.Perm(l.n), random.Perm(l.n), random.Perm(l.n)
@@ -125,19 +124,19 @@ func TestMaxLoad(t *testing.T) {
 				if fails[i] < l.fails {
 					q = failed
 				}
-				j.add(&q)
+				j.Add(&q)
 			}
-			j.met()
-			loads = append(loads, analyze.LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
+			j.Met()
+			loads = append(loads, LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
 		}
-		m := j.maxLoad(export.ModeConcurrency, loads)
+		m := j.MaxLoad(export.ModeConcurrency, loads)
 		if m == nil || tt.none {
 			if (m == nil) != tt.none {
 				t.Errorf("%s: %+v", tt.name, m)
 			}
 			continue
 		}
-		named := func(l *analyze.LoadLevel) string {
+		named := func(l *LoadLevel) string {
 			if l == nil {
 				return ""
 			}

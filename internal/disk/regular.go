@@ -1,4 +1,4 @@
-package regular
+package disk
 
 import (
 	"context"
@@ -25,9 +25,9 @@ func (e *SpecialError) Error() string {
 	return fmt.Sprintf("%s: is %s; expected a regular file", e.Path, e.Kind)
 }
 
-// Check returns a *SpecialError unless info describes a regular file. path is the
+// CheckRegular returns a *SpecialError unless info describes a regular file. path is the
 // name for the error.
-func Check(path string, info fs.FileInfo) error {
+func CheckRegular(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
@@ -74,7 +74,7 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := Check(path, info); err != nil {
+	if err := CheckRegular(path, info); err != nil {
 		return nil, err
 	}
 	// The file may have been replaced by a pipe since: O_NONBLOCK does not wait
@@ -84,7 +84,7 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil {
-		err = Check(path, info)
+		err = CheckRegular(path, info)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -154,7 +154,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 		return os.Open(path)
 	}
 	if info.Mode()&fs.ModeNamedPipe == 0 && !isInherited(path) {
-		return nil, Check(path, info)
+		return nil, CheckRegular(path, info)
 	}
 	type opened struct {
 		file *os.File

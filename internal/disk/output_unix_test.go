@@ -1,6 +1,6 @@
 //go:build unix
 
-package outfile
+package disk
 
 import (
 	"bufio"
@@ -88,7 +88,7 @@ func TestLinks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := Check(path, false); err == nil || !strings.Contains(err.Error(), "is there already") {
+			if err := CheckOutput(path, false); err == nil || !strings.Contains(err.Error(), "is there already") {
 				t.Errorf("without overwrite: %v", err)
 			}
 			if err := Write(t.Context(), path, Options{Overwrite: true}, put("new")); err != nil {
@@ -114,7 +114,7 @@ func TestLinks(t *testing.T) {
 	if err := os.Symlink("loop", loop); err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(loop, true); err == nil {
+	if err := CheckOutput(loop, true); err == nil {
 		t.Error("a link to itself is accepted")
 	}
 }
@@ -220,8 +220,8 @@ func TestKilledWriter(t *testing.T) {
 // A pipe that no process reads is refused and not waited for.
 func TestNoReader(t *testing.T) {
 	path := testenv.Pipe(t, filepath.Join(t.TempDir(), "pipe"))
-	if f, err := Open(t.Context(), path, Options{Overwrite: true}); !errors.Is(err, ErrNoReader) || !strings.HasPrefix(err.Error(), path+": ") {
-		t.Errorf("Open: %v, %v", f, err)
+	if f, err := OpenOutput(t.Context(), path, Options{Overwrite: true}); !errors.Is(err, ErrNoReader) || !strings.HasPrefix(err.Error(), path+": ") {
+		t.Errorf("OpenOutput: %v, %v", f, err)
 	}
 	if err := Write(t.Context(), path, Options{Overwrite: true}, put("x")); !errors.Is(err, ErrNoReader) {
 		t.Errorf("Write: %v", err)
@@ -245,7 +245,7 @@ func TestPipe(t *testing.T) {
 		}
 		got <- string(b)
 	}()
-	f, err := Open(t.Context(), path, Options{Overwrite: true})
+	f, err := OpenOutput(t.Context(), path, Options{Overwrite: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +299,7 @@ func TestInherited(t *testing.T) {
 		testenv.Lacks(t, "the folder /dev/fd: %v", err)
 	}
 	_, err = file.WriteString("one ")
-	err = errors.Join(err, Check(fd, true), Write(t.Context(), fd, Options{Overwrite: true}, put("two ")))
+	err = errors.Join(err, CheckOutput(fd, true), Write(t.Context(), fd, Options{Overwrite: true}, put("two ")))
 	if _, werr := file.WriteString("three"); errors.Join(err, werr) != nil {
 		t.Fatal(err, werr)
 	}
@@ -318,7 +318,7 @@ func TestSpecial(t *testing.T) {
 	}
 	defer l.Close()
 	for path, want := range map[string]string{dir: "is a directory; give a file name", socket: "is a socket"} {
-		if err := Check(path, true); err == nil || !strings.Contains(err.Error(), want) {
+		if err := CheckOutput(path, true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package regular
+package disk
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func TestReadFileStream(t *testing.T) {
 	}
 }
 
-func TestInherited(t *testing.T) {
+func TestInheritedPath(t *testing.T) {
 	for path, want := range map[string]int{
 		"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/fd/0": 0, "/dev/fd/63": 63, "/proc/self/fd/3": 3,
 		"/dev/fd/": -1, "/dev/fd/x": -1, "/dev/zero": -1, "dev/fd/3": -1, "-": -1, "/dev/fd/3/x": -1,

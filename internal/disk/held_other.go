@@ -1,6 +1,6 @@
 //go:build !unix
 
-package outfile
+package disk
 
 import (
 	"errors"

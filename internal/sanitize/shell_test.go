@@ -1,4 +1,4 @@
-package shell
+package sanitize
 
 import (
 	"os/exec"
@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
-func TestQuote(t *testing.T) {
+func TestShellWord(t *testing.T) {
 	t.Parallel()
 	for arg, want := range map[string]string{
 		"":            "''",
@@ -21,7 +21,7 @@ func TestQuote(t *testing.T) {
 		"~/a":         "'~/a'",
 		"a\nb":        "'a\nb'",
 	} {
-		if got := Quote(arg); got != want {
+		if got := ShellWord(arg); got != want {
 			t.Errorf("%q: %s, want %s", arg, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestQuote(t *testing.T) {
 func TestCommand(t *testing.T) {
 	t.Parallel()
 	sh := testenv.Program(t, "sh")
-	words := []string{"a b", "it's", "$HOME", "*", "", `\`, "`id`", File("-x.json"), "é\n"}
+	words := []string{"a b", "it's", "$HOME", "*", "", `\`, "`id`", PathArgument("-x.json"), "é\n"}
 	out, err := exec.Command(sh, "-c", Command(append([]string{"printf", `%s|`}, words...)...)).Output()
 	const want = "a b|it's|$HOME|*||\\|`id`|./-x.json|é\n|"
 	if err != nil || string(out) != want {

@@ -1,4 +1,4 @@
-package outfile
+package disk
 
 import (
 	"errors"
@@ -48,7 +48,7 @@ func createPartial(target string, perm fs.FileMode) (*os.File, error) {
 		}
 	}
 	if made == nil {
-		return nil, &Error{target, fmt.Errorf("%d files such as %s are in the way; remove them", maxPartials, partialName(target, 1))}
+		return nil, &OutputError{target, fmt.Errorf("%d files such as %s are in the way; remove them", maxPartials, partialName(target, 1))}
 	}
 	return made, nil
 }

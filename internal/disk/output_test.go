@@ -1,4 +1,4 @@
-package outfile
+package disk
 
 import (
 	"context"
@@ -73,14 +73,14 @@ func put(text string) func(io.Writer) error {
 	}
 }
 
-// Check and Open leave nothing, and say that a file cannot be created in a folder.
+// CheckOutput and OpenOutput leave nothing, and say that a file cannot be created in a folder.
 func TestOpenLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
-	if err := Check(path, false); err != nil {
+	if err := CheckOutput(path, false); err != nil {
 		t.Error(err)
 	}
-	f, err := Open(t.Context(), path, Options{})
+	f, err := OpenOutput(t.Context(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,11 +91,11 @@ func TestOpenLeavesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	long := filepath.Join(dir, strings.Repeat("a", 250))
-	if err := Check(long, false); err == nil || !strings.Contains(err.Error(), "cannot create a file in the folder "+dir) {
-		t.Errorf("Check: %v", err)
+	if err := CheckOutput(long, false); err == nil || !strings.Contains(err.Error(), "cannot create a file in the folder "+dir) {
+		t.Errorf("CheckOutput: %v", err)
 	}
-	if _, err := Open(t.Context(), filepath.Join(dir, "no", "x"), Options{}); err == nil || !strings.Contains(err.Error(), "the folder "+filepath.Join(dir, "no")+" does not exist") {
-		t.Errorf("Open: %v", err)
+	if _, err := OpenOutput(t.Context(), filepath.Join(dir, "no", "x"), Options{}); err == nil || !strings.Contains(err.Error(), "the folder "+filepath.Join(dir, "no")+" does not exist") {
+		t.Errorf("OpenOutput: %v", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package outfile
+package disk
 
 import (
 	"context"
@@ -33,9 +33,9 @@ func openStream(ctx context.Context, path string) (*os.File, error) {
 		case <-again.C:
 			continue
 		case <-patience.C:
-			err = &Error{path, ErrNoReader}
+			err = &OutputError{path, ErrNoReader}
 		case <-ctx.Done():
-			err = &Error{path, context.Cause(ctx)}
+			err = &OutputError{path, context.Cause(ctx)}
 		}
 		again.Stop()
 		return nil, err

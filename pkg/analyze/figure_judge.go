@@ -1,4 +1,4 @@
-package main
+package analyze
 
 import (
 	"cmp"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -20,34 +19,35 @@ import (
 // mostFailed is the largest share of failed requests with which a level can meet an objective.
 const mostFailed = 0.01
 
-// An objectiveJudge collects the metrics of the requests of a level, 8 bytes for each value, and decides
+// An ObjectiveJudge collects the metrics of the requests of a level, 8 bytes for each value, and decides
 // whether the level meets the objective. Its methods belong to one goroutine.
-type objectiveJudge struct {
+type ObjectiveJudge struct {
+	Verdicts []Verdict // one for each call of Met
+
 	expr       *slo.Expr
 	run        *export.Run
 	meter      *answer.Meter // nil until the first request: the run is described by then
 	metrics    []answer.Metric
 	values     [][]float64 // values[i] are the values of metrics[i]
 	ok, failed int
-	failures   []int // positions of the failed requests among those of the level
-	verdicts   []verdict
+	failures   []int           // positions of the failed requests among those of the level
 	shares     []slo.Share     // conditions of expr as shares of values; nil if they are not shares
-	levels     []attainedLevel // one for each verdict
+	levels     []attainedLevel // one for each of Verdicts
 }
 
 // An attainedLevel holds how the requests of a level attain the conditions of the objective.
 type attainedLevel struct {
 	requests   int
-	conditions []inference.Estimate // of objectiveJudge.shares
+	conditions []inference.Estimate // of ObjectiveJudge.shares
 	// succeeded is the share of requests that did not fail.
 	succeeded inference.Estimate
 	// fail says that so many failed that the level does not meet the objective.
 	fail bool
 }
 
-// newJudge returns a judge for the levels of run. expr is from [slo.ParseLevel].
-func newJudge(expr *slo.Expr, run *export.Run) *objectiveJudge {
-	j := &objectiveJudge{expr: expr, run: run, shares: expr.Shares()}
+// NewObjectiveJudge returns a judge for the levels of run. expr is from [slo.ParseLevel].
+func NewObjectiveJudge(expr *slo.Expr, run *export.Run) *ObjectiveJudge {
+	j := &ObjectiveJudge{expr: expr, run: run, shares: expr.Shares()}
 	for _, m := range expr.Metrics() {
 		if !slices.Contains(j.metrics, m.Of) {
 			j.metrics = append(j.metrics, m.Of)
@@ -58,10 +58,10 @@ func newJudge(expr *slo.Expr, run *export.Run) *objectiveJudge {
 }
 
 // String returns the objective.
-func (j *objectiveJudge) String() string { return j.expr.String() }
+func (j *ObjectiveJudge) String() string { return j.expr.String() }
 
-// add adds a request of the level. It keeps no reference to q. A nil objectiveJudge does nothing.
-func (j *objectiveJudge) add(q *export.Request) {
+// Add adds a request of the level. It keeps no reference to q. A nil ObjectiveJudge does nothing.
+func (j *ObjectiveJudge) Add(q *export.Request) {
 	if j == nil {
 		return
 	}
@@ -96,17 +96,17 @@ func (j *objectiveJudge) add(q *export.Request) {
 	}
 }
 
-// A verdict says whether a level met the objective, and by which figures.
-type verdict struct {
-	met bool
-	// figures are the metrics of the objective: "ttft_p99 210ms, itl_p99 12.3ms".
-	figures string
+// A Verdict says whether a level met the objective, and by which figures.
+type Verdict struct {
+	Met bool
+	// Figures are the metrics of the objective: "ttft_p99 210ms, itl_p99 12.3ms".
+	Figures string
 }
 
-// met decides whether the level whose requests were added meets the objective, and forgets the
+// Met decides whether the level whose requests were added meets the objective, and forgets the
 // requests. A level does not meet the objective if it lacks a metric that would decide, or if more
 // than 1 % of its requests failed.
-func (j *objectiveJudge) met() bool {
+func (j *ObjectiveJudge) Met() bool {
 	level := j.attained() // before the values are sorted
 	for i := range j.values {
 		stat.Sort(j.values[i])
@@ -129,13 +129,13 @@ func (j *objectiveJudge) met() bool {
 	}
 	j.ok, j.failed, j.failures = 0, 0, j.failures[:0]
 	j.levels = append(j.levels, level)
-	j.verdicts = append(j.verdicts, verdict{met, strings.Join(figures, ", ")})
+	j.Verdicts = append(j.Verdicts, Verdict{met, strings.Join(figures, ", ")})
 	return met
 }
 
 // attained estimates the shares of the values of the level that keep the limits of the objective.
 // If no request has a value, none keeps the limit.
-func (j *objectiveJudge) attained() attainedLevel {
+func (j *ObjectiveJudge) attained() attainedLevel {
 	a := attainedLevel{requests: j.ok + j.failed}
 	if j.shares == nil || a.requests == 0 {
 		return a
@@ -159,12 +159,12 @@ func (j *objectiveJudge) attained() attainedLevel {
 	return a
 }
 
-// maxLoad estimates the highest load that meets the objective, as reports do. loads are the
-// levels in the order of the calls of met, without shares. It returns nil unless the objective is
+// MaxLoad estimates the highest load that meets the objective, as reports do. loads are the
+// levels in the order of the calls of Met, without shares. It returns nil unless the objective is
 // about percentiles, and there are two levels with requests.
 //
 // The share of requests that did not fail is an objective, too, if too many failed at a level.
-func (j *objectiveJudge) maxLoad(mode string, loads []analyze.LoadLevel) *analyze.MaxLoad {
+func (j *ObjectiveJudge) MaxLoad(mode string, loads []LoadLevel) *MaxLoad {
 	if j.shares == nil || len(loads) != len(j.levels) {
 		return nil
 	}
@@ -180,14 +180,14 @@ func (j *objectiveJudge) maxLoad(mode string, loads []analyze.LoadLevel) *analyz
 		return nil
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loads[a].Load, loads[b].Load) })
-	objectives := make([]analyze.LoadObjective, len(j.shares), len(j.shares)+1)
+	objectives := make([]LoadObjective, len(j.shares), len(j.shares)+1)
 	for i := range j.shares {
 		objectives[i].Target = j.shares[i].Target
 	}
 	if fail {
-		objectives = append(objectives, analyze.LoadObjective{Target: 1 - mostFailed})
+		objectives = append(objectives, LoadObjective{Target: 1 - mostFailed})
 	}
-	var levels []analyze.LoadLevel
+	var levels []LoadLevel
 	for _, i := range order {
 		l := loads[i]
 		l.Share = math.NaN() // the conditions have none in common
@@ -200,13 +200,13 @@ func (j *objectiveJudge) maxLoad(mode string, loads []analyze.LoadLevel) *analyz
 			objectives[k].Shares = append(objectives[k].Shares, share)
 		}
 	}
-	m := analyze.MaxLoadOf(mode, levels, objectives...)
+	m := MaxLoadOf(mode, levels, objectives...)
 	m.Target = 0 // a share of values, not of requests
 	return m
 }
 
 // value returns a metric of the level, whose values are sorted, as reports compute it.
-func (j *objectiveJudge) value(m slo.Metric) (float64, bool) {
+func (j *ObjectiveJudge) value(m slo.Metric) (float64, bool) {
 	values := j.values[slices.Index(j.metrics, m.Of)]
 	n := len(values)
 	switch {

@@ -1,4 +1,4 @@
-package outfile
+package disk
 
 import (
 	"bufio"
@@ -10,8 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/pa-tools/pa/internal/regular"
 )
 
 // The modes of new files, see Options.Perm.
@@ -33,10 +31,10 @@ type Options struct {
 	Perm fs.FileMode
 }
 
-// Check returns an error for a path that cannot be written, or that exists and must not
+// CheckOutput returns an error for a path that cannot be written, or that exists and must not
 // be overwritten. Commands call it before they start their work. It does not open pipes and
 // devices.
-func Check(path string, overwrite bool) error {
+func CheckOutput(path string, overwrite bool) error {
 	p, err := find(path, overwrite)
 	if err != nil || p.stream {
 		return err
@@ -59,23 +57,23 @@ func find(path string, overwrite bool) (place, error) {
 		return place{}, err
 	}
 	_, lerr := os.Lstat(path) // also finds a link that leads to nothing
-	_, inherited := regular.Inherited(path)
+	_, inherited := Inherited(path)
 	switch {
 	case err == nil && info.IsDir():
-		return place{}, &Error{path, errors.New("is a directory; give a file name")}
+		return place{}, &OutputError{path, errors.New("is a directory; give a file name")}
 	case lerr == nil && !overwrite:
-		return place{}, &Error{path, errors.New("is there already; give --overwrite to replace it")}
+		return place{}, &OutputError{path, errors.New("is there already; give --overwrite to replace it")}
 	case err == nil && (info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 || inherited):
 		return place{target: path, old: info, stream: true}, nil
 	case err == nil && !info.Mode().IsRegular():
-		return place{}, regular.Check(path, info)
+		return place{}, CheckRegular(path, info)
 	}
 	target, err := Resolve(path)
 	if err == nil {
-		err = regular.CheckFolder(filepath.Dir(target))
+		err = CheckFolder(filepath.Dir(target))
 	}
 	if err != nil {
-		return place{}, &Error{path, err}
+		return place{}, &OutputError{path, err}
 	}
 	return place{target: target, old: info}, nil
 }
@@ -93,7 +91,7 @@ func (p place) probe(path string) error {
 func (p place) create(path string, perm fs.FileMode) (*os.File, error) {
 	f, err := createPartial(p.target, perm)
 	if pe := new(fs.PathError); errors.As(err, &pe) { // it names the temporary file
-		return nil, &Error{path, fmt.Errorf("cannot create a file in the folder %s: %w; give another path", filepath.Dir(p.target), pe.Err)}
+		return nil, &OutputError{path, fmt.Errorf("cannot create a file in the folder %s: %w; give another path", filepath.Dir(p.target), pe.Err)}
 	}
 	return f, err
 }
@@ -125,22 +123,22 @@ func Resolve(path string) (string, error) {
 	return "", errors.New("too many symbolic links")
 }
 
-// A File is an output that was found to be writable before the work begins. A pipe or a
+// An Output is a file or a stream that was found to be writable before the work begins. A pipe or a
 // device is open until Write or Close, so that its reader stays.
-type File struct {
+type Output struct {
 	path   string
 	opts   Options
 	stream *os.File // nil: not open
 }
 
-// Open returns the output at path. It returns Check's errors and, for a pipe, an error that
+// OpenOutput returns the output at path. It returns CheckOutput's errors and, for a pipe, an error that
 // wraps [ErrNoReader] if no process opens it for reading within half a second.
-func Open(ctx context.Context, path string, o Options) (*File, error) {
+func OpenOutput(ctx context.Context, path string, o Options) (*Output, error) {
 	p, err := find(path, o.Overwrite)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{path: path, opts: o}
+	f := &Output{path: path, opts: o}
 	if p.stream {
 		f.stream, err = openStream(ctx, path)
 	} else {
@@ -153,7 +151,7 @@ func Open(ctx context.Context, path string, o Options) (*File, error) {
 }
 
 // Close closes a pipe or a device that was not written.
-func (f *File) Close() error {
+func (f *Output) Close() error {
 	if f == nil || f.stream == nil {
 		return nil
 	}
@@ -162,9 +160,9 @@ func (f *File) Close() error {
 }
 
 // Write calls write, whose output takes the place of the path if write returns nil. A pipe
-// or a device gets it at once. Open's errors are returned, too. When ctx ends, Write returns
+// or a device gets it at once. OpenOutput's errors are returned, too. When ctx ends, Write returns
 // the cause at once, and the file stays as it was.
-func (f *File) Write(ctx context.Context, write func(w io.Writer) error) error {
+func (f *Output) Write(ctx context.Context, write func(w io.Writer) error) error {
 	if f.stream == nil {
 		p, err := find(f.path, f.opts.Overwrite)
 		if err != nil {
@@ -186,7 +184,7 @@ func (f *File) Write(ctx context.Context, write func(w io.Writer) error) error {
 }
 
 // replace writes a regular file.
-func (f *File) replace(ctx context.Context, p place, write func(w io.Writer) error) error {
+func (f *Output) replace(ctx context.Context, p place, write func(w io.Writer) error) error {
 	perm := f.opts.Perm
 	if perm == 0 {
 		perm = Private
@@ -216,16 +214,16 @@ func (f *File) replace(ctx context.Context, p place, write func(w io.Writer) err
 	return named(f.path, renameHeld(tmp, p.target))
 }
 
-// An Error names an output that cannot be written.
-type Error struct {
+// An OutputError names an output that cannot be written.
+type OutputError struct {
 	Path string // as given
 	Err  error
 }
 
-func (e *Error) Error() string { return e.Path + ": " + e.Err.Error() }
+func (e *OutputError) Error() string { return e.Path + ": " + e.Err.Error() }
 
 // Unwrap returns the reason.
-func (e *Error) Unwrap() error { return e.Err }
+func (e *OutputError) Unwrap() error { return e.Err }
 
 // named makes an error of the file system, which may name a temporary file, one of path.
 func named(path string, err error) error {
@@ -233,16 +231,16 @@ func named(path string, err error) error {
 	var le *os.LinkError
 	switch {
 	case errors.As(err, &le):
-		return &Error{path, le.Err}
+		return &OutputError{path, le.Err}
 	case errors.As(err, &pe):
-		return &Error{path, pe.Err}
+		return &OutputError{path, pe.Err}
 	}
 	return err
 }
 
-// Write writes the output at path as [File.Write] does.
+// Write writes the output at path as [Output.Write] does.
 func Write(ctx context.Context, path string, o Options, write func(w io.Writer) error) error {
-	f := &File{path: path, opts: o}
+	f := &Output{path: path, opts: o}
 	return f.Write(ctx, write)
 }
 
@@ -256,7 +254,7 @@ func Update(ctx context.Context, path string, content []byte, overwrite bool) (w
 	if _, err := os.Lstat(path); err == nil && !overwrite {
 		info, err := os.Stat(path)
 		if err == nil && !info.Mode().IsRegular() {
-			return false, regular.Check(path, info)
+			return false, CheckRegular(path, info)
 		}
 		if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, content) {
 			return false, ErrExists
@@ -268,4 +266,20 @@ func Update(ctx context.Context, path string, content []byte, overwrite bool) (w
 		return err
 	})
 	return err == nil, err
+}
+
+// CheckFolder returns an error if folder, in which a file will be written, does not
+// exist or is not a folder.
+func CheckFolder(folder string) error {
+	st, err := os.Stat(folder)
+	var pe *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s does not exist", folder)
+	case errors.As(err, &pe):
+		return fmt.Errorf("the folder %s: %w", folder, pe.Err)
+	case err == nil && !st.IsDir():
+		return fmt.Errorf("%s is a file, not a folder", folder)
+	}
+	return nil
 }

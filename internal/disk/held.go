@@ -1,4 +1,4 @@
-package outfile
+package disk
 
 // A Lock is the outcome of [TryLock].
 type Lock int
