@@ -13,7 +13,6 @@ import (
 	"github.com/pa-tools/pa/internal/outfile"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
@@ -24,7 +23,7 @@ type diffOptions struct {
 	*analysis
 	diff.Options
 	inconclusiveCode int
-	failOn, require  []*diffgate.Expr
+	failOn, require  []*diff.GateExpr
 }
 
 // diffCommand returns the command diff.
@@ -124,7 +123,7 @@ func (c *call) lists(flag string) (all []string) {
 }
 
 // conditions parses the conditions of --fail-on or --require.
-func (o *diffOptions) conditions(c *call, flag string) (all []*diffgate.Expr, err error) {
+func (o *diffOptions) conditions(c *call, flag string) (all []*diff.GateExpr, err error) {
 	for _, text := range c.StringSlice(flag) {
 		e, err := o.ParseGate(text)
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -218,7 +217,7 @@ func TestDegenerate(t *testing.T) {
 				if e, err = (&Options{}).ParseGate("new.tpot_p50>1s"); err != nil {
 					t.Fatal(err)
 				}
-				passed := res.Gate([]*gate.Expr{e})
+				passed := res.Gate([]*GateExpr{e})
 				if name == "one token" && passed {
 					t.Error("a gate on what does not exist passed")
 				}
@@ -326,23 +325,23 @@ func TestUnfitForGates(t *testing.T) {
 	} {
 		for _, cond := range []struct {
 			expr string
-			want gate.State
-		}{{"new.itl_p50>1s", gate.Clear}, {"new.itl_p50<1s", gate.Tripped}} {
+			want GateState
+		}{{"new.itl_p50>1s", GateClear}, {"new.itl_p50<1s", GateTripped}} {
 			e, err := (&Options{}).ParseGate(cond.expr)
 			if err != nil {
 				t.Fatal(err)
 			}
 			res := Compare(tt.old, tt.new, Options{})
-			passed := res.Gate([]*gate.Expr{e})
+			passed := res.Gate([]*GateExpr{e})
 			got := res.Gates[1]
 			want := cond.want
-			if want == gate.Clear && tt.want != "" {
-				want = gate.Unknown
+			if want == GateClear && tt.want != "" {
+				want = GateUnknown
 				if d := cmp.Diff([]string{tt.want}, got.Because); d != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", tt.name, cond.expr, d)
 				}
 			}
-			if got.State != want || passed != (want == gate.Clear) {
+			if got.State != want || passed != (want == GateClear) {
 				t.Errorf("%s: %s: %v, passed %v, want %v", tt.name, cond.expr, got.State, passed, want)
 			}
 		}
@@ -396,7 +395,7 @@ func TestNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if passed := res.Gate([]*gate.Expr{e}); passed != (tt.want == "") {
+		if passed := res.Gate([]*GateExpr{e}); passed != (tt.want == "") {
 			t.Errorf("%s: a gate passed: %v", tt.name, passed)
 		}
 	}
@@ -589,7 +588,7 @@ func TestSingleRunsAreNeverWorse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Gate([]*gate.Expr{e}) || res.Gates[len(res.Gates)-1].State != gate.Unknown {
+	if res.Gate([]*GateExpr{e}) || res.Gates[len(res.Gates)-1].State != GateUnknown {
 		t.Errorf("%+v", res.Gates[len(res.Gates)-1])
 	}
 }
@@ -602,23 +601,23 @@ func TestGateUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
 		old, new []*Run
-		state    []gate.State
+		state    []GateState
 		because  string // of the last
 	}{
-		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []gate.State{gate.Clear, gate.Unknown}, "only the old side has this level; --experiment chooses levels"},
-		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []gate.State{gate.Clear, gate.Unknown, gate.Unknown}, "only the new side has this level; --experiment chooses levels"},
-		{"failed_share>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "failed_share is n/a: there is no ratio to 0; give a limit for new.failed_share"},
-		{"tpot_p50 worse", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "tpot_p50 has no verdict: neither side has a value"},
-		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50.high is n/a: neither side has a value"},
-		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []gate.State{gate.Tripped}, ""},
+		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []GateState{GateClear, GateUnknown}, "only the old side has this level; --experiment chooses levels"},
+		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []GateState{GateClear, GateUnknown, GateUnknown}, "only the new side has this level; --experiment chooses levels"},
+		{"failed_share>+5%", run(1, "1"), run(2, "1"), []GateState{GateUnknown}, "failed_share is n/a: there is no ratio to 0; give a limit for new.failed_share"},
+		{"tpot_p50 worse", run(1, "1"), run(2, "1"), []GateState{GateUnknown}, "tpot_p50 has no verdict: neither side has a value"},
+		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []GateState{GateUnknown}, "itl_p50.high is n/a: neither side has a value"},
+		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []GateState{GateTripped}, ""},
 	} {
 		e, err := (&Options{}).ParseGate(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		res := Compare(tt.old, tt.new, Options{})
-		passed := res.Gate([]*gate.Expr{e})
-		var states []gate.State
+		passed := res.Gate([]*GateExpr{e})
+		var states []GateState
 		for _, g := range res.Gates {
 			states = append(states, g.State)
 		}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -53,7 +52,7 @@ var madeScenarios map[string]*Result
 func makeScenarios(t *testing.T) map[string]*Result {
 	gates := func(res *Result, texts ...string) *Result {
 		t.Helper()
-		var exprs []*gate.Expr
+		var exprs []*GateExpr
 		for _, s := range texts {
 			e, err := (&Options{Sides: res.o.Sides}).ParseGate(s)
 			if err != nil {
@@ -107,7 +106,7 @@ func makeScenarios(t *testing.T) map[string]*Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outlying.Require([]*gate.Expr{require})
+	outlying.Require([]*GateExpr{require})
 	return map[string]*Result{
 		"outlying": outlying,
 		"single":   gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),

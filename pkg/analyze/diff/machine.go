@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -409,13 +408,13 @@ func (r *Result) junitGates() sheet.Suite {
 		c := sheet.Case{Class: "gates", Name: g.title() + r.at(g.Level)}
 		because := g.outcome() + ": " + strings.Join(g.Because, ", ")
 		switch g.State {
-		case gate.Tripped:
+		case GateTripped:
 			c.Failure = because
-		case gate.Unknown:
+		case GateUnknown:
 			if c.Skipped = because; r.o.InconclusiveFails {
 				c.Skipped, c.Error = "", because
 			}
-		case gate.Clear:
+		case GateClear:
 			c.Out = because
 		}
 		s.Cases = append(s.Cases, c)
@@ -425,7 +424,7 @@ func (r *Result) junitGates() sheet.Suite {
 
 // outcome returns the state for people: "cannot tell" instead of "n/a", as in the answer.
 func (g *GateResult) outcome() string {
-	if g.State == gate.Unknown {
+	if g.State == GateUnknown {
 		return "cannot tell"
 	}
 	return g.State.String()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 )
 
 // withQuality reads two runs of 1,500 requests with tight deadlines.
@@ -90,12 +89,12 @@ func TestQualityJudged(t *testing.T) {
 	if r := rowOf(t, &res.Levels[0], "interactivity_p90"); r.Verdict.String() != "different" || res.Family != 1 {
 		t.Errorf("verdict %v, family %d", r.Verdict, res.Family)
 	}
-	for text, want := range map[string]gate.State{"interactivity_p90<-2%": gate.Tripped, "new.tokens_in_time<0.1%": gate.Clear, "new.tokens_per_event<2": gate.Unknown} {
+	for text, want := range map[string]GateState{"interactivity_p90<-2%": GateTripped, "new.tokens_in_time<0.1%": GateClear, "new.tokens_per_event<2": GateUnknown} {
 		e, err := o.ParseGate(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Gate([]*gate.Expr{e}); res.Gates[len(res.Gates)-1].State != want {
+		if res.Gate([]*GateExpr{e}); res.Gates[len(res.Gates)-1].State != want {
 			t.Errorf("%s: %+v", text, res.Gates[len(res.Gates)-1])
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -67,7 +66,7 @@ func TestSpoiledHasNoVerdict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if passed := (&Result{Old: res.Old, New: res.New, Levels: res.Levels[:1]}).Gate([]*gate.Expr{e}); passed {
+		if passed := (&Result{Old: res.Old, New: res.New, Levels: res.Levels[:1]}).Gate([]*GateExpr{e}); passed {
 			t.Errorf("%s passed", text)
 		}
 	}

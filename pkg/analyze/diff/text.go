@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -416,7 +415,7 @@ func newUnits(values func(*Metric) []float64) Units {
 	var token, request []float64
 	for i := range Metrics {
 		switch m := &Metrics[i]; {
-		case m.Kind != gate.Duration:
+		case m.Kind != KindTime:
 		case m.of == e2el || m.of == readerIdle:
 			request = append(request, values(m)...)
 		default:
@@ -431,11 +430,11 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == gate.Duration && (m.of == e2el || m.of == readerIdle):
+	case m.Kind == KindTime && (m.of == e2el || m.of == readerIdle):
 		return u.request.Span(v)
-	case m.Kind == gate.Duration:
+	case m.Kind == KindTime:
 		return u.token.Span(v)
-	case m.Kind == gate.Share:
+	case m.Kind == KindShare:
 		return sheet.Share(v)
 	}
 	return report.Number(v)

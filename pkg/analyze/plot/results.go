@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
@@ -144,11 +144,11 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 }
 
 // unitOf returns the unit of a kind of metric.
-func unitOf(k gate.Kind) svg.Unit {
+func unitOf(k diff.Kind) svg.Unit {
 	switch k {
-	case gate.Duration:
+	case diff.KindTime:
 		return svg.Nanoseconds
-	case gate.Share:
+	case diff.KindShare:
 		return svg.Share
 	}
 	return ""
