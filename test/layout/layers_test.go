@@ -89,7 +89,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/trace"},
 		{"pkg/analyze/diff"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
-		{"pkg/analyze/plan", "pkg/analyze/plot"},
+		{"pkg/analyze/plot"},
 		{"pkg/analyze/page"},
 	},
 	"pkg/tool": {

@@ -20,8 +20,8 @@ const (
 	MaxRunsASide = 1000
 
 	power      = 0.8
-	alpha      = 0.05
-	confidence = 0.95
+	alpha      = 0.05 // at which a comparison judges its metrics together
+	confidence = 0.95 // of intervals
 )
 
 // Options are the settings of an analysis.
