@@ -303,14 +303,14 @@ func TestWithoutStarts(t *testing.T) {
 		t.Errorf("%s and %s are taken for the same", a.Name, b.Name)
 	}
 	one := Compare(older[:1], newer[:1], Options{}).Levels[0]
-	if r := rowOf(t, &one, "itl_p50"); r.NA.Reason != "the order of time is not known: results do not say" || math.Abs(r.Change-0.1) > 0.02 || r.Verdict != inference.NotAvailable {
+	if r := rowOf(t, one, "itl_p50"); r.NA.Reason != "the order of time is not known: results do not say" || math.Abs(r.Change-0.1) > 0.02 || r.Verdict != inference.NotAvailable {
 		t.Errorf("one run a side: %+v", r)
 	}
 	if one.Pairs != 0 {
 		t.Errorf("%d pairs", one.Pairs)
 	}
 	several := Compare(older, newer, Options{}).Levels[0]
-	if r := rowOf(t, &several, "tpot_p50"); r.NA.Missing() || r.Verdict != inference.Worse {
+	if r := rowOf(t, several, "tpot_p50"); r.NA.Missing() || r.Verdict != inference.Worse {
 		t.Errorf("several: %+v", r)
 	}
 	for i := range several.Rows {

@@ -22,7 +22,7 @@ func rowOf(t *testing.T, l *LevelResult, key string) *Row {
 	t.Helper()
 	for i := range l.Rows {
 		if l.Rows[i].Metric.Key == key {
-			return &l.Rows[i]
+			return l.Rows[i]
 		}
 	}
 	t.Fatalf("no row %s", key)
@@ -52,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 		{"failed", "ttft_p50", inference.NotAvailable},
 		{"failed", "failed_share", inference.Worse},
 	} {
-		if got := rowOf(t, &all[tt.scenario].Levels[0], tt.metric).Verdict; got != tt.want {
+		if got := rowOf(t, all[tt.scenario].Levels[0], tt.metric).Verdict; got != tt.want {
 			t.Errorf("%s: %s is %v, want %v", tt.scenario, tt.metric, got, tt.want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 	if d := cmp.Diff([]string{"model", "dataset", "output-tokens", "stamps"}, names); d != "" {
 		t.Errorf("refusals (-want +got):\n%s", d)
 	}
-	if got := rowOf(t, &all["failed"].Levels[0], "failed_share"); got.New.Value != 1 || got.Old.Value != 0 {
+	if got := rowOf(t, all["failed"].Levels[0], "failed_share"); got.New.Value != 1 || got.Old.Value != 0 {
 		t.Errorf("failed shares %v and %v, want 0 and 1", got.Old.Value, got.New.Value)
 	}
 	if res := all["several"]; res.Family != 12 || len(res.Levels) != 2 {
@@ -78,10 +78,10 @@ func TestVerdicts(t *testing.T) {
 func TestSame(t *testing.T) {
 	c := recipe{seed: 1, requests: 1500, tokens: 6, ttft: 30, itl: 20}
 	res := Compare([]*Run{read(t, "a", c)}, []*Run{read(t, "b", c)}, Options{})
-	if len(res.Differences) > 0 || len(res.Levels) != 1 || slices.ContainsFunc(res.Levels[0].Rows, func(r Row) bool { return r.Metric.Quality }) {
+	if len(res.Differences) > 0 || len(res.Levels) != 1 || slices.ContainsFunc(res.Levels[0].Rows, func(r *Row) bool { return r.Metric.Quality }) {
 		t.Fatalf("%+v", res)
 	}
-	if got, want := len(res.Levels[0].Rows), slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Quality }); got != want {
+	if got, want := len(res.Levels[0].Rows), slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Quality }); got != want {
 		t.Errorf("%d rows, want %d", got, want)
 	}
 	for _, r := range res.Levels[0].Rows {
@@ -274,7 +274,7 @@ func TestSides(t *testing.T) {
 		if tt.single {
 			judged = "ttft_mean"
 		}
-		r := rowOf(t, &res.Levels[0], judged)
+		r := rowOf(t, res.Levels[0], judged)
 		if res.Single != tt.single || r.NA.Needs != tt.needs || r.NA.Missing() != (tt.needs > 0) || (r.Verdict == inference.NotAvailable) != (tt.needs > 0) {
 			t.Errorf("%d against %d: single %v, verdict %v, %q needs %d", tt.old, tt.new, res.Single, r.Verdict, r.NA.Reason, r.NA.Needs)
 		}
@@ -291,7 +291,7 @@ func TestSides(t *testing.T) {
 	if d := cmp.Diff([]string{"concurrency 1: only 3 of 4 new runs have this level", "concurrency 4: only 3 of 4 old runs have this level"}, res.Warnings); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
-	if l := res.Levels[1]; len(l.Old) != 3 || len(l.New) != 4 || len(rowOf(t, &l, "itl_p50").OldRuns) != 3 {
+	if l := res.Levels[1]; len(l.Old) != 3 || len(l.New) != 4 || len(rowOf(t, l, "itl_p50").OldRuns) != 3 {
 		t.Errorf("%s: %d old runs, %d new", l.Name, len(l.Old), len(l.New))
 	}
 	for i := range newer {
@@ -426,7 +426,7 @@ func TestFailedShares(t *testing.T) {
 		{10, 0, 5, inference.Better, [2]float64{0.1, 0}},
 		{10, 10, 5, inference.NoDifference, [2]float64{0.1, 0.1}},
 	} {
-		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], "failed_share")
+		r := rowOf(t, Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], "failed_share")
 		if r.Verdict != tt.verdict || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 {
 			t.Errorf("%d runs, every %d against every %d: %v → %v, %v (p %v)", tt.runs, tt.old, tt.new, r.Old.Value, r.New.Value, r.Verdict, r.P)
 		}
@@ -537,7 +537,7 @@ func TestTailsOfEqualNumbers(t *testing.T) {
 		{1, 400, 800, "ttft_p99", false},
 		{1, 500, 500, "ttft_p99", true},
 	} {
-		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], tt.metric)
+		r := rowOf(t, Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], tt.metric)
 		if r.NA.Missing() == tt.given || !tt.given && !strings.Contains(r.NA.Reason, fmt.Sprintf("old has %d values a run and new %d", tt.old, tt.new)) {
 			t.Errorf("%+v: %q", tt, r.NA.Reason)
 		}
@@ -550,8 +550,7 @@ func TestPrimary(t *testing.T) {
 	res := Compare(older, newer, Options{Primary: []string{"itl_mean", "ttft_p99"}})
 	judged := 0
 	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+		for _, r := range res.Levels[i].Rows {
 			if want := r.Metric.Key == "itl_mean" || r.Metric.Key == "ttft_p99"; r.Primary != want || (r.Verdict != inference.NotAvailable) != want {
 				t.Errorf("%s: primary %v, verdict %v", r.Metric.Key, r.Primary, r.Verdict)
 			}

@@ -37,7 +37,7 @@ func (res *Result) Require(exprs []*GateExpr) (passed bool) { return res.evaluat
 func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 	passed = true
 	keep := func(e *GateExpr, level string, out GateOutcome) {
-		res.Gates = append(res.Gates, GateResult{e.String(), level, required, out})
+		res.Gates = append(res.Gates, &GateResult{e.String(), level, required, out})
 		passed = passed && out.State == GateClear
 	}
 	for _, e := range exprs {
@@ -51,8 +51,7 @@ func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 				keep(e, res.Together.Name, out)
 			}
 		}
-		for i := range res.Levels {
-			l := &res.Levels[i]
+		for _, l := range res.Levels {
 			out := eval(&gateValues{res, l})
 			if why := res.unfit(l); why != "" && out.State == GateClear {
 				out = GateOutcome{State: GateUnknown, Because: []string{why}}
@@ -97,9 +96,9 @@ type gateValues struct {
 var _ gateSource = (*gateValues)(nil)
 
 func (l *gateValues) find(metric string) *Row {
-	for i := range l.Rows {
-		if l.Rows[i].Metric.Key == metric {
-			return &l.Rows[i]
+	for _, r := range l.Rows {
+		if r.Metric.Key == metric {
+			return r
 		}
 	}
 	return nil
@@ -207,8 +206,8 @@ func (l *gateValues) judged(metric string) *Row {
 	if r == nil || r.Primary {
 		return r
 	}
-	for i := range l.Rows {
-		if x := &l.Rows[i]; x.Primary && x.Metric.of == r.Metric.of {
+	for _, x := range l.Rows {
+		if x.Primary && x.Metric.of == r.Metric.of {
 			return x
 		}
 	}
@@ -237,8 +236,7 @@ func (l *gateValues) Within(metric string, margin float64) (state GateState, bec
 		return l.withinOf(r, margin)
 	}
 	state, judged := GateTripped, []string(nil)
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		if !r.Primary {
 			continue
 		}
@@ -325,7 +323,7 @@ func (r *Result) Incomparable() error {
 // otherParameters names the parameters of requests that differ, which may be why numbers
 // of tokens do; "" for none.
 func (r *Result) otherParameters() string {
-	i := slices.IndexFunc(r.Differences, func(d Difference) bool { return d.Name == parameters })
+	i := slices.IndexFunc(r.Differences, func(d *Difference) bool { return d.Name == parameters })
 	if i < 0 {
 		return ""
 	}
@@ -336,9 +334,9 @@ func (r *Result) otherParameters() string {
 // there are none. Failed requests are not enough.
 func (r *Result) Unmeasured() error {
 	var errs []error
-	for i := range r.Levels {
-		if why := r.Levels[i].Nothing(); why != "" {
-			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(r.Levels[i].Name), sanitize.Text(why)))
+	for _, l := range r.Levels {
+		if why := l.Nothing(); why != "" {
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(l.Name), sanitize.Text(why)))
 		}
 	}
 	return errors.Join(errs...)
@@ -356,8 +354,8 @@ func (r *Result) GateDoubts() error { return r.gateErrors(GateUnknown, "cannot t
 
 func (r *Result) gateErrors(state GateState, words string) error {
 	var errs []error
-	for i := range r.Gates {
-		if g := &r.Gates[i]; g.State == state {
+	for _, g := range r.Gates {
+		if g.State == state {
 			errs = append(errs, fmt.Errorf("%s %s%s: %s%s", g.flag(), g.Expr, r.at(g.Level), words, strings.Join(g.Because, ", ")))
 		}
 	}

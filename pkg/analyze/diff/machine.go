@@ -30,15 +30,15 @@ func JSON(r *Result) sheet.Renderer {
 	return sheet.JSON(sheet.Object{
 		"schema", Schema, "headline", r.Headline(), "answer", r.jsonAnswer(), "margin", r.o.margin(), "turns", sheet.Opt(r.apart.String()),
 		"outlying", sheet.List(r.Outlying, (*Outlying).json),
-		"left_out", sheet.List(r.LeftOut, func(x **Run) sheet.Object { return sheet.Object{"run", r.numbers[*x], "file", (*x).Name} }),
+		"left_out", sheet.ListOf(r.LeftOut, func(x *Run) sheet.Object { return sheet.Object{"run", r.numbers[x], "file", x.Name} }),
 		"mode", mode, "confidence", confidence, "alpha", alpha, "family", r.Family, "measured", jsonMeasured(&r.Old[0].cfg),
 		"old",
 		sheet.Object{"label", sheet.Opt(r.o.Sides.Old), "runs", JSONRuns(r.Old)},
 		"new",
 		sheet.Object{"label", sheet.Opt(r.o.Sides.New), "runs", JSONRuns(r.New)},
-		"comparable", len(r.Refused()) == 0, "differences", sheet.List(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
-		"together", together, "levels", sheet.List(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
-		"gates", sheet.List(r.Gates, (*GateResult).json), "warnings", r.Warnings,
+		"comparable", len(r.Refused()) == 0, "differences", sheet.ListOf(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
+		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
+		"gates", sheet.ListOf(r.Gates, (*GateResult).json), "warnings", r.Warnings,
 	})
 }
 
@@ -61,7 +61,7 @@ func (l *LevelResult) json() sheet.Object {
 	return sheet.Object{
 		"name", l.Name, "mode", l.Mode, "value", l.Value, "answer", l.jsonAnswer(), "old_runs", len(l.Old), "new_runs", len(l.New), "pairs", sheet.Opt(l.Pairs),
 		"old_selected", sheet.Opt(selected(l.Old)), "new_selected", sheet.Opt(selected(l.New)), // the part of each run that has the level
-		"metrics", sheet.List(l.Rows, (*Row).json), "server", sheet.Opt(sheet.List(l.Server, (*ServerRow).json)),
+		"metrics", sheet.ListOf(l.Rows, (*Row).json), "server", sheet.Opt(sheet.ListOf(l.Server, (*ServerRow).json)),
 	}
 }
 
@@ -78,7 +78,7 @@ func (l *LevelResult) jsonAnswer() sheet.Object {
 func (r *Result) decisive() *LevelResult {
 	switch l := r.Together; {
 	case len(r.Levels) == 1 && len(r.Refused()) == 0:
-		return &r.Levels[0]
+		return r.Levels[0]
 	case l != nil && l.Answer == r.Answer:
 		return l
 	}
@@ -99,9 +99,9 @@ func (r *Result) jsonAnswer() sheet.Object {
 
 // JSONRuns returns runs for JSON.
 func JSONRuns(runs []*Run) []sheet.Object {
-	return sheet.List(runs, func(r **Run) sheet.Object {
-		o := sheet.Object{"file", (*r).Name, "model", sheet.Opt((*r).Model)}
-		if m := (*r).Header.Meta; m != nil {
+	return sheet.ListOf(runs, func(r *Run) sheet.Object {
+		o := sheet.Object{"file", r.Name, "model", sheet.Opt(r.Model)}
+		if m := r.Header.Meta; m != nil {
 			o = append(o, "tool", sheet.Opt(m.Tool))
 		}
 		return o
@@ -214,8 +214,7 @@ func (r *Result) csvRows() []sheet.CSVRow {
 	if part := c.Selection.String(); part != "" {
 		measured("part", part)
 	}
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		rows = append(rows, sheet.CSVRow{"record": "difference", "level": d.Level, "name": d.Name, "old": d.Old, "new": d.New, "verdict": d.verdict()})
 	}
 	for _, name := range r.Unchecked {
@@ -236,11 +235,11 @@ func (r *Result) csvRows() []sheet.CSVRow {
 	for _, l := range r.allLevels() {
 		rows = append(rows, csvParts(l.Name, "old", l.Old)...)
 		rows = append(rows, csvParts(l.Name, "new", l.New)...)
-		for j := range l.Rows {
-			rows = append(rows, l.csvMetric(&l.Rows[j])...)
+		for _, r := range l.Rows {
+			rows = append(rows, l.csvMetric(r)...)
 		}
 		for j := range l.Server {
-			rows = append(rows, l.csvServer(&l.Server[j]))
+			rows = append(rows, l.csvServer(l.Server[j]))
 		}
 	}
 	for _, g := range r.Gates {
@@ -338,8 +337,7 @@ func JUnit(r *Result) sheet.Renderer {
 func (r *Result) junitComparable() sheet.Suite {
 	c := sheet.Case{Class: "comparison", Name: "comparable"}
 	var lines []string
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, d.at(), r.o.Sides.old(), short(d.Old), r.o.Sides.new(), short(d.New)))
 	}
 	if unknown := r.notKnown(); unknown != "" {
@@ -372,8 +370,7 @@ func (r *Result) junitLevel(l *LevelResult) sheet.Suite {
 	u := r.units()
 	name := l.Name
 	s := sheet.Suite{Name: name}
-	for i := range l.Rows {
-		row := &l.Rows[i]
+	for _, row := range l.Rows {
 		if !row.Primary {
 			continue
 		}
@@ -403,8 +400,7 @@ func (r *Result) junitLevel(l *LevelResult) sheet.Suite {
 // junitGates returns the suite of the gates: a case for each gate at each level.
 func (r *Result) junitGates() sheet.Suite {
 	s := sheet.Suite{Name: "gates"}
-	for i := range r.Gates {
-		g := &r.Gates[i]
+	for _, g := range r.Gates {
 		c := sheet.Case{Class: "gates", Name: g.title() + r.at(g.Level)}
 		because := g.outcome() + ": " + strings.Join(g.Because, ", ")
 		switch g.State {

@@ -58,7 +58,7 @@ const (
 var measures = [seriesQuantities]answer.Metric{ttft: answer.TTFT, itl: answer.ITL, tpot: answer.TPOT, e2el: answer.E2EL, itlPerToken: answer.ITLPerToken, normalizedLatency: answer.NormalizedLatency, readerIdle: answer.ReaderIdle}
 
 // Metrics holds all compared metrics, in the order of reports.
-var Metrics = [...]Metric{
+var Metrics = [...]*Metric{
 	primary(latency(ttft, 50)),
 	latency(ttft, 90),
 	latency(ttft, 99),
@@ -70,9 +70,9 @@ var Metrics = [...]Metric{
 	primary(latency(e2el, 50)),
 	latency(e2el, 99),
 	latency(e2el, 0),
-	primary(Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: outputRate}),
+	primary(&Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: outputRate}),
 	{Key: "requests_per_s", Name: "requests/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: requestRate},
-	primary(Metric{Key: KeyFailedShare, Name: "failed", Kind: KindShare, Direction: inference.LowerIsBetter, of: failedShare}),
+	primary(&Metric{Key: KeyFailedShare, Name: "failed", Kind: KindShare, Direction: inference.LowerIsBetter, of: failedShare}),
 	figure("fluidity_index", "fluidity index", KindShare, inference.HigherIsBetter, fluidityIndex),
 	figure("fluid_tokens_per_s", "fluid token rate", KindRate, inference.HigherIsBetter, fluidTokenRate),
 	figure("tokens_in_time", "tokens in time", KindShare, inference.HigherIsBetter, tokensInTime),
@@ -98,16 +98,16 @@ const e2elMean = "e2el_mean"
 func (m *Metric) IsRate() bool { return m.of == outputRate || m.of == requestRate }
 
 // latency returns the metric of a percentile of q; of the mean for 0.
-func latency(q quantity, pct float64) Metric {
+func latency(q quantity, pct float64) *Metric {
 	statistic := "mean"
 	if pct > 0 {
 		statistic = report.PercentileName(pct)
 	}
 	m := measures[q]
-	return Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: KindTime, Direction: inference.LowerIsBetter, of: q, pct: pct}
+	return &Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: KindTime, Direction: inference.LowerIsBetter, of: q, pct: pct}
 }
 
-func primary(m Metric) Metric {
+func primary(m *Metric) *Metric {
 	m.Primary = true
 	return m
 }
@@ -142,8 +142,8 @@ func Judged(m *Metric, single bool) bool {
 // whether the runs are read with the metrics of quality.
 func CheckPrimary(keys []string, quality bool) error {
 	var known []string
-	for i := range Metrics {
-		if m := &Metrics[i]; quality || !m.Quality {
+	for _, m := range Metrics {
+		if quality || !m.Quality {
 			known = append(known, m.Key)
 		}
 	}
@@ -151,7 +151,7 @@ func CheckPrimary(keys []string, quality bool) error {
 		if slices.Contains(known, k) {
 			continue
 		}
-		if slices.ContainsFunc(Metrics[:], func(m Metric) bool { return m.Key == k }) {
+		if slices.ContainsFunc(Metrics[:], func(m *Metric) bool { return m.Key == k }) {
 			return fmt.Errorf("%q is a metric of quality; add --metrics quality", k)
 		}
 		return fmt.Errorf("%q is no metric; give some of %s", k, strings.Join(known, ", "))
@@ -162,8 +162,7 @@ func CheckPrimary(keys []string, quality bool) error {
 // ParseGate reads a condition on a comparison with these options: see the package comment.
 func (o *Options) ParseGate(text string) (*GateExpr, error) {
 	var names []gateMetric
-	for i := range Metrics {
-		m := &Metrics[i]
+	for _, m := range Metrics {
 		if m.Quality && !o.Quality {
 			continue
 		}

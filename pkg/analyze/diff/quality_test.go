@@ -25,7 +25,7 @@ func withQuality(t *testing.T) (older, newer *Run) {
 func TestQualityOfSingleRuns(t *testing.T) {
 	older, newer := withQuality(t)
 	res := Compare([]*Run{older}, []*Run{newer}, Options{Quality: true})
-	l := &res.Levels[0]
+	l := res.Levels[0]
 	for _, m := range Metrics {
 		if !m.Quality {
 			continue
@@ -74,8 +74,8 @@ func TestQualityOfSingleRuns(t *testing.T) {
 	}
 	// A side with itself: no change.
 	same := Compare([]*Run{older}, []*Run{older}, Options{Quality: true})
-	for i := range same.Levels[0].Rows {
-		if r := &same.Levels[0].Rows[i]; r.Metric.Quality && !r.NA.Missing() && (r.Change != 0 || !r.Shown().Contains(0)) {
+	for _, r := range same.Levels[0].Rows {
+		if r.Metric.Quality && !r.NA.Missing() && (r.Change != 0 || !r.Shown().Contains(0)) {
 			t.Errorf("%s with itself: %v, %+v", r.Metric.Key, r.Change, r.Shown())
 		}
 	}
@@ -86,7 +86,7 @@ func TestQualityJudged(t *testing.T) {
 	older, newer := withQuality(t)
 	o := Options{Quality: true, Primary: []string{"interactivity_p90"}}
 	res := Compare([]*Run{older}, []*Run{newer}, o)
-	if r := rowOf(t, &res.Levels[0], "interactivity_p90"); r.Verdict.String() != "different" || res.Family != 1 {
+	if r := rowOf(t, res.Levels[0], "interactivity_p90"); r.Verdict.String() != "different" || res.Family != 1 {
 		t.Errorf("verdict %v, family %d", r.Verdict, res.Family)
 	}
 	for text, want := range map[string]GateState{"interactivity_p90<-2%": GateTripped, "new.tokens_in_time<0.1%": GateClear, "new.tokens_per_event<2": GateUnknown} {

@@ -34,7 +34,7 @@ func TestRunsAndLevels(t *testing.T) {
 	if got, want := a.Measured(), "strict definitions, from start"; got != want {
 		t.Errorf("Measured() = %q, want %q", got, want)
 	}
-	l := &a.Levels[0]
+	l := a.Levels[0]
 	if !l.SameLoad(&b.Levels[0]) || l.SameLoad(&b.Levels[1]) {
 		t.Error("SameLoad mistakes loads")
 	}

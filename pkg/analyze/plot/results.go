@@ -100,10 +100,8 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 		Desc: "The value of each point in the order of time or of the labels. A line marks a step where the metric changed.",
 	}
 	leftOut, bars := 0, false
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			row := &l.Rows[j]
+	for _, l := range res.Levels {
+		for _, row := range l.Rows {
 			if !row.Metric.Primary {
 				continue
 			}

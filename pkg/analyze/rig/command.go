@@ -42,8 +42,8 @@ var searching = []string{"auto-sweep", "binary-search"}
 func (res *Plan) command() {
 	meta := res.Set.Runs[0].Header.Meta
 	k, pilot := res.runs(), false
-	for i := range res.Levels {
-		pilot = pilot || len(res.Levels[i].Runs) < MinRuns
+	for _, l := range res.Levels {
+		pilot = pilot || len(l.Runs) < MinRuns
 	}
 	if pilot {
 		k = PilotRuns

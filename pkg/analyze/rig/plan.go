@@ -31,7 +31,7 @@ const (
 type Plan struct {
 	Set     *diff.Set
 	Options PlanOptions
-	Levels  []LevelPlan
+	Levels  []*LevelPlan
 	// RunSeconds is the time that a run took on average, with all of its levels; NaN if it is not known.
 	RunSeconds float64
 	// Command is the command that records the planned runs; NoCommand says why there is none.
@@ -44,7 +44,7 @@ type LevelPlan struct {
 	*diff.Group
 	// Requests is the number of requests that a run had on average.
 	Requests int
-	Rows     []PlanRow
+	Rows     []*PlanRow
 	// Find and Exclude are the numbers of runs a side that find the change in any one of the metrics without an NA, and
 	// that show that none of them changes by so much. They are MaxRunsASide + 1 if they are larger than MaxRunsASide,
 	// and 0 if NA says why they are not known.
@@ -75,8 +75,8 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 	res.measureRuns()
 	var planner Planner
 	analyzed := Analyze(set, Options{})
-	for i := range analyzed.Levels {
-		l := LevelPlan{Group: analyzed.Levels[i].Group}
+	for _, level := range analyzed.Levels {
+		l := &LevelPlan{Group: level.Group}
 		for _, x := range l.Levels {
 			l.Requests += x.OK + x.Failed
 		}
@@ -87,7 +87,7 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 		case len(l.Runs) < MinRuns:
 			l.single(within, o)
 		default:
-			l.several(analyzed.Levels[i].Rows, within, o, &planner)
+			l.several(level.Rows, within, o, &planner)
 		}
 		res.Levels = append(res.Levels, l)
 	}
@@ -96,20 +96,19 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 }
 
 // several plans runs a side.
-func (l *LevelPlan) several(rows []Row, within *Within, o PlanOptions, planner *Planner) {
+func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner *Planner) {
 	var known []Deviation
 	tests := 0
-	for i := range rows {
-		if diff.Judged(rows[i].Metric, false) && rows[i].NA == "" {
+	for _, r := range rows {
+		if diff.Judged(r.Metric, false) && r.NA == "" {
 			tests++
 		}
 	}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		if !diff.Judged(r.Metric, false) {
 			continue
 		}
-		x := PlanRow{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
+		x := &PlanRow{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
 		x.Within, _ = within.of(l.Runs, l.Levels, r.Metric)
 		x.Between = math.Sqrt(math.Max(0, x.Deviation*x.Deviation-x.Within*x.Within))
 		if r.NA == "" {
@@ -135,8 +134,7 @@ func (l *LevelPlan) several(rows []Row, within *Within, o PlanOptions, planner *
 // single plans the requests of a single run a side.
 func (l *LevelPlan) single(within *Within, o PlanOptions) {
 	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], MinRuns)
-	for i := range diff.Metrics {
-		m := &diff.Metrics[i]
+	for _, m := range diff.Metrics {
 		if !diff.Judged(m, true) {
 			continue
 		}
@@ -144,12 +142,12 @@ func (l *LevelPlan) single(within *Within, o PlanOptions) {
 			continue
 		}
 		nan := math.NaN()
-		r := PlanRow{Metric: m, Deviation: nan, Between: nan}
+		r := &PlanRow{Metric: m, Deviation: nan, Between: nan}
 		r.Within, r.NA = within.of(l.Runs, l.Levels, m)
 		l.Rows = append(l.Rows, r)
 	}
-	for i := range l.Rows {
-		if r := &l.Rows[i]; r.NA == "" {
+	for _, r := range l.Rows {
+		if r.NA == "" {
 			r.SingleRequests = requestsToFind(r.Within, l.Requests, o.Change, alpha/float64(len(l.Rows)), o.Power)
 			l.SingleRequests = math.Max(l.SingleRequests, r.SingleRequests)
 		}
@@ -181,8 +179,7 @@ func (res *Plan) measureRuns() {
 // it is not known for a level, or more than MaxRunsASide.
 func (res *Plan) runs() int {
 	k := 0
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		if l.Find == 0 || max(l.Find, l.Exclude) > MaxRunsASide {
 			return 0
 		}
@@ -193,7 +190,7 @@ func (res *Plan) runs() int {
 
 // tooMany reports whether a level needs more than MaxRunsASide runs a side.
 func (res *Plan) tooMany() bool {
-	return slices.ContainsFunc(res.Levels, func(l LevelPlan) bool { return max(l.Find, l.Exclude) > MaxRunsASide })
+	return slices.ContainsFunc(res.Levels, func(l *LevelPlan) bool { return max(l.Find, l.Exclude) > MaxRunsASide })
 }
 
 // Seconds returns the time that k runs a side take; NaN if it is not known.
@@ -225,8 +222,7 @@ func (w *Within) Add(run *diff.Run) {
 	}
 	for i := range run.Levels {
 		l := &run.Levels[i]
-		for j := range diff.Metrics {
-			m := &diff.Metrics[j]
+		for _, m := range diff.Metrics {
 			if m.IsRate() || !m.Primary && !diff.Judged(m, true) { // the intervals of rates are too wide in short runs
 				continue
 			}

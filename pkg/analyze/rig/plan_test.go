@@ -149,7 +149,7 @@ func TestCostlyMetric(t *testing.T) {
 	} {
 		var l LevelPlan
 		for i, k := range tt.find {
-			l.Rows = append(l.Rows, PlanRow{Metric: &diff.Metrics[i], Find: k})
+			l.Rows = append(l.Rows, &PlanRow{Metric: diff.Metrics[i], Find: k})
 		}
 		if got := l.costly(); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.find, got, tt.want)
@@ -288,8 +288,8 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	var metrics []*diff.Metric
 	for i := range diff.Metrics {
-		if diff.Judged(&diff.Metrics[i], false) {
-			metrics = append(metrics, &diff.Metrics[i])
+		if diff.Judged(diff.Metrics[i], false) {
+			metrics = append(metrics, diff.Metrics[i])
 		}
 	}
 	deviations := []float64{0.03, 0.02, 0.03, 0.025}
@@ -311,7 +311,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 		for i := range l.Levels {
 			l.Levels[i] = &diff.Level{}
 		}
-		var rows []Row
+		var rows []*Row
 		for i, m := range metrics {
 			logs, mean, squares := sample(first, deviations[i], 0), 0.0, 0.0
 			for _, v := range logs {
@@ -322,7 +322,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 			}
 			// In steps of 5 %, for which the planner has computed its tests before.
 			s := math.Exp(math.Round(math.Log(math.Sqrt(squares/(first-1)))*20) / 20)
-			rows = append(rows, Row{Metric: m, Deviation: s})
+			rows = append(rows, &Row{Metric: m, Deviation: s})
 		}
 		l.several(rows, &within, usualPlan, &planner)
 		var p []float64
@@ -362,7 +362,7 @@ func TestSingleRunsKeepTheirPromise(t *testing.T) {
 			var within Within
 			run := readPlanned(t, "x", lognormal(rng, 200, deviation, 1), &within)
 			l := MakePlan(diff.OneServer([]*diff.Run{run}, nil), &within, usualPlan).Levels[0]
-			i := slices.IndexFunc(l.Rows, func(r PlanRow) bool { return r.Metric.Key == "ttft_mean" })
+			i := slices.IndexFunc(l.Rows, func(r *PlanRow) bool { return r.Metric.Key == "ttft_mean" })
 			n := int(l.Rows[i].SingleRequests)
 			planned += float64(n) / float64(replications)
 			side := func(factor float64) inference.Estimate {

@@ -29,8 +29,8 @@ func (res *Plan) sheet() *sheet.Sheet {
 	}
 	s.About = append(s.About, fmt.Sprintf("planned from %s, %s", res.Set.Named(), res.Set.Runs[0].Measured()))
 	s.Part("").Table(res.Set.DifferenceTable())
-	for i := range res.Levels {
-		if l := &res.Levels[i]; len(l.Rows) > 0 {
+	for _, l := range res.Levels {
+		if len(l.Rows) > 0 {
 			s.Part(l.title()).Table(l.table(res))
 		}
 	}
@@ -45,8 +45,8 @@ func (l *LevelPlan) title() string {
 // table returns the table of a level.
 func (l *LevelPlan) table(res *Plan) sheet.Table {
 	reasons := ""
-	for i := range l.Rows {
-		reasons += l.Rows[i].NA
+	for _, r := range l.Rows {
+		reasons += r.NA
 	}
 	var head []string
 	single := len(l.Runs) < MinRuns
@@ -59,8 +59,7 @@ func (l *LevelPlan) table(res *Plan) sheet.Table {
 		head = append(head, "n/a, because")
 	}
 	t := sheet.Table{Rows: [][]string{head}, Left: []string{"n/a, because"}}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		row := []string{r.Metric.Name, sheet.Percent(r.Deviation), sheet.Percent(r.Within), plannedRuns(r.Find), plannedRuns(r.Exclude)}
 		if single {
 			row = []string{r.Metric.Name, sheet.Percent(r.Within), plannedRequests(r.SingleRequests)}
@@ -96,8 +95,7 @@ func plannedRequests(n float64) string {
 // none. If there are several levels, each sentence begins with the level.
 func (res *Plan) Headlines() []string {
 	var lines []string
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		line := res.headline(l)
 		if len(res.Levels) > 1 {
 			line = sanitize.Text(l.Name) + ": " + line
@@ -121,9 +119,9 @@ func (res *Plan) headline(l *LevelPlan) string {
 // planned names the metrics of the plan: "TTFT p50, TPOT p50 or E2EL p50".
 func (l *LevelPlan) planned() string {
 	var names []string
-	for i := range l.Rows {
-		if l.Rows[i].NA == "" {
-			names = append(names, l.Rows[i].Metric.Name)
+	for _, r := range l.Rows {
+		if r.NA == "" {
+			names = append(names, r.Metric.Name)
 		}
 	}
 	last := len(names) - 1
@@ -188,8 +186,8 @@ func (c *Command) recording() string {
 func (l *LevelPlan) costly() string {
 	var most *PlanRow
 	second := 0
-	for i := range l.Rows {
-		switch r := &l.Rows[i]; {
+	for _, r := range l.Rows {
+		switch {
 		case r.Find == 0:
 		case most == nil:
 			most = r
@@ -211,22 +209,21 @@ func (res *Plan) notes() []string {
 	if res.Command.Hidden {
 		notes = append(notes, "The recording hid credentials: replace "+hidden+" by yours.")
 	}
-	for i := range res.Levels {
-		if text := res.Levels[i].costly(); text != "" && len(res.Levels) > 1 {
-			notes = append(notes, sanitize.Text(res.Levels[i].Name)+": "+text)
+	for _, l := range res.Levels {
+		if text := l.costly(); text != "" && len(res.Levels) > 1 {
+			notes = append(notes, sanitize.Text(l.Name)+": "+text)
 		} else if text != "" {
 			notes = append(notes, text)
 		}
 	}
 	several, single := false, false
 	var longer, not []string
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			several, single = several || r.Find > 0, single || r.SingleRequests > 0
 			name := r.Metric.Name
 			if len(res.Levels) > 1 {
-				name = sanitize.Text(res.Levels[i].Name) + " " + name
+				name = sanitize.Text(l.Name) + " " + name
 			}
 			switch share := r.Within * r.Within / (r.Deviation * r.Deviation); {
 			case share >= 0.5:
@@ -264,11 +261,11 @@ func PlanJSON(res *Plan) sheet.Renderer {
 		"schema", PlanSchema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
 		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.List(res.Levels, func(l *LevelPlan) sheet.Object {
+		"levels", sheet.ListOf(res.Levels, func(l *LevelPlan) sheet.Object {
 			return append(l.JSON(),
 				"requests_a_run", l.Requests, "find", res.sides(l.Find, l), "exclude", res.sides(l.Exclude, l),
 				"single_run_requests", count(l.SingleRequests), // rounded like the text
-				"na", sheet.Opt(l.NA), "metrics", sheet.List(l.Rows, (*PlanRow).json))
+				"na", sheet.Opt(l.NA), "metrics", sheet.ListOf(l.Rows, (*PlanRow).json))
 		}),
 		"warnings", res.Set.Warnings,
 	})

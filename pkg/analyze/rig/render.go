@@ -25,8 +25,7 @@ func (res *Result) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: res.Headlines(), About: []string{res.source()}, Notes: res.notes()}
 	s.Part("").Table(res.Set.DifferenceTable())
 	units := res.Set.Units()
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		s.Part(l.Name + ", " + plural.Of(len(l.Runs), "run")).Table(res.table(l, &units))
 	}
 	return s
@@ -47,8 +46,7 @@ func (res *Result) table(l *LevelResult, u *diff.Units) sheet.Table {
 		header = append(header, res.neededHead())
 	}
 	rows := [][]string{append(header, "neighbors")}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		name := r.Metric.Name
 		if r.Metric.Primary {
 			name += " *"
@@ -112,11 +110,10 @@ func (res *Result) Headlines() []string {
 	}
 	at := max(0, slices.Index(res.Options.RunsASide, usualRuns))
 	var lines []string
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		var found []string
-		for j := range l.Rows {
-			if r := &l.Rows[j]; r.Metric.Primary && at < len(r.Smallest) && !math.IsNaN(r.Smallest[at]) {
+		for _, r := range l.Rows {
+			if r.Metric.Primary && at < len(r.Smallest) && !math.IsNaN(r.Smallest[at]) {
 				found = append(found, fmt.Sprintf("%s %% in %s", sheet.Signed(r.Smallest[at]), r.Metric.Name))
 			}
 		}
@@ -191,11 +188,10 @@ func (res *Result) notes() []string {
 // are several levels, each level is named once: "concurrency 1: a, b; concurrency 2: c".
 func (res *Result) byLevel(text func(*Row) string) string {
 	var parts []string
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		var texts []string
-		for j := range l.Rows {
-			if t := text(&l.Rows[j]); t != "" {
+		for _, r := range l.Rows {
+			if t := text(r); t != "" {
 				texts = append(texts, t)
 			}
 		}
@@ -214,9 +210,9 @@ func (res *Result) byLevel(text func(*Row) string) string {
 // reasons returns a line for each reason why rows are n/a, with the metrics of these rows.
 func (res *Result) reasons() []string {
 	var reasons []string
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			if why := res.Levels[i].Rows[j].NA; why != "" && why != ranked && !slices.Contains(reasons, why) {
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			if why := r.NA; why != "" && why != ranked && !slices.Contains(reasons, why) {
 				reasons = append(reasons, why)
 			}
 		}
@@ -244,8 +240,8 @@ func JSON(res *Result) sheet.Renderer {
 		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.List(res.Levels, func(l *LevelResult) sheet.Object {
-			return append(l.JSON(), "metrics", sheet.List(l.Rows, res.metric))
+		"levels", sheet.ListOf(res.Levels, func(l *LevelResult) sheet.Object {
+			return append(l.JSON(), "metrics", sheet.ListOf(l.Rows, res.metric))
 		}),
 		"warnings", res.Set.Warnings,
 	})
@@ -282,10 +278,9 @@ func CSV(res *Result) sheet.Renderer { return sheet.CSV(csvHeader, res.csvRows()
 func (res *Result) csvRows() []sheet.CSVRow {
 	rows := []sheet.CSVRow{{"record": "measured", "value": res.Set.Runs[0].Measured()}}
 	rows = append(rows, res.Set.CSVDifferences()...)
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			rows = append(rows, res.csvMetric(l, &l.Rows[j])...)
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			rows = append(rows, res.csvMetric(l, r)...)
 		}
 	}
 	return rows

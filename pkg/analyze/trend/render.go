@@ -28,8 +28,7 @@ func (res *Result) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: []string{res.Headline()}, About: []string{res.source()}, Notes: res.notes()}
 	s.Part("").Table(res.Set.DifferenceTable())
 	units := res.Set.Units()
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		s.Part(l.Name).Table(res.table(l, &units))
 	}
 	return s
@@ -57,8 +56,7 @@ func (res *Result) table(l *LevelHistory, u *diff.Units) sheet.Table {
 		header = append(header, sanitize.Fit(sanitize.Text(res.Points[i].Label), 24))
 	}
 	rows := [][]string{append(header, "step")}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		name := r.Metric.Name
 		if r.Metric.Primary {
 			name += primaryMark
@@ -83,9 +81,8 @@ func (res *Result) notes() []string {
 	}
 	notes := []string{fmt.Sprintf("* primary metric. A point's value is the geometric mean of its runs. A step is a place where the points before and after differ: Student's t test, at least %d points on either side, p at most 5 %% after adjusting for all places and primary metrics.", minPerSide)}
 	seen := map[string]bool{}
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			if r.NA != "" && r.Metric.Primary && r.Metric.Key != diff.KeyFailedShare && !seen[r.NA] {
 				seen[r.NA] = true
 				notes = append(notes, "steps not searched: "+r.NA)
@@ -107,8 +104,8 @@ func (j *Judgement) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: []string{j.Headline()}, About: []string{j.source()}, Notes: j.notes()}
 	s.Part("").Table(j.Set.DifferenceTable())
 	units := j.Set.Units()
-	for i := range j.Levels {
-		s.Part(j.Levels[i].Name).Table(j.table(&j.Levels[i], &units))
+	for _, l := range j.Levels {
+		s.Part(l.Name).Table(j.table(l, &units))
 	}
 	return s
 }
@@ -133,8 +130,7 @@ func (j *Judgement) source() string {
 // table returns the table of a level.
 func (j *Judgement) table(l *JudgedLevel, u *diff.Units) sheet.Table {
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		interval := ""
 		if !math.IsNaN(r.Interval.Low) {
 			interval = sheet.Change(r.Interval.Low) + " " + sheet.Change(r.Interval.High)
@@ -199,8 +195,8 @@ const outlyingAdvice = "A run unlike the others of its point is often a cold sta
 
 // judged reports whether a metric has a p-value.
 func (j *Judgement) judged() bool {
-	return slices.ContainsFunc(j.Levels, func(l JudgedLevel) bool {
-		return slices.ContainsFunc(l.Rows, func(r Judged) bool { return !math.IsNaN(r.Adjusted) })
+	return slices.ContainsFunc(j.Levels, func(l *JudgedLevel) bool {
+		return slices.ContainsFunc(l.Rows, func(r *Judged) bool { return !math.IsNaN(r.Adjusted) })
 	})
 }
 
@@ -217,10 +213,10 @@ func (j *Judgement) usualRuns() int {
 // reasons returns a line for each reason why metrics have no verdict, with these metrics.
 func (j *Judgement) reasons() (lines []string) {
 	var all sheet.Reasons
-	for i := range j.Levels {
-		for k := range j.Levels[i].Rows {
-			if r := &j.Levels[i].Rows[k]; r.NA != "" {
-				all.Add(r.Metric.Name+" at "+j.Levels[i].Name, r.NA)
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
+			if r.NA != "" {
+				all.Add(r.Metric.Name+" at "+l.Name, r.NA)
 			}
 		}
 	}
@@ -235,8 +231,8 @@ const Schema = "pa-trend/1"
 
 // JSON writes the history as one object in the layout of schemas/trend.schema.json.
 func JSON(res *Result) sheet.Renderer {
-	levels := sheet.List(res.Levels, func(l *LevelHistory) sheet.Object {
-		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, (*Row).json)}
+	levels := sheet.ListOf(res.Levels, func(l *LevelHistory) sheet.Object {
+		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.ListOf(l.Rows, (*Row).json)}
 	})
 	return sheet.JSON(sheet.Object{
 		"schema", Schema, "headline", res.Headline(), "confidence", confidence, "measured", res.Set.Runs[0].Measured(),
@@ -267,8 +263,8 @@ func JudgementJSON(j *Judgement) sheet.Renderer {
 	if err := j.Inconclusive(); err != nil {
 		answer = append(answer, "because", sheet.Opt(err.Error()))
 	}
-	levels := sheet.List(j.Levels, func(l *JudgedLevel) sheet.Object {
-		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, j.json)}
+	levels := sheet.ListOf(j.Levels, func(l *JudgedLevel) sheet.Object {
+		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.ListOf(l.Rows, j.json)}
 	})
 	leftOut := sheet.List(j.LeftOut, func(l *LeftOut) sheet.Object { return sheet.Object{"label", l.Label, "reason", l.Reason} })
 	return sheet.JSON(sheet.Object{
@@ -305,10 +301,8 @@ var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "l
 func CSV(res *Result) sheet.Renderer {
 	rows := res.Set.CSVDifferences()
 	number := sheet.CSVNumber
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			row := func(record string, point int, value float64, ends inference.Interval) sheet.CSVRow {
 				return sheet.CSVRow{
 					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": res.Points[point].Label,
@@ -343,10 +337,8 @@ func JudgementCSV(j *Judgement) sheet.Renderer {
 		rows = append(rows, sheet.CSVRow{"record": "unverified", "point": name})
 	}
 	number := sheet.CSVNumber
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
 			rows = append(rows, sheet.CSVRow{
 				"record": "judged", "level": l.Name, "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
 				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
@@ -379,11 +371,9 @@ func JudgementJUnit(j *Judgement) sheet.Renderer {
 		cases = append(cases, sheet.Case{Class: "gate", Name: "accepted point " + name, Skipped: "not compared with its manifest: it has none"})
 	}
 	all := []sheet.Suite{{Name: "gate", Cases: cases}}
-	for i := range j.Levels {
-		l := &j.Levels[i]
+	for _, l := range j.Levels {
 		s := sheet.Suite{Name: l.Name}
-		for k := range l.Rows {
-			r := &l.Rows[k]
+		for _, r := range l.Rows {
 			c := sheet.Case{Class: s.Name, Name: r.Metric.Key}
 			switch j.standing(r) {
 			case early, unknown:
