@@ -233,7 +233,7 @@ func TestSettings(t *testing.T) {
 	older := []*Run{run(1, `{"transport": "loop", "same": {"a": [1, 2]}, "url": "x"}`), run(2, `{"transport":"auto","same":{"a":[1,2]},"url":"y"}`)}
 	newer := []*Run{run(3, `{"transport":"loop","same":{"a":[1,2]},"http2":true}`)}
 	res := Compare(older, newer, Options{})
-	want := []Difference{{Cause: Cause{Name: "settings"}, Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
+	want := []*Difference{{Cause: Cause{Name: "settings"}, Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
 	if d := cmp.Diff(want, res.Differences); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -362,7 +362,7 @@ func TestLabels(t *testing.T) {
 		}})
 	}
 	res := Compare([]*Run{run(1, "a"), run(2, "b")}, []*Run{run(3, "b"), run(4, "b")}, Options{})
-	if d := cmp.Diff([]Difference{{Cause: Cause{Name: "label", Refuses: true}, Old: "a, b", New: "b"}}, res.Refused()); d != "" {
+	if d := cmp.Diff([]*Difference{{Cause: Cause{Name: "label", Refuses: true}, Old: "a, b", New: "b"}}, res.Refused()); d != "" {
 		t.Errorf("two labels on a side (-want +got):\n%s", d)
 	}
 	if got, want := res.Headline(), "not comparable: one side has runs of several servers; see their labels"; got != want {

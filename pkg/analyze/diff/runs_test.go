@@ -18,7 +18,7 @@ func TestRunsAndLevels(t *testing.T) {
 	if len(res.Levels) != 2 || res.Levels[0].Rows != nil {
 		t.Errorf("levels %v, want two without rows", res.Levels)
 	}
-	want := []Difference{{Cause: Cause{Name: "model", Refuses: true}, Old: "large", New: "tiny"}}
+	want := []*Difference{{Cause: Cause{Name: "model", Refuses: true}, Old: "large", New: "tiny"}}
 	if d := cmp.Diff(want, res.Refused()); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
