@@ -14,7 +14,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/page"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -168,10 +167,7 @@ func (c *call) diff(s sides, o *diffOptions, cfg analyze.Config) (err error) {
 	res := diff.Compare(oldRuns, newRuns, o.Options)
 	res.Gate(o.failOn)
 	res.Require(o.require)
-	err = errors.Join(oldErr, newErr, c.write(map[string]func(*diff.Result) report.Renderer{
-		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, c.width(), c.Bool("explain")) },
-		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON, "junit": diff.JUnit,
-	}[c.String("format")](res)))
+	err = errors.Join(oldErr, newErr, c.write(res.Formats(c.Bool("explain")).In(c.String("format"), c.width())))
 	if path := c.String("html"); path != "" {
 		p := page.New(c.program(), pages)
 		p.Diff = res

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -53,10 +52,7 @@ func (c *call) plan(files fileNames, cfg analyze.Config, o rig.PlanOptions) erro
 		return readErr
 	}
 	res := rig.MakePlan(diff.OneServer(runs, c.StringSlice("ignore")), &within, o)
-	err := c.write(map[string]func(*rig.Plan) report.Renderer{
-		"text":     func(r *rig.Plan) report.Renderer { return rig.PlanText(r, c.width()) },
-		"markdown": rig.PlanMarkdown, "json": rig.PlanJSON,
-	}[c.String("format")](res))
+	err := c.write(res.Formats().In(c.String("format"), c.width()))
 	c.warnAll(res.Set.Warnings)
 	return errors.Join(readErr, err, res.Set.Incomparable())
 }

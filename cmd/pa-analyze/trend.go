@@ -11,7 +11,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 )
 
@@ -103,10 +102,7 @@ func (c *call) trend(args []labeledFiles, cfg analyze.Config) error {
 		return err
 	}
 	res := trend.Analyze(trend.Points(points), trend.Options{Ignore: c.StringSlice("ignore")})
-	err = c.write(map[string]func(*trend.Result) report.Renderer{
-		"text":     func(r *trend.Result) report.Renderer { return trend.Text(r, c.width()) },
-		"markdown": trend.Markdown, "csv": trend.CSV, "json": trend.JSON,
-	}[c.String("format")](res))
+	err = c.write(res.Formats().In(c.String("format"), c.width()))
 	c.warnAll(res.Set.Warnings)
 	return errors.Join(err, res.Incomparable())
 }
@@ -142,10 +138,7 @@ func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 	}
 	j := trend.Judge(accepted, trend.Point{Label: label, Runs: groups[len(groups)-1].Runs}, g.JudgeOptions)
 	j.LeftOut, j.Unverified = lost, unverified
-	err = c.write(map[string]func(*trend.Judgement) report.Renderer{
-		"text":     func(r *trend.Judgement) report.Renderer { return trend.JudgementText(r, c.width()) },
-		"markdown": trend.JudgementMarkdown, "csv": trend.JudgementCSV, "json": trend.JudgementJSON, "junit": trend.JudgementJUnit,
-	}[c.String("format")](j))
+	err = c.write(j.Formats().In(c.String("format"), c.width()))
 	if err = errors.Join(err, j.Set.Incomparable()); err != nil {
 		return errors.Join(err, trend.LeftOutError(lost))
 	}

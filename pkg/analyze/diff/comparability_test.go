@@ -189,9 +189,9 @@ func TestDifferences(t *testing.T) {
 			if len(tt.want) == 0 {
 				return
 			}
-			for format, render := range renderers {
+			for format, render := range writers(res) {
 				var b bytes.Buffer
-				if err := render(res)(&b); err != nil {
+				if err := render(&b); err != nil {
 					t.Fatal(err)
 				}
 				for _, name := range tt.want {
@@ -269,9 +269,9 @@ func TestUnchecked(t *testing.T) {
 		if d := cmp.Diff(tt.want, res.Unchecked); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
-		for name, render := range renderers {
+		for name, render := range writers(res) {
 			var b bytes.Buffer
-			if err := render(res)(&b); err != nil {
+			if err := render(&b); err != nil {
 				t.Fatal(err)
 			}
 			for _, unchecked := range tt.want {

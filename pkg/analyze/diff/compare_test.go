@@ -221,9 +221,9 @@ func TestDegenerate(t *testing.T) {
 				if name == "one token" && passed {
 					t.Error("a gate on what does not exist passed")
 				}
-				for _, render := range renderers {
+				for _, render := range writers(res) {
 					var b bytes.Buffer
-					if err := render(res)(&b); err != nil {
+					if err := render(&b); err != nil {
 						t.Fatal(err)
 					}
 					if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {

@@ -9,7 +9,7 @@
 //			fmt.Println(l.Name, row.Metric.Name, row.Change, row.Verdict)
 //		}
 //	}
-//	err = diff.Text(res, 0, false)(os.Stdout)
+//	err = res.Formats(false).In("text", 0)(os.Stdout)
 //	err = errors.Join(err, older.Close(), newer.Close())
 //
 // [Compare] first checks whether the runs can be compared. The [Result] has each

@@ -13,12 +13,11 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Schema names the layout that JSON writes.
+// Schema names the layout of JSON.
 const Schema = "pa-diff/1"
 
-// JSON writes one object in the layout of schemas/diff.schema.json, with full
-// precision. Numbers that do not exist are absent.
-func JSON(r *Result) sheet.Renderer {
+// JSON returns the comparison in the layout of schemas/diff.schema.json.
+func (r *Result) JSON() sheet.Object {
 	mode := "several-runs"
 	if r.Single {
 		mode = "single-run"
@@ -27,7 +26,7 @@ func JSON(r *Result) sheet.Renderer {
 	if r.Together != nil {
 		together = r.Together.json()
 	}
-	return sheet.JSON(sheet.Object{
+	return sheet.Object{
 		"schema", Schema, "headline", r.Headline(), "answer", r.jsonAnswer(), "margin", r.o.margin(), "turns", sheet.Opt(r.apart.String()),
 		"outlying", sheet.List(r.Outlying, (*Outlying).json),
 		"left_out", sheet.ListOf(r.LeftOut, func(x *Run) sheet.Object { return sheet.Object{"run", r.numbers[x], "file", x.Name} }),
@@ -39,7 +38,7 @@ func JSON(r *Result) sheet.Renderer {
 		"comparable", len(r.Refused()) == 0, "differences", sheet.ListOf(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
 		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
 		"gates", sheet.ListOf(r.Gates, (*GateResult).json), "warnings", r.Warnings,
-	})
+	}
 }
 
 func (o *Outlying) json() sheet.Object {
@@ -179,18 +178,14 @@ func (r *ServerRow) json() sheet.Object {
 	}
 }
 
-// csvHeader is the first line; schemas/diff_csv.md describes the columns.
+// csvHeader is the first line of CSV.
 var csvHeader = []string{
 	"record", "level", "name", "unit", "old", "new", "old_n", "new_n", "change", "low", "high",
 	"p", "p_adjusted", "rank_p", "verdict", "reason", "needs", "better", "primary", "paired", "file", "confidence",
 }
 
-// CSV writes one header and a line for each difference, metric, value of a run
-// and gate, in the columns of schemas/diff_csv.md. Floats have all their digits;
-// a cell without a value is empty.
-func CSV(r *Result) sheet.Renderer { return sheet.CSV(csvHeader, r.csvRows()) }
-
-func (r *Result) csvRows() []sheet.CSVRow {
+// csv returns a line for each difference, metric, value of a run and gate.
+func (r *Result) csv() []sheet.CSVRow {
 	c := &r.Old[0].cfg
 	because := ""
 	if l := r.decisive(); l != nil {
@@ -315,21 +310,20 @@ func (l *LevelResult) csvServer(r *ServerRow) sheet.CSVRow {
 	return row
 }
 
-// JUnit writes the comparison as JUnit XML, which CI systems show as tests. The first suite
-// says whether the sides are comparable, and has the answer. A suite for each level has a case for each
+// junit returns the comparison as tests. The first suite says whether the sides are comparable, and has the answer. A suite for each level has a case for each
 // primary metric. The last suite has the gates, if there are any.
 //
 // Without gates, a metric that got worse is a failure. With gates, only gates fail. A metric that the data
 // cannot decide is skipped, with the reason; a gate is an error then if Options.InconclusiveFails is set.
-func JUnit(r *Result) sheet.Renderer {
-	all := []sheet.Suite{r.junitComparable()}
+func (r *Result) junit() (name string, all []sheet.Suite) {
+	all = []sheet.Suite{r.junitComparable()}
 	for _, l := range r.allLevels() {
 		all = append(all, r.junitLevel(l))
 	}
 	if len(r.Gates) > 0 {
 		all = append(all, r.junitGates())
 	}
-	return sheet.JUnit(r.Headline(), all)
+	return r.Headline(), all
 }
 
 // junitComparable returns the suite that says whether the sides are comparable, and how

@@ -107,7 +107,7 @@ func TestQualityJudged(t *testing.T) {
 		t.Error("a condition on a metric that is not read")
 	}
 	var b bytes.Buffer
-	if err := JSON(res)(&b); err != nil {
+	if err := res.Formats(false).In("json", 0)(&b); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Open(t, "diff.schema.json").Check(t, b.Bytes()); err != nil {

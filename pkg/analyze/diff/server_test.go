@@ -102,7 +102,7 @@ func TestServerFormats(t *testing.T) {
 		"json": {`"name": "GPU energy"`, `"old_of": "GPU-h1 h1"`},
 	} {
 		var b bytes.Buffer
-		if err := renderers[ext](res)(&b); err != nil {
+		if err := writers(res)[ext](&b); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range want {

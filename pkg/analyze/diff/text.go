@@ -15,22 +15,26 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit. The first line is the [Result.Headline]. explain
-// adds how it was judged: p-values, numbers of values, the values of each run, and why
-// intervals are missing.
-func Text(r *Result, width int, explain bool) sheet.Renderer {
+// Formats returns the forms of the comparison: text, Markdown, JSON in the layout of schemas/diff.schema.json, CSV
+// with the columns of schemas/diff_csv.md, and JUnit XML. The first line of text is the [Result.Headline]. explain adds
+// to text how it was judged: p-values, numbers of values, the values of each run, and why intervals are missing.
+func (r *Result) Formats(explain bool) *sheet.Formats {
+	return &sheet.Formats{
+		Sheets: sheet.One(func() *sheet.Sheet { return r.Sheet(false) }), Text: sheet.One(func() *sheet.Sheet { return r.text(explain) }),
+		JSON: r.JSON, Columns: csvHeader, CSV: r.csv, JUnit: r.junit,
+	}
+}
+
+// text returns the comparison for text.
+func (r *Result) text(explain bool) *sheet.Sheet {
 	s := r.Sheet(explain)
 	if explain {
 		s.Notes = append(s.Notes, r.explanation()...)
 	} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
 		s.Notes = append(s.Notes, r.legend())
 	}
-	return sheet.Text(width, s)
+	return s
 }
-
-// Markdown writes the comparison for a pull request.
-func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.Sheet(false)) }
 
 // Sheet returns the comparison for people. Its parts are about the sides, their differences, all
 // levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a

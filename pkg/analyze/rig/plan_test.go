@@ -16,7 +16,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -259,11 +258,9 @@ func TestPlanFormats(t *testing.T) {
 			runs = append(runs, readPlanned(t, fmt.Sprintf("x|%d\x1b.json", i), r, &within))
 		}
 		res := MakePlan(diff.OneServer(runs, nil), &within, usualPlan)
-		for format, render := range map[string]func(*Plan) sheet.Renderer{
-			"text": func(r *Plan) sheet.Renderer { return PlanText(r, 80) }, "markdown": PlanMarkdown, "json": PlanJSON,
-		} {
+		for _, format := range []string{"text", "markdown", "json"} {
 			var b bytes.Buffer
-			if err := render(res)(&b); err != nil {
+			if err := res.Formats().In(format, 80)(&b); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()

@@ -12,12 +12,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// PlanText writes the plan for people, in lines of at most width characters; 0 is no limit. The command is a line, however
-// long it is, so that it can be copied.
-func PlanText(res *Plan, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
-
-// PlanMarkdown writes the plan for a pull request or a wiki.
-func PlanMarkdown(res *Plan) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+// Formats returns the forms of the plan: text, Markdown, and JSON in the layout of schemas/plan.schema.json.
+func (res *Plan) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(res.sheet), JSON: res.json}
+}
 
 // sheet returns the plan for people.
 func (res *Plan) sheet() *sheet.Sheet {
@@ -248,16 +246,15 @@ func (res *Plan) notes() []string {
 	return notes
 }
 
-// PlanSchema names the layout that PlanJSON writes.
+// PlanSchema names the layout of JSON.
 const PlanSchema = "pa-plan/1"
 
-// PlanJSON writes one object in the layout of schemas/plan.schema.json. Missing numbers are left out.
-func PlanJSON(res *Plan) sheet.Renderer {
+func (res *Plan) json() sheet.Object {
 	var command sheet.Object
 	if c := &res.Command; c.Line != "" {
 		command = sheet.Object{"line", c.Line, "runs", c.Runs, "all_sides", c.AllSides, "files", c.Files, "pilot", c.Pilot, "hidden_credentials", c.Hidden}
 	}
-	return sheet.JSON(sheet.Object{
+	return sheet.Object{
 		"schema", PlanSchema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
 		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
@@ -268,7 +265,7 @@ func PlanJSON(res *Plan) sheet.Renderer {
 				"na", sheet.Opt(l.NA), "metrics", sheet.ListOf(l.Rows, (*PlanRow).json))
 		}),
 		"warnings", res.Set.Warnings,
-	})
+	}
 }
 
 func (r *PlanRow) json() sheet.Object {

@@ -14,11 +14,11 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// Text writes the result for people, in lines of at most width characters; 0 is no limit.
-func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
-
-// Markdown writes the result for a pull request or a wiki.
-func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+// Formats returns the forms of the result: text, Markdown, JSON in the layout of schemas/rig.schema.json, and CSV
+// with the columns of schemas/rig_csv.md.
+func (res *Result) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(res.sheet), JSON: res.json, Columns: csvHeader, CSV: res.csv}
+}
 
 // sheet returns the result for people.
 func (res *Result) sheet() *sheet.Sheet {
@@ -230,13 +230,11 @@ func (res *Result) reasons() []string {
 	return lines
 }
 
-// Schema names the layout that JSON writes.
+// Schema names the layout of JSON.
 const Schema = "pa-rig/1"
 
-// JSON writes one object in the layout of schemas/rig.schema.json, with full precision.
-// Missing numbers are left out.
-func JSON(res *Result) sheet.Renderer {
-	return sheet.JSON(sheet.Object{
+func (res *Result) json() sheet.Object {
+	return sheet.Object{
 		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
@@ -244,7 +242,7 @@ func JSON(res *Result) sheet.Renderer {
 			return append(l.JSON(), "metrics", sheet.ListOf(l.Rows, res.metric))
 		}),
 		"warnings", res.Set.Warnings,
-	})
+	}
 }
 
 func (res *Result) metric(r *Row) sheet.Object {
@@ -267,15 +265,11 @@ func (res *Result) metric(r *Row) sheet.Object {
 		"turns", sheet.Object{"neighbors_deviation", t.Neighbors, "variance_ratio", t.Ratio, "p", t.P, "p_adjusted", t.Adjusted})
 }
 
-// csvHeader is the header line; schemas/rig_csv.md describes the columns.
+// csvHeader is the header line of CSV.
 var csvHeader = []string{"record", "level", "name", "unit", "value", "low", "high", "p", "p_adjusted", "runs", "primary", "reason", "file"}
 
-// CSV writes one header and a line for each difference, metric, number of runs a side and
-// value of a run, in the columns of schemas/rig_csv.md. Floats have all their digits; a
-// cell without a value is empty.
-func CSV(res *Result) sheet.Renderer { return sheet.CSV(csvHeader, res.csvRows()) }
-
-func (res *Result) csvRows() []sheet.CSVRow {
+// csv returns a line for each difference, metric, number of runs a side and value of a run.
+func (res *Result) csv() []sheet.CSVRow {
 	rows := []sheet.CSVRow{{"record": "measured", "value": res.Set.Runs[0].Measured()}}
 	rows = append(rows, res.Set.CSVDifferences()...)
 	for _, l := range res.Levels {
