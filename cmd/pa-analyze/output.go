@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/sparkline"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -89,7 +89,7 @@ func (c *call) outputFile() *os.File {
 // shows their characters.
 func (c *call) sparklines() bool {
 	f := c.outputFile()
-	return f != nil && term.IsTerminal(int(f.Fd())) && sparkline.Shown(os.Getenv)
+	return f != nil && term.IsTerminal(int(f.Fd())) && sheet.ShowsSparklines(os.Getenv)
 }
 
 // warnf prints a warning to standard error; standard output is for results only. It makes the

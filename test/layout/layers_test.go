@@ -81,7 +81,7 @@ var rows = map[string][][]string{
 	},
 	"pkg/analyze": {
 		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/svg", "pkg/analyze/validate"},
-		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
+		{"pkg/analyze/slo"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},
 		{"pkg/analyze/explain", "pkg/analyze/sql", "pkg/analyze/view"},
@@ -89,7 +89,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/trace"},
 		{"pkg/analyze/diff"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
-		{"pkg/analyze/plan", "pkg/analyze/plot", "pkg/analyze/trend/baseline"},
+		{"pkg/analyze/plot"},
 		{"pkg/analyze/page"},
 	},
 	"pkg/tool": {

@@ -1,4 +1,4 @@
-package plan
+package rig
 
 import (
 	"fmt"
@@ -9,19 +9,16 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// Text writes the plan for people, in lines of at most width characters; 0 is no limit. The command is a line, however
-// long it is, so that it can be copied.
-func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
-
-// Markdown writes the plan for a pull request or a wiki.
-func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+// Formats returns the forms of the plan: text, Markdown, and JSON in the layout of schemas/plan.schema.json.
+func (res *Plan) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(res.sheet), JSON: res.json}
+}
 
 // sheet returns the plan for people.
-func (res *Result) sheet() *sheet.Sheet {
+func (res *Plan) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: res.Headlines(), Notes: res.notes()}
 	if res.NoCommand != "" {
 		s.About = append(s.About, "No command, because "+res.NoCommand+".")
@@ -30,8 +27,8 @@ func (res *Result) sheet() *sheet.Sheet {
 	}
 	s.About = append(s.About, fmt.Sprintf("planned from %s, %s", res.Set.Named(), res.Set.Runs[0].Measured()))
 	s.Part("").Table(res.Set.DifferenceTable())
-	for i := range res.Levels {
-		if l := &res.Levels[i]; len(l.Rows) > 0 {
+	for _, l := range res.Levels {
+		if len(l.Rows) > 0 {
 			s.Part(l.title()).Table(l.table(res))
 		}
 	}
@@ -44,13 +41,13 @@ func (l *LevelPlan) title() string {
 }
 
 // table returns the table of a level.
-func (l *LevelPlan) table(res *Result) sheet.Table {
+func (l *LevelPlan) table(res *Plan) sheet.Table {
 	reasons := ""
-	for i := range l.Rows {
-		reasons += l.Rows[i].NA
+	for _, r := range l.Rows {
+		reasons += r.NA
 	}
 	var head []string
-	single := len(l.Runs) < rig.MinRuns
+	single := len(l.Runs) < MinRuns
 	if single {
 		head = []string{"", "within", "requests"}
 	} else {
@@ -60,11 +57,10 @@ func (l *LevelPlan) table(res *Result) sheet.Table {
 		head = append(head, "n/a, because")
 	}
 	t := sheet.Table{Rows: [][]string{head}, Left: []string{"n/a, because"}}
-	for i := range l.Rows {
-		r := &l.Rows[i]
-		row := []string{r.Metric.Name, sheet.Percent(r.Deviation), sheet.Percent(r.Within), runs(r.Find), runs(r.Exclude)}
+	for _, r := range l.Rows {
+		row := []string{r.Metric.Name, sheet.Percent(r.Deviation), sheet.Percent(r.Within), plannedRuns(r.Find), plannedRuns(r.Exclude)}
 		if single {
-			row = []string{r.Metric.Name, sheet.Percent(r.Within), requests(r.SingleRequests)}
+			row = []string{r.Metric.Name, sheet.Percent(r.Within), plannedRequests(r.SingleRequests)}
 		}
 		if reasons != "" {
 			row = append(row, r.NA)
@@ -74,19 +70,19 @@ func (l *LevelPlan) table(res *Result) sheet.Table {
 	return t
 }
 
-// runs writes a number of runs for a table.
-func runs(k int) string {
+// plannedRuns writes a number of runs for a table.
+func plannedRuns(k int) string {
 	switch {
 	case k == 0:
 		return "–"
-	case k > rig.MaxRunsASide:
-		return "> " + plural.Grouped(rig.MaxRunsASide)
+	case k > MaxRunsASide:
+		return "> " + plural.Grouped(MaxRunsASide)
 	}
 	return strconv.Itoa(k)
 }
 
-// requests writes a number of requests for a table.
-func requests(n float64) string {
+// plannedRequests writes a number of requests for a table.
+func plannedRequests(n float64) string {
 	if n == 0 {
 		return "–"
 	}
@@ -95,10 +91,9 @@ func requests(n float64) string {
 
 // Headlines returns a sentence for each level: how many runs a side find the change, and how many show that there is
 // none. If there are several levels, each sentence begins with the level.
-func (res *Result) Headlines() []string {
+func (res *Plan) Headlines() []string {
 	var lines []string
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		line := res.headline(l)
 		if len(res.Levels) > 1 {
 			line = sanitize.Text(l.Name) + ": " + line
@@ -108,7 +103,7 @@ func (res *Result) Headlines() []string {
 	return lines
 }
 
-func (res *Result) headline(l *LevelPlan) string {
+func (res *Plan) headline(l *LevelPlan) string {
 	change, often := res.change(), sheet.ShareInSentence(res.Options.Power)+" of the time"
 	switch {
 	case l.Find > 0:
@@ -122,9 +117,9 @@ func (res *Result) headline(l *LevelPlan) string {
 // planned names the metrics of the plan: "TTFT p50, TPOT p50 or E2EL p50".
 func (l *LevelPlan) planned() string {
 	var names []string
-	for i := range l.Rows {
-		if l.Rows[i].NA == "" {
-			names = append(names, l.Rows[i].Metric.Name)
+	for _, r := range l.Rows {
+		if r.NA == "" {
+			names = append(names, r.Metric.Name)
 		}
 	}
 	last := len(names) - 1
@@ -135,9 +130,9 @@ func (l *LevelPlan) planned() string {
 }
 
 // side returns "3 runs a side of 60 requests, 2.3 minutes in all".
-func (res *Result) side(k int, l *LevelPlan) string {
-	if k > rig.MaxRunsASide {
-		return "more than " + plural.GroupedOf(rig.MaxRunsASide, "run") + " a side"
+func (res *Plan) side(k int, l *LevelPlan) string {
+	if k > MaxRunsASide {
+		return "more than " + plural.GroupedOf(MaxRunsASide, "run") + " a side"
 	}
 	text := fmt.Sprintf("%s a side of %s", plural.GroupedOf(k, "run"), plural.GroupedOf(l.Requests, "request"))
 	if seconds := res.Seconds(k); !math.IsNaN(seconds) {
@@ -147,7 +142,7 @@ func (res *Result) side(k int, l *LevelPlan) string {
 }
 
 // change writes the change for a sentence: "5 %".
-func (res *Result) change() string {
+func (res *Plan) change() string {
 	return strconv.FormatFloat(100*res.Options.Change, 'g', 4, 64) + " %"
 }
 
@@ -187,10 +182,10 @@ func (c *Command) recording() string {
 
 // costly names the metric that needs the most runs if the others need at most half as many; else it returns "".
 func (l *LevelPlan) costly() string {
-	var most *Row
+	var most *PlanRow
 	second := 0
-	for i := range l.Rows {
-		switch r := &l.Rows[i]; {
+	for _, r := range l.Rows {
+		switch {
 		case r.Find == 0:
 		case most == nil:
 			most = r
@@ -207,27 +202,26 @@ func (l *LevelPlan) costly() string {
 }
 
 // notes returns the sentences below the tables.
-func (res *Result) notes() []string {
+func (res *Plan) notes() []string {
 	var notes []string
 	if res.Command.Hidden {
 		notes = append(notes, "The recording hid credentials: replace "+hidden+" by yours.")
 	}
-	for i := range res.Levels {
-		if text := res.Levels[i].costly(); text != "" && len(res.Levels) > 1 {
-			notes = append(notes, sanitize.Text(res.Levels[i].Name)+": "+text)
+	for _, l := range res.Levels {
+		if text := l.costly(); text != "" && len(res.Levels) > 1 {
+			notes = append(notes, sanitize.Text(l.Name)+": "+text)
 		} else if text != "" {
 			notes = append(notes, text)
 		}
 	}
 	several, single := false, false
 	var longer, not []string
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			several, single = several || r.Find > 0, single || r.SingleRequests > 0
 			name := r.Metric.Name
 			if len(res.Levels) > 1 {
-				name = sanitize.Text(res.Levels[i].Name) + " " + name
+				name = sanitize.Text(l.Name) + " " + name
 			}
 			switch share := r.Within * r.Within / (r.Deviation * r.Deviation); {
 			case share >= 0.5:
@@ -252,30 +246,29 @@ func (res *Result) notes() []string {
 	return notes
 }
 
-// Schema names the layout that JSON writes.
-const Schema = "pa-plan/1"
+// PlanSchema names the layout of JSON.
+const PlanSchema = "pa-plan/1"
 
-// JSON writes one object in the layout of schemas/plan.schema.json. Missing numbers are left out.
-func JSON(res *Result) sheet.Renderer {
+func (res *Plan) json() sheet.Object {
 	var command sheet.Object
 	if c := &res.Command; c.Line != "" {
 		command = sheet.Object{"line", c.Line, "runs", c.Runs, "all_sides", c.AllSides, "files", c.Files, "pilot", c.Pilot, "hidden_credentials", c.Hidden}
 	}
-	return sheet.JSON(sheet.Object{
-		"schema", Schema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
+	return sheet.Object{
+		"schema", PlanSchema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
 		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.List(res.Levels, func(l *LevelPlan) sheet.Object {
+		"levels", sheet.ListOf(res.Levels, func(l *LevelPlan) sheet.Object {
 			return append(l.JSON(),
 				"requests_a_run", l.Requests, "find", res.sides(l.Find, l), "exclude", res.sides(l.Exclude, l),
 				"single_run_requests", count(l.SingleRequests), // rounded like the text
-				"na", sheet.Opt(l.NA), "metrics", sheet.List(l.Rows, (*Row).json))
+				"na", sheet.Opt(l.NA), "metrics", sheet.ListOf(l.Rows, (*PlanRow).json))
 		}),
 		"warnings", res.Set.Warnings,
-	})
+	}
 }
 
-func (r *Row) json() sheet.Object {
+func (r *PlanRow) json() sheet.Object {
 	return sheet.Object{
 		"metric", r.Metric.Key, "deviation", r.Deviation, "within", r.Within, "between", r.Between,
 		"find_runs_a_side", known(r.Find), "exclude_runs_a_side", known(r.Exclude), "single_run_requests", count(r.SingleRequests), "na", sheet.Opt(r.NA),
@@ -284,14 +277,14 @@ func (r *Row) json() sheet.Object {
 
 // known returns a number of runs a side; nil if it is not known or too large.
 func known(k int) any {
-	if k > rig.MaxRunsASide {
+	if k > MaxRunsASide {
 		return nil
 	}
 	return sheet.Opt(k)
 }
 
 // sides returns a number of runs a side with its requests and time; nil if it is not known or too large.
-func (res *Result) sides(k int, l *LevelPlan) sheet.Object {
+func (res *Plan) sides(k int, l *LevelPlan) sheet.Object {
 	if known(k) == nil {
 		return nil
 	}

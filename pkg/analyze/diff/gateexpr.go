@@ -1,4 +1,4 @@
-package gate
+package diff
 
 import (
 	"fmt"
@@ -14,87 +14,87 @@ type Kind uint8
 
 // Durations are nanoseconds, rates per second, shares from 0 to 1. A Number has no unit.
 const (
-	Duration Kind = 1
-	Rate     Kind = 2
-	Share    Kind = 3
-	Number   Kind = 4
+	KindTime   Kind = 1
+	KindRate   Kind = 2
+	KindShare  Kind = 3
+	KindNumber Kind = 4
 )
 
-// A Metric is a name that expressions may use.
-type Metric struct {
+// A gateMetric is a name that expressions may use.
+type gateMetric struct {
 	Key  string
 	Kind Kind
 	// Judged is set if the metric has a verdict.
 	Judged bool
 }
 
-// An Of selects a number of a metric.
-type Of uint8
+// An operand selects a number of a metric.
+type operand uint8
 
 // The numbers of a metric.
 const (
-	Old    Of = 1
-	New    Of = 2
-	Change Of = 3 // new/old − 1
-	Low    Of = 4 // lower end of the interval that is shown for the change
-	High   Of = 5
+	ofOld    operand = 1
+	ofNew    operand = 2
+	ofChange operand = 3 // new/old − 1
+	ofLow    operand = 4 // lower end of the interval that is shown for the change
+	ofHigh   operand = 5
 )
 
-// All is the name that stands for all judged metrics in "all within 3%".
-const All = "all"
+// allMetrics is the name that stands for all judged metrics in "all within 3%".
+const allMetrics = "all"
 
-// Values gives expressions the numbers and verdicts of a comparison.
-type Values interface {
+// gateSource gives expressions the numbers and verdicts of a comparison.
+type gateSource interface {
 	// Number returns a number in the unit of the metric's Kind, changes and
 	// their ends as ratios; or why there is none.
-	Number(metric string, of Of) (v float64, missing string)
+	Number(metric string, of operand) (v float64, missing string)
 	// Verdict decides whether the metric is "better", "worse" or "different", and says what
-	// decided it. Clear means that the word was shown not to hold, or not to matter.
-	Verdict(metric, word string) (state State, because string)
-	// Within decides whether the metric, or [All], was shown to change by less than margin in
-	// its bad direction, and says what decided it. Clear means that it was shown to change by
+	// decided it. GateClear means that the word was shown not to hold, or not to matter.
+	Verdict(metric, word string) (state GateState, because string)
+	// Within decides whether the metric, or [allMetrics], was shown to change by less than margin in
+	// its bad direction, and says what decided it. GateClear means that it was shown to change by
 	// more.
-	Within(metric string, margin float64) (state State, because string)
+	Within(metric string, margin float64) (state GateState, because string)
 }
 
-// A State is the result of an expression.
-type State uint8
+// A GateState is the result of an expression.
+type GateState uint8
 
 // The states of an expression.
 const (
-	Clear   = State(expr.False)   // it does not hold
-	Unknown = State(expr.Unknown) // a number or verdict of it does not exist
-	Tripped = State(expr.True)    // it holds
+	GateClear   = GateState(expr.False)   // it does not hold
+	GateUnknown = GateState(expr.Unknown) // a number or verdict of it does not exist
+	GateTripped = GateState(expr.True)    // it holds
 )
 
 // String returns "passed", "n/a" or "failed": the result of a gate in this state.
-func (s State) String() string {
+func (s GateState) String() string {
 	switch s {
-	case Clear:
+	case GateClear:
 		return "passed"
-	case Unknown:
+	case GateUnknown:
 		return "n/a"
-	case Tripped:
+	case GateTripped:
 		return "failed"
 	}
 	return "invalid(" + strconv.Itoa(int(s)) + ")"
 }
 
-// An Outcome is a state and the findings that led to it, one for each condition
+// A GateOutcome is a state and the findings that led to it, one for each condition
 // of that state.
-type Outcome struct {
-	State   State
+type GateOutcome struct {
+	State   GateState
 	Because []string
 }
 
-// An Expr is an expression that was read by [Parse]. It may be used
+// A GateExpr is an expression that was read by [Options.ParseGate]. It may be used
 // concurrently.
-type Expr struct{ tree *expr.Expr[condition] }
+type GateExpr struct{ tree *expr.Expr[condition] }
 
 // A condition compares a number of a metric, or asks for its verdict.
 type condition struct {
-	metric Metric
-	of     Of
+	metric gateMetric
+	of     operand
 
 	older, newer string // names of the sides
 
@@ -105,14 +105,14 @@ type condition struct {
 	verdict string // "within" has a limit
 }
 
-// String returns the expression in a form that Parse reads as the same.
-func (e *Expr) String() string { return e.tree.String() }
+// String returns the expression in a form that ParseGate reads as the same.
+func (e *GateExpr) String() string { return e.tree.String() }
 
 // String returns the condition without needless blanks.
 func (c condition) String() string {
 	switch {
-	case c.verdict == within:
-		return c.metric.Key + " " + within + " " + c.written.String()
+	case c.verdict == withinWord:
+		return c.metric.Key + " " + withinWord + " " + c.written.String()
 	case c.relation == "":
 		return c.metric.Key + " " + c.verdict
 	}
@@ -121,13 +121,13 @@ func (c condition) String() string {
 
 func (c *condition) operand() string {
 	switch c.of {
-	case Old:
+	case ofOld:
 		return c.older + "." + c.metric.Key
-	case New:
+	case ofNew:
 		return c.newer + "." + c.metric.Key
-	case Low:
+	case ofLow:
 		return c.metric.Key + ".low"
-	case High:
+	case ofHigh:
 		return c.metric.Key + ".high"
 	}
 	return c.metric.Key
@@ -135,9 +135,9 @@ func (c *condition) operand() string {
 
 // NeedsChange reports whether the expression asks for a change, its interval or
 // a verdict, and not for values alone.
-func (e *Expr) NeedsChange() bool {
+func (e *GateExpr) NeedsChange() bool {
 	for c := range e.tree.Conditions() {
-		if c.of != Old && c.of != New {
+		if c.of != ofOld && c.of != ofNew {
 			return true
 		}
 	}
@@ -145,23 +145,23 @@ func (e *Expr) NeedsChange() bool {
 }
 
 // Require decides whether the expression holds, for a gate that passes if it does: its state is
-// Clear if the expression holds, and Tripped if it does not.
-func (e *Expr) Require(v Values) Outcome {
+// GateClear if the expression holds, and GateTripped if it does not.
+func (e *GateExpr) Require(v gateSource) GateOutcome {
 	out := e.Eval(v)
 	switch out.State {
-	case Clear:
-		out.State = Tripped
-	case Tripped:
-		out.State = Clear
-	case Unknown:
+	case GateClear:
+		out.State = GateTripped
+	case GateTripped:
+		out.State = GateClear
+	case GateUnknown:
 	}
 	return out
 }
 
 // NeedsVerdict reports whether the expression asks for a verdict.
-func (e *Expr) NeedsVerdict() bool {
+func (e *GateExpr) NeedsVerdict() bool {
 	for c := range e.tree.Conditions() {
-		if c.relation == "" && c.verdict != within {
+		if c.relation == "" && c.verdict != withinWord {
 			return true
 		}
 	}
@@ -169,12 +169,12 @@ func (e *Expr) NeedsVerdict() bool {
 }
 
 // Eval decides whether the expression holds.
-func (e *Expr) Eval(v Values) Outcome {
+func (e *GateExpr) Eval(v gateSource) GateOutcome {
 	truth, by := e.tree.Decide(func(c *condition) expr.Truth {
 		t, _ := c.eval(v)
 		return t
 	})
-	out := Outcome{State: State(truth)}
+	out := GateOutcome{State: GateState(truth)}
 	for _, c := range by {
 		_, because := c.eval(v)
 		out.Because = append(out.Because, because)
@@ -182,11 +182,11 @@ func (e *Expr) Eval(v Values) Outcome {
 	return out
 }
 
-func (c *condition) eval(v Values) (t expr.Truth, because string) {
+func (c *condition) eval(v gateSource) (t expr.Truth, because string) {
 	if c.relation == "" {
-		decide := func() (State, string) { return v.Verdict(c.metric.Key, c.verdict) }
-		if c.verdict == within {
-			decide = func() (State, string) { return v.Within(c.metric.Key, c.limit) }
+		decide := func() (GateState, string) { return v.Verdict(c.metric.Key, c.verdict) }
+		if c.verdict == withinWord {
+			decide = func() (GateState, string) { return v.Within(c.metric.Key, c.limit) }
 		}
 		state, because := decide()
 		return expr.Truth(state), because
@@ -209,7 +209,7 @@ func (c *condition) format(x float64) string {
 	if short := fmt.Sprintf("%.4g", x/scale); c.tells(short, scale, x) {
 		s = short
 	}
-	if c.of != Old && c.of != New && x >= 0 {
+	if c.of != ofOld && c.of != ofNew && x >= 0 {
 		s = "+" + s
 	}
 	return s + c.written.Unit
@@ -221,4 +221,6 @@ func (c *condition) tells(short string, scale, x float64) bool {
 	return err == nil && !strings.Contains(short, "e") && c.relation.Holds(v*scale, c.limit) == c.relation.Holds(x, c.limit)
 }
 
-func (c *condition) percent() bool { return c.of != Old && c.of != New || c.metric.Kind == Share }
+func (c *condition) percent() bool {
+	return c.of != ofOld && c.of != ofNew || c.metric.Kind == KindShare
+}

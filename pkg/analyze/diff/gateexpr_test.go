@@ -1,4 +1,4 @@
-package gate
+package diff
 
 import (
 	"errors"
@@ -10,15 +10,15 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-var metrics = []Metric{
-	{"ttft_p99", Duration, true}, {"itl_p99", Duration, false}, {"requests_per_s", Rate, true}, {"failed_share", Share, false},
+var gateMetrics = []gateMetric{
+	{"ttft_p99", KindTime, true}, {"itl_p99", KindTime, false}, {"requests_per_s", KindRate, true}, {"failed_share", KindShare, false},
 }
 
-// fixed is a comparison of made-up numbers.
-type fixed struct{}
+// fixedValues is a comparison of made-up numbers.
+type fixedValues struct{}
 
-func (fixed) Number(metric string, of Of) (float64, string) {
-	if metric == "itl_p99" && of >= Low {
+func (fixedValues) Number(metric string, of operand) (float64, string) {
+	if metric == "itl_p99" && of >= ofLow {
 		return 0, "too few values"
 	}
 	v := map[string][6]float64{
@@ -30,85 +30,85 @@ func (fixed) Number(metric string, of Of) (float64, string) {
 	return v, ""
 }
 
-func (fixed) Verdict(metric, word string) (state State, because string) {
+func (fixedValues) Verdict(metric, word string) (state GateState, because string) {
 	switch {
 	case metric != "ttft_p99":
-		return Unknown, metric + " has no verdict: too few runs"
+		return GateUnknown, metric + " has no verdict: too few runs"
 	case word == "better":
-		return Clear, metric + " is worse"
+		return GateClear, metric + " is worse"
 	}
-	return Tripped, metric + " is worse"
+	return GateTripped, metric + " is worse"
 }
 
-func (fixed) Within(metric string, margin float64) (state State, because string) {
+func (fixedValues) Within(metric string, margin float64) (state GateState, because string) {
 	switch {
-	case metric == All:
-		return Unknown, "some may be outside"
+	case metric == allMetrics:
+		return GateUnknown, "some may be outside"
 	case margin > 0.1:
-		return Tripped, metric + " is within"
+		return GateTripped, metric + " is within"
 	}
-	return Clear, metric + " is outside"
+	return GateClear, metric + " is outside"
 }
 
-func TestEval(t *testing.T) {
+func TestGateEval(t *testing.T) {
 	for _, tt := range []struct {
 		text    string
-		want    State
+		want    GateState
 		because string
 	}{
-		// Values, in each unit.
-		{"new.ttft_p99>100ms", Tripped, "new.ttft_p99 is 110ms"},
-		{"new.ttft_p99>110ms", Clear, "new.ttft_p99 is 110ms"},
-		{"new.ttft_p99>=110ms", Tripped, "new.ttft_p99 is 110ms"},
-		{"new.ttft_p99 > 0.1s", Tripped, "new.ttft_p99 is 0.11s"},
-		{"new.ttft_p99 > 100 ms && new.failed_share > 1 %", Tripped, "new.ttft_p99 is 110ms, new.failed_share is 1.5%"},
-		{"ttft_p99 > +5 %", Tripped, "ttft_p99 is +10%"},
-		{"New.TTFT_p99 > 5 ms", Tripped, "new.ttft_p99 is 110ms"},
-		{"TTFT_P99.Low>+1%", Tripped, "ttft_p99.low is +2%"},
-		{"new.ttft_p99>110000us", Clear, "new.ttft_p99 is 110000us"},
-		{"new.ttft_p99>109999µs", Tripped, "new.ttft_p99 is 110000µs"},
-		{"old.ttft_p99<100000001ns", Tripped, "old.ttft_p99 is 100000000ns"},
-		{"new.requests_per_s<40.5", Tripped, "new.requests_per_s is 40"},
-		{"new.failed_share>1%", Tripped, "new.failed_share is 1.5%"},
+		// gateSource, in each unit.
+		{"new.ttft_p99>100ms", GateTripped, "new.ttft_p99 is 110ms"},
+		{"new.ttft_p99>110ms", GateClear, "new.ttft_p99 is 110ms"},
+		{"new.ttft_p99>=110ms", GateTripped, "new.ttft_p99 is 110ms"},
+		{"new.ttft_p99 > 0.1s", GateTripped, "new.ttft_p99 is 0.11s"},
+		{"new.ttft_p99 > 100 ms && new.failed_share > 1 %", GateTripped, "new.ttft_p99 is 110ms, new.failed_share is 1.5%"},
+		{"ttft_p99 > +5 %", GateTripped, "ttft_p99 is +10%"},
+		{"New.TTFT_p99 > 5 ms", GateTripped, "new.ttft_p99 is 110ms"},
+		{"TTFT_P99.Low>+1%", GateTripped, "ttft_p99.low is +2%"},
+		{"new.ttft_p99>110000us", GateClear, "new.ttft_p99 is 110000us"},
+		{"new.ttft_p99>109999µs", GateTripped, "new.ttft_p99 is 110000µs"},
+		{"old.ttft_p99<100000001ns", GateTripped, "old.ttft_p99 is 100000000ns"},
+		{"new.requests_per_s<40.5", GateTripped, "new.requests_per_s is 40"},
+		{"new.failed_share>1%", GateTripped, "new.failed_share is 1.5%"},
 		// Changes and the ends of their intervals.
-		{"ttft_p99>+5%", Tripped, "ttft_p99 is +10%"},
-		{"ttft_p99>5%", Tripped, "ttft_p99 is +10%"},
-		{"ttft_p99>10%", Clear, "ttft_p99 is +10%"},
-		{"requests_per_s<-5%", Tripped, "requests_per_s is -20%"},
-		{"requests_per_s<=-20%", Tripped, "requests_per_s is -20%"},
-		{"ttft_p99.low>+2.5%", Clear, "ttft_p99.low is +2%"},
-		{"requests_per_s.high<-10%", Tripped, "requests_per_s.high is -15%"},
-		{"ttft_p99.high>1000%", Tripped, "ttft_p99.high is +∞"},
+		{"ttft_p99>+5%", GateTripped, "ttft_p99 is +10%"},
+		{"ttft_p99>5%", GateTripped, "ttft_p99 is +10%"},
+		{"ttft_p99>10%", GateClear, "ttft_p99 is +10%"},
+		{"requests_per_s<-5%", GateTripped, "requests_per_s is -20%"},
+		{"requests_per_s<=-20%", GateTripped, "requests_per_s is -20%"},
+		{"ttft_p99.low>+2.5%", GateClear, "ttft_p99.low is +2%"},
+		{"requests_per_s.high<-10%", GateTripped, "requests_per_s.high is -15%"},
+		{"ttft_p99.high>1000%", GateTripped, "ttft_p99.high is +∞"},
 		// Verdicts.
-		{"ttft_p99 worse", Tripped, "ttft_p99 is worse"},
-		{"ttft_p99 better", Clear, "ttft_p99 is worse"},
-		{"ttft_p99 different", Tripped, "ttft_p99 is worse"},
+		{"ttft_p99 worse", GateTripped, "ttft_p99 is worse"},
+		{"ttft_p99 better", GateClear, "ttft_p99 is worse"},
+		{"ttft_p99 different", GateTripped, "ttft_p99 is worse"},
 		// Equivalence.
-		{"ttft_p99 within 12%", Tripped, "ttft_p99 is within"},
-		{"ttft_p99 within 3 %", Clear, "ttft_p99 is outside"},
-		{"ALL within 3.5%", Unknown, "some may be outside"},
-		{"!(itl_p99 within 3%) || all within 1%", Tripped, "itl_p99 is outside"},
+		{"ttft_p99 within 12%", GateTripped, "ttft_p99 is within"},
+		{"ttft_p99 within 3 %", GateClear, "ttft_p99 is outside"},
+		{"ALL within 3.5%", GateUnknown, "some may be outside"},
+		{"!(itl_p99 within 3%) || all within 1%", GateTripped, "itl_p99 is outside"},
 		// What does not exist is said, and stays undecided unless the rest decides.
-		{"itl_p99.low>0%", Unknown, "itl_p99.low is n/a: too few values"},
-		{"requests_per_s worse", Unknown, "requests_per_s has no verdict: too few runs"},
-		{"itl_p99.low>0% || ttft_p99>5%", Tripped, "ttft_p99 is +10%"},
-		{"itl_p99.low>0% && ttft_p99>5%", Unknown, "itl_p99.low is n/a: too few values"},
-		{"itl_p99.low>0% && ttft_p99<5%", Clear, "ttft_p99 is +10%"},
-		{"itl_p99.low>0% || ttft_p99<5%", Unknown, "itl_p99.low is n/a: too few values"},
-		{"!ttft_p99 better", Tripped, "ttft_p99 is worse"},
-		{"!(ttft_p99 worse && ttft_p99>5%)", Clear, "ttft_p99 is worse, ttft_p99 is +10%"},
-		{"!itl_p99.low>0%", Unknown, "itl_p99.low is n/a: too few values"},
+		{"itl_p99.low>0%", GateUnknown, "itl_p99.low is n/a: too few values"},
+		{"requests_per_s worse", GateUnknown, "requests_per_s has no verdict: too few runs"},
+		{"itl_p99.low>0% || ttft_p99>5%", GateTripped, "ttft_p99 is +10%"},
+		{"itl_p99.low>0% && ttft_p99>5%", GateUnknown, "itl_p99.low is n/a: too few values"},
+		{"itl_p99.low>0% && ttft_p99<5%", GateClear, "ttft_p99 is +10%"},
+		{"itl_p99.low>0% || ttft_p99<5%", GateUnknown, "itl_p99.low is n/a: too few values"},
+		{"!ttft_p99 better", GateTripped, "ttft_p99 is worse"},
+		{"!(ttft_p99 worse && ttft_p99>5%)", GateClear, "ttft_p99 is worse, ttft_p99 is +10%"},
+		{"!itl_p99.low>0%", GateUnknown, "itl_p99.low is n/a: too few values"},
 		// && binds tighter.
-		{"ttft_p99>5% || ttft_p99>5% && ttft_p99<0%", Tripped, "ttft_p99 is +10%"},
-		{"(ttft_p99>5% || ttft_p99>6%) && ttft_p99<0%", Clear, "ttft_p99 is +10%"},
-		{"ttft_p99>5% && new.ttft_p99>1ms", Tripped, "ttft_p99 is +10%, new.ttft_p99 is 110ms"},
+		{"ttft_p99>5% || ttft_p99>5% && ttft_p99<0%", GateTripped, "ttft_p99 is +10%"},
+		{"(ttft_p99>5% || ttft_p99>6%) && ttft_p99<0%", GateClear, "ttft_p99 is +10%"},
+		{"ttft_p99>5% && new.ttft_p99>1ms", GateTripped, "ttft_p99 is +10%, new.ttft_p99 is 110ms"},
 	} {
-		e, err := Parse(tt.text, metrics, "old", "new")
+		e, err := parseGate(tt.text, gateMetrics, "old", "new")
 		if err != nil {
 			t.Errorf("%q: %v", tt.text, err)
 			continue
 		}
-		got := e.Eval(fixed{})
+		got := e.Eval(fixedValues{})
 		if because := strings.Join(got.Because, ", "); got.State != tt.want || because != tt.because {
 			t.Errorf("%q = %v (%s), want %v (%s)", tt.text, got.State, because, tt.want, tt.because)
 		}
@@ -116,12 +116,12 @@ func TestEval(t *testing.T) {
 }
 
 // A share of 0 on the old side has no change; the state must not be passed.
-func TestEvalNaN(t *testing.T) {
-	e, err := Parse("failed_share>5%", metrics, "old", "new")
+func TestGateEvalNaN(t *testing.T) {
+	e, err := parseGate("failed_share>5%", gateMetrics, "old", "new")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := e.Eval(fixed{}); got.State != Unknown {
+	if got := e.Eval(fixedValues{}); got.State != GateUnknown {
 		t.Errorf("state %v, want n/a", got.State)
 	}
 }
@@ -131,7 +131,7 @@ func TestNeedsChange(t *testing.T) {
 		"new.ttft_p99>1s": false, "old.ttft_p99>1s && new.failed_share>1%": false,
 		"ttft_p99>1%": true, "all within 3%": true, "ttft_p99.low>1%": true, "ttft_p99 worse": true, "new.ttft_p99>1s || ttft_p99 worse": true,
 	} {
-		e, err := Parse(text, metrics, "old", "new")
+		e, err := parseGate(text, gateMetrics, "old", "new")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestNeedsChange(t *testing.T) {
 }
 
 // Every message there is.
-func TestParseErrors(t *testing.T) {
+func TestGateParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"", "column 1: an expression is missing, such as ttft_p99>+5%"},
 		{"  ", "column 3: an expression is missing, such as ttft_p99>+5%"},
@@ -186,17 +186,17 @@ func TestParseErrors(t *testing.T) {
 		{"new.requests_per_s<5s", `column 20: "5s": requests_per_s is per second and has no unit; write a number such as 25.5`},
 		{"ttft_p99>" + strings.Repeat("9", 400) + "%", `column 10: "` + strings.Repeat("9", 40) + `…": the number is too large`},
 	} {
-		e, err := Parse(tt.text, metrics, "old", "new")
+		e, err := parseGate(tt.text, gateMetrics, "old", "new")
 		var syntax *expr.SyntaxError
 		if !errors.As(err, &syntax) || err.Error() != tt.want || e != nil {
-			t.Errorf("Parse(%.60q)\n got %v\nwant %s", tt.text, err, tt.want)
+			t.Errorf("parseGate(%.60q)\n got %v\nwant %s", tt.text, err, tt.want)
 		}
 	}
 }
 
 // What is read is written as something that means the same, and messages are
 // printable and point into the text.
-func FuzzParse(f *testing.F) {
+func FuzzParseGate(f *testing.F) {
 	for _, s := range []string{
 		"ttft_p99>+5%", "new.ttft_p99>=0.2s||itl_p99.low>-1.5% && (ttft_p99 worse || old.failed_share<1%)", "((ttft_p99 different))", "all within 3% && !(itl_p99 within 2.5 %)", "!(ttft_p99 worse)||!!itl_p99>1%",
 		"new.requests_per_s<25.5", "ttft_p99>200ms", "µ", "ttft_p99>5μs", "\xff",
@@ -204,7 +204,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e, err := Parse(text, metrics, "old", "new")
+		e, err := parseGate(text, gateMetrics, "old", "new")
 		if err != nil {
 			var syntax *expr.SyntaxError
 			if !errors.As(err, &syntax) || syntax.Column < 1 || syntax.Column > utf8.RuneCountInString(text)+1 || !utf8.ValidString(err.Error()) {
@@ -212,11 +212,11 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		again, err := Parse(e.String(), metrics, "old", "new")
+		again, err := parseGate(e.String(), gateMetrics, "old", "new")
 		if err != nil || again.String() != e.String() {
 			t.Fatalf("%q is written as %q, which is %v, %v", text, e, again, err)
 		}
-		got, want := again.Eval(fixed{}), e.Eval(fixed{})
+		got, want := again.Eval(fixedValues{}), e.Eval(fixedValues{})
 		if got.State != want.State || strings.Join(got.Because, "|") != strings.Join(want.Because, "|") {
 			t.Fatalf("%q: %+v, but %q: %+v", text, want, e, got)
 		}

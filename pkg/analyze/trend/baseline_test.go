@@ -1,4 +1,4 @@
-package baseline
+package trend
 
 import (
 	"bytes"
@@ -50,7 +50,7 @@ func TestAccept(t *testing.T) {
 		write(t, name, runs, name)
 	}
 	base := filepath.Join(dir, "base")
-	if b, err := Read(t.Context(), base, 0); err != nil || b.Points != nil || b.Lost != nil {
+	if b, err := ReadBaseline(t.Context(), base, 0); err != nil || b.Points != nil || b.Lost != nil {
 		t.Errorf("a directory that is not there: %v, %v", b, err)
 	}
 	for i, name := range []string{"2026-01-01T000000Z", "2026-01-02T000000Z-v2", "2026-01-03T000000Z"} {
@@ -72,11 +72,11 @@ func TestAccept(t *testing.T) {
 		t.Error("a file that is not there was accepted")
 	}
 	write(t, "a note", base, "README")
-	b, err := Read(t.Context(), base, 2)
+	b, err := ReadBaseline(t.Context(), base, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &Baseline{Total: 3, Points: []Point{
+	want := &Baseline{Total: 3, Points: []AcceptedPoint{
 		{Name: "2026-01-02T000000Z-v2", Noise: "the fan failed", Files: []string{filepath.Join(base, "2026-01-02T000000Z-v2/2-run.json"), filepath.Join(base, "2026-01-02T000000Z-v2/run.json")}},
 		{Name: "2026-01-03T000000Z", Files: []string{filepath.Join(base, "2026-01-03T000000Z/run.json")}},
 	}}
@@ -111,7 +111,7 @@ func TestAcceptNames(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	accept(t, base, "2026-01-01T000000Z", ManifestName, ".hidden.json", "hidden.json", "3-hidden.json")
-	b, err := Read(t.Context(), base, 0)
+	b, err := ReadBaseline(t.Context(), base, 0)
 	if err != nil || len(b.Points) != 1 || len(b.Points[0].Files) != 4 {
 		t.Fatalf("%+v, %v", b, err)
 	}
@@ -177,7 +177,7 @@ func TestDamagedPoints(t *testing.T) {
 		accept(t, base, point, "a.json", "b.json")
 		accept(t, base, "2026-01-03T000000Z", "c.json")
 		tt.damage(t, filepath.Join(base, point))
-		b, err := Read(t.Context(), base, 2)
+		b, err := ReadBaseline(t.Context(), base, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,11 +213,11 @@ func TestUnverified(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()
 	path := write(t, "x", base, "2026-01-01T000000Z", "run.json")
-	b, err := Read(t.Context(), base, 0)
+	b, err := ReadBaseline(t.Context(), base, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(&Baseline{Total: 1, Points: []Point{{Name: "2026-01-01T000000Z", Files: []string{path}, Unverified: true}}}, b); d != "" {
+	if d := cmp.Diff(&Baseline{Total: 1, Points: []AcceptedPoint{{Name: "2026-01-01T000000Z", Files: []string{path}, Unverified: true}}}, b); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }
@@ -230,7 +230,7 @@ func TestOtherFolders(t *testing.T) {
 	accept(t, base, "2026-01-02T000000Z", "a.json")
 	write(t, "x", base, "archive", "2025-01-01T000000Z", "run.json")
 	own := write(t, "x", base, "night", "run.json")
-	b, err := Read(t.Context(), base, 2)
+	b, err := ReadBaseline(t.Context(), base, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +251,7 @@ func TestLeftovers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range [][]string{{young, old}, {young}} {
-		b, err := Read(t.Context(), base, 0)
+		b, err := ReadBaseline(t.Context(), base, 0)
 		if err != nil || !cmp.Equal(b.Leftovers, want) || len(b.Points) > 0 && want[0] != young {
 			t.Errorf("leftovers %v, %v, want %v", b, err, want)
 		}
@@ -296,11 +296,11 @@ func TestConcurrentAccepts(t *testing.T) {
 func TestName(t *testing.T) {
 	t.Parallel()
 	for want, label := range map[string]string{"2023-11-14T221320Z": "", "2023-11-14T221320Z-v1.2": "v1.2", "2023-11-14T221320Z-_.._a": "/../a"} {
-		got := Name(1_700_000_000_000_000_000, label)
+		got := PointName(1_700_000_000_000_000_000, label)
 		if got != want {
 			t.Errorf("%q: %s, want %s", label, got, want)
 		}
-		if !pointName.MatchString(got) {
+		if !pointFolder.MatchString(got) {
 			t.Errorf("%s does not look like a point", got)
 		}
 	}

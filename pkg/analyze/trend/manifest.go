@@ -1,4 +1,4 @@
-package baseline
+package trend
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ const maxManifestBytes = 8 << 20
 type manifest struct {
 	Schema string         `json:"schema"`
 	Files  []manifestFile `json:"files"`
-	Noise  string         `json:"noise,omitempty"` // see [Point]
+	Noise  string         `json:"noise,omitempty"` // see [AcceptedPoint]
 }
 
 type manifestFile struct {

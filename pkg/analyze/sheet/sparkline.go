@@ -1,19 +1,19 @@
-package sparkline
+package sheet
 
 import (
 	"math"
 	"strings"
 )
 
-// blocks are the heights of a column, from the lowest to the full one.
+// blocks are the heights of a column of a sparkline, from the lowest to the full one.
 var blocks = []rune("▁▂▃▄▅▆▇█")
 
-// Line draws values as columns that stand on 0: the largest value is a full column, and 0
-// and values below 0 are the lowest one. A NaN or infinite value is a blank. With more
-// values than width, each column shows the largest of its values, so that no peak is lost.
-// The result has at most width columns, one character each; it is "" for no values, or if
-// width is below 1.
-func Line(values []float64, width int) string {
+// Sparkline draws values as a line of columns, ▁▃▅█, for terminals; files and pipes hold numbers.
+// The columns stand on 0: the largest value is a full column, and 0 and values below 0 are the
+// lowest one. A NaN or infinite value is a blank. With more values than width, each column shows
+// the largest of its values, so that no peak is lost. The result has at most width columns, one
+// character each; it is "" for no values, or if width is below 1.
+func Sparkline(values []float64, width int) string {
 	n := min(len(values), width)
 	if n < 1 {
 		return ""
@@ -51,10 +51,10 @@ func largest(values []float64) float64 {
 	return most
 }
 
-// Shown reports whether the terminal can show the characters of [Line]: it can unless the
+// ShowsSparklines reports whether the terminal can show the characters of [Sparkline]: it can unless the
 // environment, read by getenv, names a locale that is not UTF-8. As in the C library,
 // LC_ALL precedes LC_CTYPE, which precedes LANG. TERM=dumb promises no more than ASCII.
-func Shown(getenv func(string) string) bool {
+func ShowsSparklines(getenv func(string) string) bool {
 	if getenv("TERM") == "dumb" {
 		return false
 	}

@@ -1,4 +1,4 @@
-package plan
+package rig
 
 import (
 	"fmt"
@@ -8,34 +8,30 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/rig"
 )
 
-// alpha is the level at which a comparison judges its metrics together.
-const alpha = 0.05
-
-// PilotRuns is the number of runs that a plan from fewer than rig.MinRuns runs asks for.
+// PilotRuns is the number of runs that a plan from fewer than MinRuns runs asks for.
 const PilotRuns = 5
 
-// Options say what a comparison should find.
-type Options struct {
+// PlanOptions say what a comparison should find.
+type PlanOptions struct {
 	// Change is the change, above 0: 0.05 for 5 %.
 	Change float64
 	// Power is the probability of finding it, or of showing that there is none: from MinPower to MaxPower.
 	Power float64
 }
 
-// The bounds of Options.Power.
+// The bounds of PlanOptions.Power.
 const (
 	MinPower = 0.5
 	MaxPower = 0.99
 )
 
-// A Result is a plan.
-type Result struct {
+// A Plan says how many runs a comparison needs.
+type Plan struct {
 	Set     *diff.Set
-	Options Options
-	Levels  []LevelPlan
+	Options PlanOptions
+	Levels  []*LevelPlan
 	// RunSeconds is the time that a run took on average, with all of its levels; NaN if it is not known.
 	RunSeconds float64
 	// Command is the command that records the planned runs; NoCommand says why there is none.
@@ -48,20 +44,20 @@ type LevelPlan struct {
 	*diff.Group
 	// Requests is the number of requests that a run had on average.
 	Requests int
-	Rows     []Row
+	Rows     []*PlanRow
 	// Find and Exclude are the numbers of runs a side that find the change in any one of the metrics without an NA, and
-	// that show that none of them changes by so much. They are rig.MaxRunsASide + 1 if they are larger than rig.MaxRunsASide,
+	// that show that none of them changes by so much. They are MaxRunsASide + 1 if they are larger than MaxRunsASide,
 	// and 0 if NA says why they are not known.
 	Find, Exclude int
 	NA            string
 	// SingleRequests is the number of requests of a single run a side that finds the change in any one of the
 	// metrics if runs do not differ otherwise; 0 if it is not known. Only a level with fewer than
-	// rig.MinRuns runs has it.
+	// MinRuns runs has it.
 	SingleRequests float64
 }
 
-// A Row is the plan for one metric.
-type Row struct {
+// A PlanRow is the plan for one metric.
+type PlanRow struct {
 	Metric *diff.Metric
 	// Deviation is the standard deviation from run to run, Within the part of it that comes from the number of
 	// requests, and Between the rest. They are NaN if they are not known.
@@ -72,15 +68,15 @@ type Row struct {
 	NA             string
 }
 
-// Make plans comparisons from runs of one setting. within holds what is known about the requests of these
+// MakePlan plans comparisons from runs of one setting. within holds what is known about the requests of these
 // runs. If the set is not comparable, nothing is planned.
-func Make(set *diff.Set, within *Within, o Options) *Result {
-	res := &Result{Set: set, Options: o}
+func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
+	res := &Plan{Set: set, Options: o}
 	res.measureRuns()
-	var planner rig.Planner
-	analyzed := rig.Analyze(set, rig.Options{})
-	for i := range analyzed.Levels {
-		l := LevelPlan{Group: analyzed.Levels[i].Group}
+	var planner Planner
+	analyzed := Analyze(set, Options{})
+	for _, level := range analyzed.Levels {
+		l := &LevelPlan{Group: level.Group}
 		for _, x := range l.Levels {
 			l.Requests += x.OK + x.Failed
 		}
@@ -88,10 +84,10 @@ func Make(set *diff.Set, within *Within, o Options) *Result {
 		switch {
 		case len(set.Refused()) > 0:
 			l.NA = "the runs are not comparable"
-		case len(l.Runs) < rig.MinRuns:
+		case len(l.Runs) < MinRuns:
 			l.single(within, o)
 		default:
-			l.several(analyzed.Levels[i].Rows, within, o, &planner)
+			l.several(level.Rows, within, o, &planner)
 		}
 		res.Levels = append(res.Levels, l)
 	}
@@ -100,28 +96,27 @@ func Make(set *diff.Set, within *Within, o Options) *Result {
 }
 
 // several plans runs a side.
-func (l *LevelPlan) several(rows []rig.Row, within *Within, o Options, planner *rig.Planner) {
-	var known []rig.Deviation
+func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner *Planner) {
+	var known []Deviation
 	tests := 0
-	for i := range rows {
-		if diff.Judged(rows[i].Metric, false) && rows[i].NA == "" {
+	for _, r := range rows {
+		if diff.Judged(r.Metric, false) && r.NA == "" {
 			tests++
 		}
 	}
-	for i := range rows {
-		r := &rows[i]
+	for _, r := range rows {
 		if !diff.Judged(r.Metric, false) {
 			continue
 		}
-		x := Row{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
+		x := &PlanRow{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
 		x.Within, _ = within.of(l.Runs, l.Levels, r.Metric)
 		x.Between = math.Sqrt(math.Max(0, x.Deviation*x.Deviation-x.Within*x.Within))
 		if r.NA == "" {
-			d := rig.Deviation{Value: r.Deviation, DF: float64(len(l.Runs) - 1)}
+			d := Deviation{Value: r.Deviation, DF: float64(len(l.Runs) - 1)}
 			known = append(known, d)
 			// Holm's first step: the largest change must pass the level divided by the number of metrics.
 			x.Find = planner.ToFind(d, o.Change, alpha/float64(tests), o.Power)
-			x.Exclude = planner.ToExclude([]rig.Deviation{d}, o.Change, o.Power)
+			x.Exclude = planner.ToExclude([]Deviation{d}, o.Change, o.Power)
 			l.Find = max(l.Find, x.Find)
 		}
 		l.Rows = append(l.Rows, x)
@@ -137,10 +132,9 @@ func (l *LevelPlan) several(rows []rig.Row, within *Within, o Options, planner *
 }
 
 // single plans the requests of a single run a side.
-func (l *LevelPlan) single(within *Within, o Options) {
-	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], rig.MinRuns)
-	for i := range diff.Metrics {
-		m := &diff.Metrics[i]
+func (l *LevelPlan) single(within *Within, o PlanOptions) {
+	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], MinRuns)
+	for _, m := range diff.Metrics {
 		if !diff.Judged(m, true) {
 			continue
 		}
@@ -148,12 +142,12 @@ func (l *LevelPlan) single(within *Within, o Options) {
 			continue
 		}
 		nan := math.NaN()
-		r := Row{Metric: m, Deviation: nan, Between: nan}
+		r := &PlanRow{Metric: m, Deviation: nan, Between: nan}
 		r.Within, r.NA = within.of(l.Runs, l.Levels, m)
 		l.Rows = append(l.Rows, r)
 	}
-	for i := range l.Rows {
-		if r := &l.Rows[i]; r.NA == "" {
+	for _, r := range l.Rows {
+		if r.NA == "" {
 			r.SingleRequests = requestsToFind(r.Within, l.Requests, o.Change, alpha/float64(len(l.Rows)), o.Power)
 			l.SingleRequests = math.Max(l.SingleRequests, r.SingleRequests)
 		}
@@ -161,7 +155,7 @@ func (l *LevelPlan) single(within *Within, o Options) {
 }
 
 // measureRuns computes RunSeconds: from the recorder's own times of a run, else from its levels.
-func (res *Result) measureRuns() {
+func (res *Plan) measureRuns() {
 	sum := 0.0
 	for _, r := range res.Set.Runs {
 		seconds := 0.0
@@ -182,12 +176,11 @@ func (res *Result) measureRuns() {
 }
 
 // runs returns the number of runs a side that suffice for all levels, to find the change and to exclude it; 0 if
-// it is not known for a level, or more than rig.MaxRunsASide.
-func (res *Result) runs() int {
+// it is not known for a level, or more than MaxRunsASide.
+func (res *Plan) runs() int {
 	k := 0
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		if l.Find == 0 || max(l.Find, l.Exclude) > rig.MaxRunsASide {
+	for _, l := range res.Levels {
+		if l.Find == 0 || max(l.Find, l.Exclude) > MaxRunsASide {
 			return 0
 		}
 		k = max(k, l.Find, l.Exclude)
@@ -195,13 +188,13 @@ func (res *Result) runs() int {
 	return k
 }
 
-// tooMany reports whether a level needs more than rig.MaxRunsASide runs a side.
-func (res *Result) tooMany() bool {
-	return slices.ContainsFunc(res.Levels, func(l LevelPlan) bool { return max(l.Find, l.Exclude) > rig.MaxRunsASide })
+// tooMany reports whether a level needs more than MaxRunsASide runs a side.
+func (res *Plan) tooMany() bool {
+	return slices.ContainsFunc(res.Levels, func(l *LevelPlan) bool { return max(l.Find, l.Exclude) > MaxRunsASide })
 }
 
 // Seconds returns the time that k runs a side take; NaN if it is not known.
-func (res *Result) Seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }
+func (res *Plan) Seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }
 
 // Within holds how much latencies may be off because a run has so few requests. The zero value is empty.
 type Within struct {
@@ -219,12 +212,8 @@ type withinKey struct {
 	mode, value, metric string
 }
 
-// interval is the level of the intervals from which Within takes standard errors, and intervalZ the distance of their
-// ends in standard errors, if they come from many values.
-const (
-	interval  = 0.95
-	intervalZ = 1.959964
-)
+// intervalZ is the distance of the ends of an interval from its middle in standard errors, if it comes from many values.
+const intervalZ = 1.959964
 
 // Add adds the levels of a run, which must have been read with Config.Series and not be closed yet.
 func (w *Within) Add(run *diff.Run) {
@@ -233,13 +222,12 @@ func (w *Within) Add(run *diff.Run) {
 	}
 	for i := range run.Levels {
 		l := &run.Levels[i]
-		for j := range diff.Metrics {
-			m := &diff.Metrics[j]
+		for _, m := range diff.Metrics {
 			if m.IsRate() || !m.Primary && !diff.Judged(m, true) { // the intervals of rates are too wide in short runs
 				continue
 			}
 			e := l.Within(m)
-			ends := e.Interval(interval)
+			ends := e.Interval(confidence)
 			se := standardError{(math.Log(ends.High) - math.Log(ends.Low)) / (2 * intervalZ), e.NA.Reason}
 			if se.why == "" && !(se.value > 0 && !math.IsInf(se.value, 0)) {
 				se.why = "the requests bound it on one side only"

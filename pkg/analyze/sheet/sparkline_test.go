@@ -1,4 +1,4 @@
-package sparkline
+package sheet
 
 import (
 	"math"
@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestLine(t *testing.T) {
+func TestSparkline(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, tt := range []struct {
 		name   string
@@ -30,20 +30,20 @@ func TestLine(t *testing.T) {
 		{"an absent value beside others", []float64{nan, 8, 8, nan}, 2, "██"},
 		{"huge", []float64{math.MaxFloat64, math.MaxFloat64 / 2}, 2, "█▅"},
 	} {
-		if got := Line(tt.values, tt.width); got != tt.want {
+		if got := Sparkline(tt.values, tt.width); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	for n := range 50 {
 		for width := range 60 {
-			if got := utf8.RuneCountInString(Line(make([]float64, n), width)); got != min(n, width) {
+			if got := utf8.RuneCountInString(Sparkline(make([]float64, n), width)); got != min(n, width) {
 				t.Fatalf("%d values in %d columns: %d characters", n, width, got)
 			}
 		}
 	}
 }
 
-func TestShown(t *testing.T) {
+func TestShowsSparklines(t *testing.T) {
 	for _, tt := range []struct {
 		env  map[string]string
 		want bool
@@ -60,7 +60,7 @@ func TestShown(t *testing.T) {
 		{map[string]string{"LANG": "en_US.UTF-8", "LC_CTYPE": "C", "LC_ALL": "C.UTF-8"}, true},
 		{map[string]string{"LANG": "en_US.UTF-8", "TERM": "dumb"}, false},
 	} {
-		if got := Shown(func(name string) string { return tt.env[name] }); got != tt.want {
+		if got := ShowsSparklines(func(name string) string { return tt.env[name] }); got != tt.want {
 			t.Errorf("%v: %v, want %v", tt.env, got, tt.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package plan
+package rig
 
 import (
 	"slices"
@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/rig"
 )
 
 // A Command records planned runs.
@@ -26,8 +25,8 @@ type Command struct {
 	Hidden bool
 }
 
-// File is the name of the exports that a Command writes: planned.1.json, planned.2.json, ….
-const File = "planned.json"
+// PlannedFile is the name of the exports that a Command writes: planned.1.json, planned.2.json, ….
+const PlannedFile = "planned.json"
 
 // hidden stands in recorded arguments for a credential.
 const hidden = "[redacted]"
@@ -39,11 +38,11 @@ var dropped = []string{"repeat", "profile-export-file", "artifact-dir", "html"}
 var searching = []string{"auto-sweep", "binary-search"}
 
 // command fills Command and NoCommand.
-func (res *Result) command() {
+func (res *Plan) command() {
 	meta := res.Set.Runs[0].Header.Meta
 	k, pilot := res.runs(), false
-	for i := range res.Levels {
-		pilot = pilot || len(res.Levels[i].Runs) < rig.MinRuns
+	for _, l := range res.Levels {
+		pilot = pilot || len(l.Runs) < MinRuns
 	}
 	if pilot {
 		k = PilotRuns
@@ -52,7 +51,7 @@ func (res *Result) command() {
 	case len(res.Set.Refused()) > 0:
 		res.NoCommand = "the runs are not comparable"
 	case k == 0 && res.tooMany():
-		res.NoCommand = "more than " + plural.GroupedOf(rig.MaxRunsASide, "run") + " a side are needed; plan for a larger --change, or record longer runs"
+		res.NoCommand = "more than " + plural.GroupedOf(MaxRunsASide, "run") + " a side are needed; plan for a larger --change, or record longer runs"
 	case k == 0:
 		res.NoCommand = "no number of runs is known for every level"
 	case meta == nil || len(meta.Args) == 0:
@@ -92,7 +91,7 @@ func repeated(args []string, k int) (words []string, why string) {
 		}
 		words = append(words, args[i])
 	}
-	return append(words, "--repeat", strconv.Itoa(k), "--profile-export-file", File), ""
+	return append(words, "--repeat", strconv.Itoa(k), "--profile-export-file", PlannedFile), ""
 }
 
 // abbreviates reports whether an argument names one of the flags, in full or as pa-record takes it shortened.

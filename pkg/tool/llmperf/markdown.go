@@ -1,4 +1,4 @@
-package markdown
+package llmperf
 
 import (
 	"strconv"
@@ -8,37 +8,45 @@ import (
 	"github.com/pa-tools/pa/internal/py"
 )
 
-// A Table has a column of names and columns of floats.
-type Table struct {
-	Columns []string
-	Rows    []Row
+// A markdownTable prints a column of names and columns of floats as pandas and tabulate do
+// (DataFrame.to_markdown):
+//
+//	|                |   Average |    Max |
+//	|:---------------|----------:|-------:|
+//	| Latency (ms)   |    374.15 | 557.66 |
+//
+// Columns of numbers are at least two wider than their names; numbers have six digits at most
+// ("{:g}"), and their decimal points are aligned.
+type markdownTable struct {
+	columns []string
+	rows    []markdownRow
 }
 
-// A Row is a name and a value for each of the table's columns.
-type Row struct {
-	Name   string
-	Values []float64
+// A markdownRow is a name and a value for each of the table's columns.
+type markdownRow struct {
+	name   string
+	values []float64
 }
 
-// minPadding is the least difference between the widths of a column and of its name.
-const minPadding = 2
+// minMarkdownPadding is the least difference between the widths of a column and of its name.
+const minMarkdownPadding = 2
 
 // String returns the lines of the table.
-func (t *Table) String() string {
-	width := minPadding // of the first column, which has no name
-	for _, r := range t.Rows {
-		width = max(width, utf8.RuneCountInString(r.Name))
+func (t *markdownTable) String() string {
+	width := minMarkdownPadding // of the first column, which has no name
+	for _, r := range t.rows {
+		width = max(width, utf8.RuneCountInString(r.name))
 	}
 	var head, line strings.Builder
-	rows := make([]strings.Builder, len(t.Rows))
+	rows := make([]strings.Builder, len(t.rows))
 	head.WriteString("| " + strings.Repeat(" ", width) + " |")
 	line.WriteString("|:" + strings.Repeat("-", width+1) + "|")
-	for i, r := range t.Rows {
-		rows[i].WriteString("| " + r.Name + strings.Repeat(" ", width-utf8.RuneCountInString(r.Name)) + " |")
+	for i, r := range t.rows {
+		rows[i].WriteString("| " + r.name + strings.Repeat(" ", width-utf8.RuneCountInString(r.name)) + " |")
 	}
-	for c, name := range t.Columns {
+	for c, name := range t.columns {
 		cells := t.column(c)
-		width := utf8.RuneCountInString(name) + minPadding
+		width := utf8.RuneCountInString(name) + minMarkdownPadding
 		for _, cell := range cells {
 			width = max(width, len(cell))
 		}
@@ -58,11 +66,11 @@ func (t *Table) String() string {
 
 // column formats the values of a column and puts blanks behind them, so that
 // their decimal points are aligned.
-func (t *Table) column(c int) []string {
-	cells := make([]string, len(t.Rows))
+func (t *markdownTable) column(c int) []string {
+	cells := make([]string, len(t.rows))
 	most := -1
-	for i, r := range t.Rows {
-		cells[i] = py.General(r.Values[c])
+	for i, r := range t.rows {
+		cells[i] = py.General(r.values[c])
 		most = max(most, decimals(cells[i]))
 	}
 	for i, s := range cells {

@@ -1,4 +1,4 @@
-package baseline
+package trend
 
 import (
 	"context"
@@ -18,8 +18,8 @@ import (
 	"github.com/pa-tools/pa/internal/disk"
 )
 
-// A Point is one accepted point: a folder of export files.
-type Point struct {
+// An AcceptedPoint is one accepted point: a folder of export files.
+type AcceptedPoint struct {
 	Name  string   // of the folder
 	Files []string // in the order of their names
 	// Unverified is set if the folder has no manifest, so that nobody knows whether its files
@@ -35,10 +35,10 @@ type LostPoint struct {
 	Err  error // names the files
 }
 
-// A Baseline is what [Read] found in a directory.
+// A Baseline is what [ReadBaseline] found in a directory.
 type Baseline struct {
-	Points []Point     // the oldest first
-	Lost   []LostPoint // the oldest first
+	Points []AcceptedPoint // the oldest first
+	Lost   []LostPoint     // the oldest first
 	// Leftovers are the folders in which an Accept was copying files. It is still under way, or
 	// was killed.
 	Leftovers []string
@@ -49,13 +49,13 @@ type Baseline struct {
 // partialPrefix begins the names of folders that are not accepted yet.
 const partialPrefix = ".accepting-"
 
-// pointName matches the names that Name returns.
-var pointName = regexp.MustCompile(`^\d{4,}-\d\d-\d\dT\d{6}Z(-|$)`)
+// pointFolder matches the names that PointName returns.
+var pointFolder = regexp.MustCompile(`^\d{4,}-\d\d-\d\dT\d{6}Z(-|$)`)
 
-// Read returns the newest n points of a directory; all points if n is 0. A point whose files
+// ReadBaseline returns the newest n points of a directory; all points if n is 0. A point whose files
 // differ from its manifest is lost, and counts as one of the n. A folder whose name is not of the
-// kind that Name returns is a point if it holds a file. A directory that does not exist has no points.
-func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
+// kind that PointName returns is a point if it holds a file. A directory that does not exist has no points.
+func ReadBaseline(ctx context.Context, dir string, n int) (*Baseline, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Baseline{}, nil
@@ -70,7 +70,7 @@ func Read(ctx context.Context, dir string, n int) (*Baseline, error) {
 		case strings.HasPrefix(name, partialPrefix) && e.IsDir():
 			b.Leftovers = append(b.Leftovers, filepath.Join(dir, name))
 		case strings.HasPrefix(name, "."):
-		case !e.Type().IsRegular() && pointName.MatchString(name), e.IsDir() && holdsFile(filepath.Join(dir, name)):
+		case !e.Type().IsRegular() && pointFolder.MatchString(name), e.IsDir() && holdsFile(filepath.Join(dir, name)):
 			names = append(names, name)
 		}
 	}
@@ -104,7 +104,7 @@ const maxNamed = 8
 
 // readPoint returns the point of a folder without its name. The error says which files are not
 // as they were accepted.
-func readPoint(ctx context.Context, folder string) (p Point, err error) {
+func readPoint(ctx context.Context, folder string) (p AcceptedPoint, err error) {
 	if info, err := os.Lstat(folder); err != nil {
 		return p, withoutPath(err)
 	} else if !info.IsDir() {
@@ -156,9 +156,9 @@ func readPoint(ctx context.Context, folder string) (p Point, err error) {
 	return p, nil
 }
 
-// Files returns the paths of everything in the points of a directory, manifests and files of lost
+// BaselineFiles returns the paths of everything in the points of a directory, manifests and files of lost
 // points, too, without reading them. It returns nothing for a directory that cannot be read.
-func Files(dir string) []string {
+func BaselineFiles(dir string) []string {
 	points, _ := os.ReadDir(dir)
 	var files []string
 	for _, point := range points {
@@ -170,10 +170,10 @@ func Files(dir string) []string {
 	return files
 }
 
-// Name returns the folder name of a point: the start of its first run in UTC, and the label
-// if it is not "". Name replaces each character of the label by "_" unless it is a letter or
+// PointName returns the folder name of a point: the start of its first run in UTC, and the label
+// if it is not "". PointName replaces each character of the label by "_" unless it is a letter or
 // digit of ASCII, ".", "-" or "_".
-func Name(startNS uint64, label string) string {
+func PointName(startNS uint64, label string) string {
 	name := time.Unix(0, int64(startNS)).UTC().Format("2006-01-02T150405Z")
 	if label == "" {
 		return name
@@ -191,7 +191,7 @@ func Name(startNS uint64, label string) string {
 const leftoverAge = 24 * time.Hour
 
 // Accept copies files into a new point of a directory, with a manifest, and returns the point's
-// folder. noise goes to the manifest, see [Point]. It creates the directory if needed. A point that exists already is an error. If copying
+// folder. noise goes to the manifest, see [AcceptedPoint]. It creates the directory if needed. A point that exists already is an error. If copying
 // fails, Accept removes what it copied. It removes folders that an Accept left a day ago or
 // earlier.
 func Accept(dir, name string, files []string, noise string) (folder string, err error) {

@@ -1,4 +1,4 @@
-package plan
+package rig
 
 import (
 	"bytes"
@@ -16,16 +16,14 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/rig"
-	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// usual are the options of the command by default.
-var usual = Options{Change: 0.05, Power: 0.8}
+// usualPlan are the options of the command by default.
+var usualPlan = PlanOptions{Change: 0.05, Power: 0.8}
 
-// series reads runs with these times to the first token, in ms. change may be nil.
-func series(t *testing.T, ttft []float64, change func(i int, s *runtest.Spec, m *export.RunMeta)) ([]*diff.Run, *Within) {
+// plannedSeries reads runs with these times to the first token, in ms. change may be nil.
+func plannedSeries(t *testing.T, ttft []float64, change func(i int, s *runtest.Spec, m *export.RunMeta)) ([]*diff.Run, *Within) {
 	t.Helper()
 	var runs []*diff.Run
 	var within Within
@@ -37,13 +35,13 @@ func series(t *testing.T, ttft []float64, change func(i int, s *runtest.Spec, m 
 		}
 		r := s.Reader()
 		r.Header.Meta.Args, r.Header.Meta.StartNS, r.Header.Meta.EndNS, r.Header.Meta.Shard = meta.Args, meta.StartNS, meta.EndNS, meta.Shard
-		runs = append(runs, read(t, s.Name, r, &within))
+		runs = append(runs, readPlanned(t, s.Name, r, &within))
 	}
 	return runs, &within
 }
 
-// read reads a run as the command does.
-func read(t *testing.T, name string, r *memrun.Reader, within *Within) *diff.Run {
+// readPlanned reads a run as the command does.
+func readPlanned(t *testing.T, name string, r *memrun.Reader, within *Within) *diff.Run {
 	t.Helper()
 	run, err := diff.Read(t.Context(), name, r, analyze.Config{Series: true})
 	if err != nil {
@@ -69,7 +67,7 @@ func lognormal(rng *rand.Rand, n int, deviation, factor float64) *memrun.Reader 
 	return r
 }
 
-func TestHeadlines(t *testing.T) {
+func TestPlanHeadlines(t *testing.T) {
 	t.Parallel()
 	steady := []float64{30.25, 29.9, 30.45, 30.1, 29.7}
 	minute := func(i int, _ *runtest.Spec, m *export.RunMeta) {
@@ -79,42 +77,42 @@ func TestHeadlines(t *testing.T) {
 		name   string
 		ttft   []float64
 		change func(int, *runtest.Spec, *export.RunMeta)
-		o      Options
+		o      PlanOptions
 		want   []string
 	}{
 		{
-			"five runs", steady, minute, usual,
+			"five runs", steady, minute, usualPlan,
 			[]string{"to find a change of 5 % in TTFT p50, TPOT p50, E2EL p50 or output tokens/s 80 % of the time: 4 runs a side of 10 requests, 8 minutes in all; to exclude one: 3 runs a side of 10 requests, 6 minutes in all"},
 		},
 		{
 			"a small change, more often", steady, minute,
-			Options{Change: 0.0125, Power: 0.95},
+			PlanOptions{Change: 0.0125, Power: 0.95},
 			[]string{"to find a change of 1.25 % in"},
 		},
 		{
 			"runs that differ much",
 			[]float64{30, 60, 90, 20, 70},
 			minute,
-			Options{Change: 0.001, Power: 0.8},
+			PlanOptions{Change: 0.001, Power: 0.8},
 			[]string{"80 % of the time: more than 1,000 runs a side; to exclude one: more than 1,000 runs a side"},
 		},
-		{"one run", steady[:1], nil, usual, []string{"cannot tell how many runs are enough: one run does not show how much runs differ by chance; at least 3 are needed"}},
-		{"two runs", steady[:2], nil, usual, []string{"cannot tell how many runs are enough: 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
+		{"one run", steady[:1], nil, usualPlan, []string{"cannot tell how many runs are enough: one run does not show how much runs differ by chance; at least 3 are needed"}},
+		{"two runs", steady[:2], nil, usualPlan, []string{"cannot tell how many runs are enough: 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
 		{
 			"not comparable", steady, func(i int, s *runtest.Spec, _ *export.RunMeta) {
 				if i == 2 {
 					s.Model = "large"
 				}
-			}, usual, []string{"cannot tell how many runs are enough: the runs are not comparable"},
+			}, usualPlan, []string{"cannot tell how many runs are enough: the runs are not comparable"},
 		},
-		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usual, []string{"cannot tell how many runs are enough: no run differs from the others"}},
+		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usualPlan, []string{"cannot tell how many runs are enough: no run differs from the others"}},
 		{
-			"two levels", steady, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usual,
+			"two levels", steady, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usualPlan,
 			[]string{"concurrency 1: to find a change of 5 % in", "concurrency 4: to find a change of 5 % in"},
 		},
 	} {
-		runs, within := series(t, tt.ttft, tt.change)
-		res := Make(diff.OneServer(runs, nil), within, tt.o)
+		runs, within := plannedSeries(t, tt.ttft, tt.change)
+		res := MakePlan(diff.OneServer(runs, nil), within, tt.o)
 		got := res.Headlines()
 		if why := map[string]string{
 			"runs that differ much": "more than 1,000 runs a side are needed; plan for a larger --change, or record longer runs",
@@ -150,7 +148,7 @@ func TestCostlyMetric(t *testing.T) {
 	} {
 		var l LevelPlan
 		for i, k := range tt.find {
-			l.Rows = append(l.Rows, Row{Metric: &diff.Metrics[i], Find: k})
+			l.Rows = append(l.Rows, &PlanRow{Metric: diff.Metrics[i], Find: k})
 		}
 		if got := l.costly(); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.find, got, tt.want)
@@ -161,13 +159,13 @@ func TestCostlyMetric(t *testing.T) {
 // A smaller change, and a greater share of comparisons that find it, take no fewer runs.
 func TestMoreTakesMore(t *testing.T) {
 	t.Parallel()
-	runs, within := series(t, []float64{30, 31, 30.5, 29, 30.2, 29.7}, nil)
-	sides := func(o Options) (find, exclude int) {
-		l := Make(diff.OneServer(runs, nil), within, o).Levels[0]
+	runs, within := plannedSeries(t, []float64{30, 31, 30.5, 29, 30.2, 29.7}, nil)
+	sides := func(o PlanOptions) (find, exclude int) {
+		l := MakePlan(diff.OneServer(runs, nil), within, o).Levels[0]
 		return l.Find, l.Exclude
 	}
-	find, exclude := sides(Options{0.05, 0.8})
-	for _, o := range []Options{{0.02, 0.8}, {0.05, 0.95}} {
+	find, exclude := sides(PlanOptions{0.05, 0.8})
+	for _, o := range []PlanOptions{{0.02, 0.8}, {0.05, 0.95}} {
 		if f, e := sides(o); f <= find || e <= exclude {
 			t.Errorf("%+v: %d and %d runs a side, beside %d and %d", o, f, e, find, exclude)
 		}
@@ -175,7 +173,7 @@ func TestMoreTakesMore(t *testing.T) {
 }
 
 // The command of a recording is repeated as it was, without what the plan replaces.
-func TestCommand(t *testing.T) {
+func TestPlannedCommand(t *testing.T) {
 	t.Parallel()
 	steady := []float64{30.25, 29.9, 30.45, 30.1, 29.7}
 	for _, tt := range []struct {
@@ -217,7 +215,7 @@ func TestCommand(t *testing.T) {
 		{"several processes", 5, []string{"pa-record"}, true, "", "", "start each of them with --repeat 4"},
 		{"control characters", 5, []string{"pa-record", "-m", "\x1b[31m"}, false, "", "", "control characters"},
 	} {
-		runs, within := series(t, steady[:tt.runs], func(_ int, s *runtest.Spec, m *export.RunMeta) {
+		runs, within := plannedSeries(t, steady[:tt.runs], func(_ int, s *runtest.Spec, m *export.RunMeta) {
 			m.Args = tt.args
 			if tt.shard {
 				m.Shard = &export.ShardMeta{}
@@ -226,21 +224,21 @@ func TestCommand(t *testing.T) {
 				s.Group, s.Label = "g", tt.label
 			}
 		})
-		res := Make(diff.OneServer(runs, nil), within, usual)
+		res := MakePlan(diff.OneServer(runs, nil), within, usualPlan)
 		if res.Command.Line != tt.line || !strings.HasPrefix(res.NoCommand, tt.why) && !strings.Contains(res.NoCommand, tt.why) || (tt.line == "") != (res.NoCommand != "") {
 			t.Errorf("%s: %q, no command because %q; want %q, %q", tt.name, res.Command.Line, res.NoCommand, tt.line, tt.why)
 		}
 		if want := tt.label != "" && tt.line != ""; res.Command.AllSides != want || want && res.Command.Files != "'planned.old.*.json'" {
 			t.Errorf("%s: %+v", tt.name, res.Command)
 		}
-		if res.Command.Pilot != (tt.runs < rig.MinRuns && tt.line != "") {
+		if res.Command.Pilot != (tt.runs < MinRuns && tt.line != "") {
 			t.Errorf("%s: pilot %v", tt.name, res.Command.Pilot)
 		}
 	}
 }
 
 // All formats show the plan, follow the schema, and keep texts of files out of markup.
-func TestFormats(t *testing.T) {
+func TestPlanFormats(t *testing.T) {
 	t.Parallel()
 	schema := schematest.Open(t, "plan.schema.json")
 	for name, n := range map[string]int{"five runs": 5, "one run": 1} {
@@ -257,14 +255,12 @@ func TestFormats(t *testing.T) {
 				}
 			}
 			r.Header.Meta.Args = []string{"pa-record", "-H", "X: [redacted]", "-m", "a|b`"}
-			runs = append(runs, read(t, fmt.Sprintf("x|%d\x1b.json", i), r, &within))
+			runs = append(runs, readPlanned(t, fmt.Sprintf("x|%d\x1b.json", i), r, &within))
 		}
-		res := Make(diff.OneServer(runs, nil), &within, usual)
-		for format, render := range map[string]func(*Result) sheet.Renderer{
-			"text": func(r *Result) sheet.Renderer { return Text(r, 80) }, "markdown": Markdown, "json": JSON,
-		} {
+		res := MakePlan(diff.OneServer(runs, nil), &within, usualPlan)
+		for _, format := range []string{"text", "markdown", "json"} {
 			var b bytes.Buffer
-			if err := render(res)(&b); err != nil {
+			if err := res.Formats().In(format, 80)(&b); err != nil {
 				t.Fatal(err)
 			}
 			text := b.String()
@@ -289,8 +285,8 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	t.Parallel()
 	var metrics []*diff.Metric
 	for i := range diff.Metrics {
-		if diff.Judged(&diff.Metrics[i], false) {
-			metrics = append(metrics, &diff.Metrics[i])
+		if diff.Judged(diff.Metrics[i], false) {
+			metrics = append(metrics, diff.Metrics[i])
 		}
 	}
 	deviations := []float64{0.03, 0.02, 0.03, 0.025}
@@ -305,14 +301,14 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	const first = 6
 	replications := 400 / testenv.Stride(8)
 	found, excluded := 0, 0
-	var planner rig.Planner
+	var planner Planner
 	var within Within
 	for range replications {
 		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
 		for i := range l.Levels {
 			l.Levels[i] = &diff.Level{}
 		}
-		var rows []rig.Row
+		var rows []*Row
 		for i, m := range metrics {
 			logs, mean, squares := sample(first, deviations[i], 0), 0.0, 0.0
 			for _, v := range logs {
@@ -323,20 +319,20 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 			}
 			// In steps of 5 %, for which the planner has computed its tests before.
 			s := math.Exp(math.Round(math.Log(math.Sqrt(squares/(first-1)))*20) / 20)
-			rows = append(rows, rig.Row{Metric: m, Deviation: s})
+			rows = append(rows, &Row{Metric: m, Deviation: s})
 		}
-		l.several(rows, &within, usual, &planner)
+		l.several(rows, &within, usualPlan, &planner)
 		var p []float64
 		all := true
 		for i := range l.Rows {
 			effect := 0.0
 			if i == 0 {
-				effect = math.Log1p(usual.Change)
+				effect = math.Log1p(usualPlan.Change)
 			}
 			p = append(p, inference.Welch(sample(l.Rows[0].Find, deviations[i], 0), sample(l.Rows[0].Find, deviations[i], effect)).P)
 			c := inference.Welch(sample(l.Exclude, deviations[i], 0), sample(l.Exclude, deviations[i], 0))
 			ends := c.Interval(0.90)
-			all = all && ends.High < usual.Change && 1/(1+ends.Low)-1 < usual.Change
+			all = all && ends.High < usualPlan.Change && 1/(1+ends.Low)-1 < usualPlan.Change
 		}
 		if inference.Holm(p)[0] <= alpha {
 			found++
@@ -361,9 +357,9 @@ func TestSingleRunsKeepTheirPromise(t *testing.T) {
 		replications := 160 / testenv.Stride(4)
 		for range replications {
 			var within Within
-			run := read(t, "x", lognormal(rng, 200, deviation, 1), &within)
-			l := Make(diff.OneServer([]*diff.Run{run}, nil), &within, usual).Levels[0]
-			i := slices.IndexFunc(l.Rows, func(r Row) bool { return r.Metric.Key == "ttft_mean" })
+			run := readPlanned(t, "x", lognormal(rng, 200, deviation, 1), &within)
+			l := MakePlan(diff.OneServer([]*diff.Run{run}, nil), &within, usualPlan).Levels[0]
+			i := slices.IndexFunc(l.Rows, func(r *PlanRow) bool { return r.Metric.Key == "ttft_mean" })
 			n := int(l.Rows[i].SingleRequests)
 			planned += float64(n) / float64(replications)
 			side := func(factor float64) inference.Estimate {
@@ -374,7 +370,7 @@ func TestSingleRunsKeepTheirPromise(t *testing.T) {
 				return inference.NewSeries(x).Mean()
 			}
 			// The planned comparison adjusts three p-values.
-			if c := inference.Change(side(1), side(1+usual.Change)); c.P <= alpha/3 {
+			if c := inference.Change(side(1), side(1+usualPlan.Change)); c.P <= alpha/3 {
 				found++
 			}
 		}
