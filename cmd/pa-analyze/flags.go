@@ -16,8 +16,8 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -246,7 +246,7 @@ func parseWindows(text string) (analyze.Windows, error) {
 // objectiveFlags are for service-level objectives.
 func (a *analysis) objectiveFlags() []cli.Flag {
 	readSLO := func(_ *cli.Context, text string) (err error) {
-		if a.SLO, err = slo.Parse(text); err != nil {
+		if a.SLO, err = expr.ParseObjective(text); err != nil {
 			return cmdline.Usagef("--slo: %v", err)
 		}
 		return nil

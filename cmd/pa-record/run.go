@@ -223,10 +223,10 @@ func (r *repeatedRun) open(target *target) (clock *rxclock.Clock, b backend.Back
 // judgeFor lets the judge of the settings' objective decide about the levels of a run; nil if
 // there is no objective.
 func judgeFor(s *settings, cfg *recorder.Config) *objectiveJudge {
-	if s.SLO.Expr == nil {
+	if s.SLO.Objective == nil {
 		return nil
 	}
-	judge := newJudge(s.SLO.Expr, &cfg.Run)
+	judge := newJudge(s.SLO.Objective, &cfg.Run)
 	cfg.Objective = judge.met
 	return judge
 }

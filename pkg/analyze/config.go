@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"runtime"
 
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -35,7 +35,7 @@ type Config struct {
 	// Windows asks for a table over time.
 	Windows Windows
 	// SLO is the objective of each request; nil means none.
-	SLO *slo.Expr
+	SLO *expr.Objective
 	// SLOTarget is the share of requests that should meet it, for
 	// [Report.MaxLoad]; 0 means 0.99.
 	SLOTarget float64

@@ -17,7 +17,7 @@
 // 0: a request with one token has no gap, one without a response no latency.
 //
 // A part of each level can be chosen after the fact ([Selection]), shown over
-// time ([Windows]), and held against an objective ([Attainment], package slo).
+// time ([Windows]), and held against an objective ([Attainment], package expr).
 // Code that compares runs sets Config.Follower, which gets the requests in the order of time; Config.Series keeps
 // them in memory.
 //

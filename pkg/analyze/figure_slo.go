@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -17,7 +17,7 @@ import (
 // as from all figures. A request that counts but lacks a metric of the objective (an
 // answer of one token has no gap) is Unknown and left out as well.
 type Attainment struct {
-	SLO *slo.Expr
+	SLO *expr.Objective
 	Met int
 	// Missed counts successful requests that did not meet the objective.
 	Missed, Failed, Unknown int
@@ -62,7 +62,7 @@ type judged struct {
 	margin float32
 }
 
-func newAttainer(e *slo.Expr) *attainer {
+func newAttainer(e *expr.Objective) *attainer {
 	a := &attainer{counts: Attainment{SLO: e}}
 	if parts := e.Conditions(); len(parts) > 1 {
 		for _, p := range parts {
@@ -84,26 +84,26 @@ func (a *attainer) fail(p *Point) {
 // add judges and counts a request that succeeded.
 func (a *attainer) add(p *Point) {
 	a.gaps = a.gaps[:0]
-	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }
-	if r := a.judge(p, value); r != slo.Unknown {
-		a.judged = append(a.judged, judged{p.placeNS, slo.Signed(a.counts.SLO.Margin(value), r == slo.Met)})
+	value := func(m expr.Metric) (float64, bool) { return a.value(p, m) }
+	if r := a.judge(p, value); r != expr.Unknown {
+		a.judged = append(a.judged, judged{p.placeNS, expr.Signed(a.counts.SLO.Margin(value), r == expr.True)})
 	}
 	for _, c := range a.conditions {
 		c.judge(p, value)
 	}
 }
 
-func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.Result {
+func (a *attainer) judge(p *Point, value func(expr.Metric) (float64, bool)) expr.Truth {
 	r := a.counts.SLO.Eval(value)
 	switch r {
-	case slo.Met:
+	case expr.True:
 		a.counts.Met++
 		if p.OutputTokens.OK {
 			a.output.Add(p.OutputTokens.V)
 		} else {
 			a.uncounted++
 		}
-	case slo.Missed:
+	case expr.False:
 		a.counts.Missed++
 	default:
 		a.counts.Unknown++
@@ -119,9 +119,9 @@ func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.R
 
 // value returns a metric of a request, in nanoseconds, tokens, or tokens per
 // second.
-func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
+func (a *attainer) value(p *Point, m expr.Metric) (float64, bool) {
 	switch {
-	case m.Kind == slo.Rate:
+	case m.Kind == expr.Rate:
 		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
 			return 0, false
 		}

@@ -12,15 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func objective(t *testing.T, text string) *slo.Expr {
+func objective(t *testing.T, text string) *expr.Objective {
 	t.Helper()
-	e, err := slo.Parse(text)
+	e, err := expr.ParseObjective(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func TestObjectiveMetrics(t *testing.T) {
 	q := m.Measure(&r)
 	p := point(&r, q)
 	var a attainer
-	for _, name := range slo.Names() {
+	for _, name := range expr.Names() {
 		metric := objective(t, name+">0").Metrics()[0]
 		a.gaps = a.gaps[:0]
 		v, ok := a.value(&p, metric)
@@ -158,7 +158,7 @@ func TestObjectiveMetrics(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	empty := Point{}
-	for _, name := range slo.Names() {
+	for _, name := range expr.Names() {
 		if v, ok := a.value(&empty, objective(t, name+">0").Metrics()[0]); ok {
 			t.Errorf("%s of nothing is %v", name, v)
 		}

@@ -1,8 +1,8 @@
 package analyze
 
 import (
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -13,7 +13,7 @@ type Report struct {
 	From answer.From
 	// SLO and SLOTarget are from the Config, with the default target filled in; nil
 	// and 0 without an objective.
-	SLO       *slo.Expr
+	SLO       *expr.Objective
 	SLOTarget float64
 	// Model is the model's name, from the run's metadata or the first payload;
 	// "" if neither names it. Several models are joined by commas.

@@ -20,9 +20,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -64,7 +64,7 @@ func collected(t *testing.T, name string, r export.Reader, cfg analyze.Config) R
 // full is a run with everything that a report can ask for.
 func full(t *testing.T) Run {
 	t.Helper()
-	objective, err := slo.Parse("ttft<=51ms && itl_p99<=100ms")
+	objective, err := expr.ParseObjective("ttft<=51ms && itl_p99<=100ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +349,7 @@ func TestLegendsNameSides(t *testing.T) {
 
 // A page says once why a maximum load has no interval.
 func TestMaxLoadOnce(t *testing.T) {
-	objective, err := slo.Parse("ttft<=500ms")
+	objective, err := expr.ParseObjective("ttft<=500ms")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"log"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // Two requests of two tokens each, then perf_analyzer's empty final response.
