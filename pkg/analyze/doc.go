@@ -25,7 +25,7 @@
 // care. Requests that failed or do not belong to the measurement are counted by reason.
 // After an error the report covers what could be read.
 //
-// Package validate checks a file against what every recorder promises.
+// Package check checks a file against what every recorder promises.
 //
 // The files follow the way of a request: request_*.go reads it and measures it, as a [Point]; level_*.go counts the
 // points of a level; figure_*.go are groups of figures, each behind the same interface; summary*.go describes
