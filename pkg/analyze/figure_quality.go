@@ -90,7 +90,8 @@ func (c *qualityCollector) add(p *Point) {
 	gaps := c.itl.since(c.added)
 	c.added = c.itl.sums
 	q := c.meter.measure(&p.Measured)
-	c.perToken.add(&q, &p.Measures, c.itl, gaps)
+	factor, tokens := q.PerToken(&p.Measures)
+	c.perToken.add(p.Gaps, tokens, factor, c.itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
 			c.ratios[qualityIndex(m)].addOne(v)

@@ -7,7 +7,10 @@ import (
 	"strconv"
 	"strings"
 
+	"slices"
+
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -489,4 +492,30 @@ func (c *collector) groups(cfg *Config) []figureGroup {
 		all = append(all, newPhases(itl.memory))
 	}
 	return all
+}
+
+// A timedTPOT is the TPOT of a request that started at a time.
+type timedTPOT struct {
+	start uint64
+	ns    float64
+}
+
+// setEffective computes how many independent values the latencies of the requests are worth, from their
+// order in time, for their certified percentiles.
+func (c *collector) setEffective() {
+	worth := func(values []float64) float64 {
+		if len(values) == 0 {
+			return 0
+		}
+		return inference.NewSeries(values).Effective()
+	}
+	slices.SortFunc(c.timed, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
+	c.whole[answer.TTFT].effective = worth(inTime(c.timed, func(t *timed) int64 { return t.ttft }))
+	c.whole[answer.E2EL].effective = worth(inTime(c.timed, func(t *timed) int64 { return t.e2el }))
+	slices.SortFunc(c.tpots, func(a, b timedTPOT) int { return cmp.Compare(a.start, b.start) })
+	values := make([]float64, len(c.tpots))
+	for i, t := range c.tpots {
+		values[i] = t.ns
+	}
+	c.tpot.effective = worth(values)
 }

@@ -155,27 +155,12 @@ type Experiment struct {
 // Metric returns the summary of a metric; nil if it has no values.
 func (e *Experiment) Metric(m answer.Metric) *Summary { return metricOf(e.Metrics, m) }
 
-func metricOf(all []MetricSummary, m answer.Metric) *Summary {
-	for i := range all {
-		if all[i].Definition.Metric == m {
-			return all[i].Summary
-		}
-	}
-	return nil
-}
-
 // FailedRequests returns the number of failed requests of all classes.
 func (e *Experiment) FailedRequests() int { return total(e.Failed) }
 
 // ExcludedRequests returns the number of requests that were left out for a reason other
 // than failure.
 func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
-
-// A MetricSummary is a definition with the summary of its values.
-type MetricSummary struct {
-	Definition *answer.Definition
-	Summary    *Summary
-}
 
 // Throughput holds rates per second over DurationNS, or over the length of a Window. A
 // rate that is not known is 0 and not OK.

@@ -160,7 +160,7 @@ func (q *RequestQuality) setITLPerToken(m *answer.Measures) {
 func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns float64, n int)) {
 	switch {
 	case q.counted:
-		eachShared(m.Gaps, m.GapTokens, func(i int, ns int64, n int32) { do(i, float64(ns)/float64(n), int(n)) })
+		answer.EachShared(m.Gaps, m.GapTokens, func(i int, ns int64, n int32) { do(i, float64(ns)/float64(n), int(n)) })
 	case q.spread > 0:
 		for i, g := range m.Gaps {
 			do(i, float64(g)*q.spread, 1)
@@ -168,25 +168,16 @@ func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns fl
 	}
 }
 
-// eachShared calls do for each event with tokens: with the index of its gap, the time in ns that its tokens share,
-// and their number. tokens holds the number of tokens of each gap. A gap without tokens is part of the next time.
-func eachShared(gaps []int64, tokens []int32, do func(gap int, ns int64, n int32)) {
-	waited := int64(0)
-	for i, g := range gaps {
-		waited += g
-		if n := tokens[i]; n > 0 {
-			do(i, waited, n)
-			waited = 0
-		}
+// PerToken returns how the gaps of the request m, whose quality is q, turn into estimated times per token: the factor
+// of each gap, 0 for no times, or the numbers of tokens that share each gap, where the server counts them.
+func (q *RequestQuality) PerToken(m *answer.Measures) (factor float64, tokens []int32) {
+	switch {
+	case !q.counted:
+		return q.spread, nil
+	case slices.ContainsFunc(m.GapTokens, func(n int32) bool { return n != 1 }):
+		return 0, m.GapTokens
 	}
-}
-
-// perTokenIsGaps reports whether the values of EachPerToken are the gaps of the request, one for each.
-func (q *RequestQuality) perTokenIsGaps(m *answer.Measures) bool {
-	if q.counted {
-		return !slices.ContainsFunc(m.GapTokens, func(n int32) bool { return n != 1 })
-	}
-	return q.spread == 1 || len(m.Gaps) == 0
+	return 1, nil
 }
 
 // times sets the values that follow from the token times alone.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // Levels are the percentiles of a [Summary], in percent and in order.
@@ -293,4 +294,19 @@ func (p *picked) describe(d *Summary) {
 	for i, level := range Levels {
 		d.Pct[i] = p.percentile(level)
 	}
+}
+
+// A MetricSummary is a definition with the summary of its values.
+type MetricSummary struct {
+	Definition *answer.Definition
+	Summary    *Summary
+}
+
+func metricOf(all []MetricSummary, m answer.Metric) *Summary {
+	for i := range all {
+		if all[i].Definition.Metric == m {
+			return all[i].Summary
+		}
+	}
+	return nil
 }

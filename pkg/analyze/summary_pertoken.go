@@ -54,18 +54,17 @@ const (
 	replayedGaps = 1 << 10
 )
 
-// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests and then
-// the gaps of m; gaps holds the sums of the gaps of m.
-func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64], gaps sums) {
-	if len(m.Gaps) == 0 {
+// add adds the times per token that follow from the gaps of a request. factor turns a gap into a time per token;
+// 0 yields no times. tokens holds the number of tokens at the end of each gap, which share the time, in place of a
+// factor; nil elsewhere. itl holds the gaps of the earlier requests and then of this one; added holds the sums of its
+// gaps.
+func (c *perToken) add(gaps []int64, tokens []int32, factor float64, itl *sample[int64], added sums) {
+	if len(gaps) == 0 {
 		return
 	}
-	s := scale{len(m.Gaps), q.spread}
-	switch {
-	case q.perTokenIsGaps(m):
-		s.factor = 1
-	case q.counted:
-		s.factor = c.packTokens(m.GapTokens)
+	s := scale{len(gaps), factor}
+	if tokens != nil {
+		s.factor = c.packTokens(tokens)
 	}
 	if !c.differs && s.factor != 1 {
 		c.differs = true
@@ -81,7 +80,7 @@ func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]
 		c.scales = append(c.scales, s)
 	}
 	if c.differs {
-		c.count(m.Gaps, gaps, m.GapTokens, s.factor)
+		c.count(gaps, added, tokens, s.factor)
 	}
 }
 
@@ -201,7 +200,7 @@ func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (
 	c.shared = slices.Grow(c.shared[:0], len(gaps))[:len(gaps)]
 	weights, shared := c.weights, c.shared
 	n := 0
-	eachShared(gaps, tokens, func(_ int, ns int64, k int32) {
+	answer.EachShared(gaps, tokens, func(_ int, ns int64, k int32) {
 		values[n], shared[n], weights[n] = float64(ns)/float64(k), ns, k
 		n++
 	})

@@ -184,6 +184,19 @@ func (m *Measures) UncachedInput() Value {
 	return Some(in.V - cached.V)
 }
 
+// EachShared calls do for each event with tokens: with the index of its gap, the time in ns that its tokens share,
+// and their number. tokens holds the number of tokens of each gap. A gap without tokens is part of the next time.
+func EachShared(gaps []int64, tokens []int32, do func(gap int, ns int64, n int32)) {
+	waited := int64(0)
+	for i, g := range gaps {
+		waited += g
+		if n := tokens[i]; n > 0 {
+			do(i, waited, n)
+			waited = 0
+		}
+	}
+}
+
 // measure fills m from a request and its answer, with the values within the bounds. from is the time at
 // which latencies begin; 0 means that it was not recorded.
 func (m *Measures) measure(r *export.Request, a *Answer, from uint64, b *Bounds) {
