@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -84,25 +85,25 @@ var EconomicsFigures = [...]LevelFigure{
 // An economicsCollector gathers the values of a level that the usual figures lack.
 type economicsCollector struct {
 	cfg     EconomicsConfig
-	rates   sample[float64] // output tokens per second of each request
-	summary *Summary        // of rates
+	rates   summary.Sample[float64] // output tokens per second of each request
+	summary *summary.Summary        // of rates
 }
 
 func newEconomics(cfg EconomicsConfig, memory *stat.Store) *economicsCollector {
-	return &economicsCollector{cfg: cfg, rates: sample[float64]{memory: memory}}
+	return &economicsCollector{cfg: cfg, rates: summary.Sample[float64]{Memory: memory}}
 }
 
 // add implements figureGroup.
 func (c *economicsCollector) add(p *Point) {
 	if p.OutputTokens.OK && p.E2EL.OK && p.E2EL.V > 0 {
-		c.rates.addOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
+		c.rates.AddOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
 	}
 }
 
 // end implements figureGroup.
 func (c *economicsCollector) end() error {
-	c.summary = c.rates.summary()
-	return c.rates.err
+	c.summary = c.rates.Summary()
+	return c.rates.Err
 }
 
 // set sets the figures that need no telemetry; addEnergy completes them.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -124,7 +125,7 @@ func TestTokensPerEventOfHiddenTokens(t *testing.T) {
 		if f := q.Figures[poolPerEvent]; f.Value != tt.want || f.Why != tt.why {
 			t.Errorf("%s: %v (%s), want %v (%s)", tt.name, f.Value, f.Why, tt.want, tt.why)
 		}
-		if s := metricOf(q.Metrics, answer.TokensPerEvent); (s != nil) != (tt.why == "") || s != nil && (s.N != 2 || s.Mean != tt.want) {
+		if s := summary.Find(q.Metrics, answer.TokensPerEvent); (s != nil) != (tt.why == "") || s != nil && (s.N != 2 || s.Mean != tt.want) {
 			t.Errorf("%s: of requests %+v, want 2 of %v", tt.name, s, tt.want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -55,8 +56,8 @@ const howToTime = `--extra-body '{"stream_options":{"include_usage":true,"contin
 const whyUntimed = "the server counts tokens that no event carried, or several with the first event"
 
 // unavailable returns TPOT if the level has none because of tokens that no event carried.
-func (h *hiddenCount) unavailable(metrics []MetricSummary) []Unavailable {
-	if h.untimed == 0 || metricOf(metrics, answer.TPOT) != nil {
+func (h *hiddenCount) unavailable(metrics []summary.Metric) []Unavailable {
+	if h.untimed == 0 || summary.Find(metrics, answer.TPOT) != nil {
 		return nil
 	}
 	return []Unavailable{{answer.TPOT.Key(), answer.TPOT.Label(), whyUntimed}}

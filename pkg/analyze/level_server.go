@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -72,7 +73,7 @@ func (e *Experiment) meanOf(model string, m answer.Metric) (mean float64, ok boo
 			}
 		}
 	}
-	if s := metricOf(metrics, m); s != nil && s.N > 0 {
+	if s := summary.Find(metrics, m); s != nil && s.N > 0 {
 		return s.Mean, true
 	}
 	return 0, false

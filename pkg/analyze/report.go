@@ -3,6 +3,7 @@ package analyze
 import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -81,7 +82,7 @@ type Experiment struct {
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
 	// Metrics holds the metrics that have a value, in the order of [answer.StrictMetrics].
-	Metrics    []MetricSummary
+	Metrics    []summary.Metric
 	Throughput Throughput
 	// TokenEvents counts token events. SharedStamps counts the token events with the
 	// same time as the previous one in their choice.
@@ -153,7 +154,7 @@ type Experiment struct {
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
-func (e *Experiment) Metric(m answer.Metric) *Summary { return metricOf(e.Metrics, m) }
+func (e *Experiment) Metric(m answer.Metric) *summary.Summary { return summary.Find(e.Metrics, m) }
 
 // FailedRequests returns the number of failed requests of all classes.
 func (e *Experiment) FailedRequests() int { return total(e.Failed) }

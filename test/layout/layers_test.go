@@ -80,7 +80,7 @@ var rows = map[string][][]string{
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
 	"pkg/analyze": {
-		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/svg"},
+		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
 		{"pkg/analyze/diff/gate", "pkg/analyze/expr"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},

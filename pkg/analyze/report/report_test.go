@@ -25,6 +25,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -72,14 +73,14 @@ func full() Input {
 	}
 	for i := range answer.StrictMetrics {
 		d := &answer.StrictMetrics[i]
-		s := &analyze.Summary{N: 97 * (i + 1), Mean: 123.456, Std: 12.3, Min: 3, Max: 1234}
+		s := &summary.Summary{N: 97 * (i + 1), Mean: 123.456, Std: 12.3, Min: 3, Max: 1234}
 		if d.Unit() == answer.Nanoseconds {
-			*s = analyze.Summary{N: 97 * (i + 1), Mean: 123_456_789, Std: 12_345_678, Min: 1_234_567, Max: 1_234_567_890}
+			*s = summary.Summary{N: 97 * (i + 1), Mean: 123_456_789, Std: 12_345_678, Min: 1_234_567, Max: 1_234_567_890}
 		}
 		for j := range s.Pct {
-			s.Pct[j] = s.Min + (s.Max-s.Min)*analyze.Levels[j]/100
+			s.Pct[j] = s.Min + (s.Max-s.Min)*summary.Levels[j]/100
 		}
-		e.Metrics = append(e.Metrics, analyze.MetricSummary{Definition: d, Summary: s})
+		e.Metrics = append(e.Metrics, summary.Metric{Definition: d, Summary: s})
 	}
 	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5", Sent: analyze.Rate{PerSecond: 2.125, OK: true}}
 	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{

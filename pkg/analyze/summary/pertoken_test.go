@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"math"
@@ -19,8 +19,8 @@ func TestPerTokenEqualsFloats(t *testing.T) {
 	dir := t.TempDir()
 	for round := range 60 / testenv.Stride(5) {
 		memory := stat.NewStore([]int64{0, 20_000}[round%2], dir)
-		itl := sample[int64]{memory: memory}
-		c := perToken{memory: memory}
+		itl := Sample[int64]{Memory: memory}
+		c := PerToken{Memory: memory}
 		var want []float64
 		kinds := []int{rng.IntN(5), rng.IntN(5)}
 		for range 1 + rng.IntN(400) {
@@ -55,14 +55,14 @@ func TestPerTokenEqualsFloats(t *testing.T) {
 					want = append(want, float64(g)*factor)
 				}
 			}
-			before := itl.sums
-			itl.add(gaps...)
-			c.add(gaps, tokens, factor, &itl, itl.since(before))
+			before := itl.Sums
+			itl.Add(gaps...)
+			c.Add(gaps, tokens, factor, &itl, itl.Since(before))
 		}
-		c.finish(&itl)
-		got := c.summary(itl.summary())
-		if err := memory.Close(); err != nil || c.err != nil {
-			t.Fatal(err, c.err)
+		c.Finish(&itl)
+		got := c.Summary(itl.Summary())
+		if err := memory.Close(); err != nil || c.Err != nil {
+			t.Fatal(err, c.Err)
 		}
 		if len(want) == 0 {
 			if got != nil {
