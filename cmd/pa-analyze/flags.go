@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -41,14 +42,14 @@ const (
 type analysis struct {
 	analyze.Config
 	groups    report.Groups // of --metrics
-	quality   analyze.QualityConfig
+	quality   quality.Config
 	economics analyze.EconomicsConfig
 	// compares says that the command compares runs, and keeps something of each request.
 	compares bool
 }
 
 // newAnalysis returns an analysis without flags.
-func newAnalysis() *analysis { return &analysis{quality: analyze.DefaultQuality()} }
+func newAnalysis() *analysis { return &analysis{quality: quality.Default()} }
 
 // refuse returns a usage error if a value is wrong.
 func refuse(wrong bool, format string, args ...any) error {

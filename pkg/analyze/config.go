@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -51,7 +52,7 @@ type Config struct {
 	// the derived values is compared.
 	Verify bool
 	// Quality asks for [Experiment.Quality]; nil means no.
-	Quality *QualityConfig
+	Quality *quality.Config
 	// Economics asks for [Experiment.Economics]; nil means no.
 	Economics *EconomicsConfig
 	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].

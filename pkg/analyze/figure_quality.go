@@ -12,26 +12,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A QualityConfig holds the parameters of the metrics of [Quality]. Times are nanoseconds, at least 1.
-type QualityConfig struct {
-	FirstTokenNS, TokenNS int64   // deadlines of the fluidity index
-	Target                float64 // fluidity index that a request should have, above 0, at most 1
-	Share                 float64 // share of the requests that should have this index, above 0, at most 1
-	PaceNS                int64   // time that a reader takes for each token
-	StallNS               int64
-	StallFactor           float64
-}
-
-// DefaultQuality returns the usual parameters: the first token is due after 1 s, each later token
-// after 50 ms; nine tenths of the deadlines shall be met by 99 % of the requests; a reader takes 50 ms a
-// token; a stall is longer than 200 ms and five times the median gap.
-func DefaultQuality() QualityConfig {
-	return QualityConfig{FirstTokenNS: 1e9, TokenNS: 50e6, Target: 0.9, Share: 0.99, PaceNS: 50e6, StallNS: 200e6, StallFactor: 5}
-}
-
 // A Quality says how smoothly the tokens of a level came. It is about successful requests.
 type Quality struct {
-	Config QualityConfig
+	Config quality.Config
 	// Metrics holds the metrics that have a value, in the order of answer.QualityMetrics.
 	Metrics []summary.Metric
 	// Figures holds the figures that QualityFigures lists.
@@ -52,7 +35,7 @@ func (q *Quality) Metric(m answer.Metric) *summary.Summary { return summary.Find
 
 // A qualityCollector gathers the values of a level.
 type qualityCollector struct {
-	meter  *QualityMeter
+	meter  *quality.Meter
 	whole  [answer.NumQuality]summary.Sample[int64]
 	ratios [answer.NumQuality]summary.Sample[float64]
 
@@ -74,8 +57,8 @@ type qualityCollector struct {
 }
 
 // newQuality returns a collector of a level whose gaps are in itl.
-func newQuality(cfg QualityConfig, itl *summary.Sample[int64]) *qualityCollector {
-	q, memory := &qualityCollector{meter: NewQualityMeter(cfg), itl: itl}, itl.Memory
+func newQuality(cfg quality.Config, itl *summary.Sample[int64]) *qualityCollector {
+	q, memory := &qualityCollector{meter: quality.NewMeter(cfg), itl: itl}, itl.Memory
 	for i := range answer.QualityMetrics {
 		q.whole[i].Memory, q.ratios[i].Memory = memory, memory
 	}
@@ -90,7 +73,7 @@ func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 func (c *qualityCollector) add(p *Point) {
 	gaps := c.itl.Since(c.added)
 	c.added = c.itl.Sums
-	q := c.meter.measure(&p.Measured)
+	q := c.meter.MeasureForLevel(&p.Measured)
 	factor, tokens := q.PerToken(&p.Measures)
 	c.perToken.Add(p.Gaps, tokens, factor, c.itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
@@ -102,21 +85,21 @@ func (c *qualityCollector) add(p *Point) {
 		c.visible.Add(p.VisibleTokens().V)
 		c.events.Add(int64(p.Events))
 	}
-	if q.severalChoices {
+	if q.SeveralChoices {
 		c.severalChoices++
 	}
 	if !q.Timed {
 		return
 	}
 	c.times(&q)
-	c.positions.Add(&c.meter.answer)
-	if q.counted {
+	c.positions.Add(&c.meter.Answer)
+	if q.Counted {
 		c.counted++
 	}
 }
 
 // times adds the whole numbers that follow from the token times.
-func (c *qualityCollector) times(q *RequestQuality) {
+func (c *qualityCollector) times(q *quality.Request) {
 	c.requests++
 	c.deadlines.Add(q.Fluidity.Deadlines)
 	c.misses.Add(q.Fluidity.Misses)
@@ -143,7 +126,7 @@ func (c *qualityCollector) times(q *RequestQuality) {
 // end implements figureGroup.
 func (c *qualityCollector) end() error {
 	c.perToken.Finish(c.itl)
-	c.rank = int(math.Ceil(c.meter.cfg.Share*float64(c.requests) - 1e-9))
+	c.rank = int(math.Ceil(c.meter.Config.Share*float64(c.requests) - 1e-9))
 	c.whole[qualityIndex(answer.FluidInterval)].Nth = c.rank - 1
 	err := c.perToken.Err
 	for i := range c.summaries {
@@ -157,7 +140,7 @@ func (c *qualityCollector) end() error {
 
 // set implements figureGroup.
 func (c *qualityCollector) set(x *Experiment, run *export.Run) {
-	cfg := &c.meter.cfg
+	cfg := &c.meter.Config
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	x.Quality = q
 	intervals := &c.whole[qualityIndex(answer.FluidInterval)]

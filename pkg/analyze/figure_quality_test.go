@@ -33,7 +33,7 @@ func qualityRun(single int) *memrun.Reader {
 
 func qualityOf(t *testing.T, r *memrun.Reader, cfg Config) *Quality {
 	t.Helper()
-	q := DefaultQuality()
+	q := quality.Default()
 	q.FirstTokenNS, q.TokenNS, q.PaceNS, q.StallNS, q.StallFactor = 100e6, 50e6, 60e6, 100e6, 2
 	cfg.Quality = &q
 	rep, err := Run(t.Context(), r, cfg)
@@ -77,7 +77,7 @@ func TestQualityRatesByHand(t *testing.T) {
 	for i, n := range []int64{5, 15} {
 		r.Requests[0][i].Stated = &export.Stated{OutputTokens: &n}
 	}
-	cfg := DefaultQuality()
+	cfg := quality.Default()
 	cfg.FirstTokenNS, cfg.TokenNS, cfg.PaceNS, cfg.Share = 100e6, 50e6, 60e6, 0.5
 	rep, err := Run(t.Context(), r, Config{Quality: &cfg})
 	if err != nil {

@@ -22,6 +22,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/export"
@@ -68,7 +69,7 @@ func full(t *testing.T) Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	r := memrun.New("openai", requests(40), requests(70), requests(20))
 	streamed := true
 	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: &streamed, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}

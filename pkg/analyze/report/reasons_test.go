@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -16,7 +17,7 @@ import (
 // groupsOf analyzes a run with all groups of metrics.
 func groupsOf(t *testing.T, r export.Reader) Input {
 	t.Helper()
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true})
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -226,7 +227,7 @@ func TestMarkdownDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	cfg, quality := parts(t), analyze.DefaultQuality()
+	cfg, quality := parts(t), quality.Default()
 	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
 	in := measured(t, "sweep.json", sweep(), cfg)
 	for i := range in.Report.Experiments {
@@ -338,7 +339,7 @@ func TestJSONSchema(t *testing.T) {
 		inputs = append(inputs, analyzed(t, fsys, name))
 	}
 	inputs = append(append(inputs, edges(t)...), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
-	q := analyze.DefaultQuality()
+	q := quality.Default()
 	inputs = append(inputs, measured(t, "sweep.json", sweep(), analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true}))
 	lists := [][]Input{inputs, {}}
 	for _, in := range inputs {
