@@ -75,7 +75,7 @@ func newAttainer(e *expr.Objective) *attainer {
 // fail counts a failed request.
 func (a *attainer) fail(p *Point) {
 	a.counts.Failed++
-	a.judged = append(a.judged, judged{p.placeNS, float32(math.Inf(-1))})
+	a.judged = append(a.judged, judged{p.PlaceNS, float32(math.Inf(-1))})
 	for _, c := range a.conditions {
 		c.counts.Failed++
 	}
@@ -86,7 +86,7 @@ func (a *attainer) add(p *Point) {
 	a.gaps = a.gaps[:0]
 	value := func(m expr.Metric) (float64, bool) { return a.value(p, m) }
 	if r := a.judge(p, value); r != expr.Unknown {
-		a.judged = append(a.judged, judged{p.placeNS, expr.Signed(a.counts.SLO.Margin(value), r == expr.True)})
+		a.judged = append(a.judged, judged{p.PlaceNS, expr.Signed(a.counts.SLO.Margin(value), r == expr.True)})
 	}
 	for _, c := range a.conditions {
 		c.judge(p, value)
@@ -113,7 +113,7 @@ func (a *attainer) judge(p *Point, value func(expr.Metric) (float64, bool)) expr
 			}
 		}
 	}
-	a.dropped = a.dropped || p.dropped
+	a.dropped = a.dropped || p.Dropped
 	return r
 }
 

@@ -101,7 +101,7 @@ func (c *collector) add(p *Point) {
 		c.paused++
 	}
 	if p.LeftOut {
-		c.leftOut = append(c.leftOut, Span{p.placeNS, p.EndNS})
+		c.leftOut = append(c.leftOut, Span{p.PlaceNS, p.EndNS})
 	}
 	if p.resent {
 		c.resent++
@@ -196,13 +196,13 @@ func (c *collector) countAnomalies(p *Point) {
 	o.gaps += len(p.Gaps) + p.Backward
 	o.backward += p.Backward
 	o.impossible += p.Impossible
-	o.unreadable += p.unreadable
-	if p.dropped {
+	o.unreadable += p.Unreadable
+	if p.Dropped {
 		o.dropped++
 		if p.damaged {
 			o.damaged++
 		}
-	} else if p.Events == 0 && !p.numbers {
+	} else if p.Events == 0 && !p.Numbers {
 		o.noToken++
 	}
 	if p.FromNS == 0 {
@@ -218,10 +218,10 @@ func (c *collector) countAnomalies(p *Point) {
 		if o.notCounted++; c.refusal == "" {
 			c.refusal = p.NotCounted.Error()
 		}
-	case !p.OutputTokens.OK && !p.dropped && !p.numbers && !p.HasWrong(answer.Quantity(answer.OutputTokens)):
+	case !p.OutputTokens.OK && !p.Dropped && !p.Numbers && !p.HasWrong(answer.Quantity(answer.OutputTokens)):
 		o.noTokens++
 	}
-	if p.assumed {
+	if p.Assumed {
 		o.assumed++
 	}
 	if p.Wrong != nil {

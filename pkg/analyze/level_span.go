@@ -32,13 +32,13 @@ type requestSpan struct {
 
 // add extends the span to p if p counts or failed.
 func (s *requestSpan) add(p *Point) {
-	if !p.Counted && p.Excluded != export.ExcludedFailed || p.placeNS == 0 {
+	if !p.Counted && p.Excluded != export.ExcludedFailed || p.PlaceNS == 0 {
 		return
 	}
-	if !s.ok || p.placeNS < s.FromNS {
-		s.FromNS = p.placeNS
+	if !s.ok || p.PlaceNS < s.FromNS {
+		s.FromNS = p.PlaceNS
 	}
-	s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // the clock may have been set back
+	s.ToNS = max(s.ToNS, p.EndNS, p.PlaceNS) // the clock may have been set back
 	s.ok = true
 }
 

@@ -17,7 +17,7 @@ type streamCount struct {
 
 func (s *streamCount) add(p *Point) {
 	switch {
-	case p.numbers:
+	case p.Numbers:
 		return
 	case p.Streamed == answer.StreamedNo:
 		s.not++

@@ -147,13 +147,13 @@ func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Se
 	}
 	begin()
 	points(func(p *Point) bool {
-		for p.placeNS >= part.FromNS && !part.has(p) {
+		for p.PlaceNS >= part.FromNS && !part.has(p) {
 			if end(); len(all) == len(f) {
 				return false
 			}
 			begin()
 		}
-		if p.placeNS >= part.FromNS {
+		if p.PlaceNS >= part.FromNS {
 			c.add(p)
 		}
 		return true
