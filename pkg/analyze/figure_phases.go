@@ -51,7 +51,7 @@ func newPhases(memory *stat.Store) *phasesCollector {
 }
 
 // add implements figureGroup.
-func (c *phasesCollector) add(p *Point) {
+func (c *phasesCollector) add(p *answer.Measured) {
 	for i := range c.times {
 		if v := p.Value(answer.ServerMetrics[i].Metric); v.OK {
 			c.times[i].AddOne(v.V)
@@ -71,12 +71,12 @@ func (c *phasesCollector) end() (err error) {
 }
 
 // set sets the times that answers state; addPhases completes them.
-func (c *phasesCollector) set(x *Experiment, _ *export.Run) {
+func (c *phasesCollector) set(x *Level, _ *export.Run) {
 	x.Phases = &Phases{Metrics: c.metrics, Figures: append([]LevelFigure{}, PhaseFigures[:]...)}
 }
 
 // addPhases completes the figures by the servers' figures.
-func (x *Experiment) addPhases(run *export.Run) {
+func (x *Level) addPhases(run *export.Run) {
 	p := x.Phases
 	triton := run.ServiceKind != nil && *run.ServiceKind == "triton"
 	all, known := 0.0, 0
@@ -118,7 +118,7 @@ func (x *Experiment) addPhases(run *export.Run) {
 }
 
 // decoupled reports whether the times of a Triton server belong to a decoupled model.
-func (x *Experiment) decoupled() bool {
+func (x *Level) decoupled() bool {
 	return x.SeveralResponses || slices.ContainsFunc(x.Server, func(f serverfigures.Figure) bool { return f.Incomparable != "" })
 }
 
@@ -126,7 +126,7 @@ func (x *Experiment) decoupled() bool {
 const noPhase = "no server metric and no answer states it"
 
 // phase returns the mean time of a phase, of all servers together, and the metric that it comes from.
-func (x *Experiment) phase(name string) (ns float64, from, why string) {
+func (x *Level) phase(name string) (ns float64, from, why string) {
 	n, models := 0.0, 0
 	counter := ""
 	for i := range x.Server {

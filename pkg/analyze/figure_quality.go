@@ -70,10 +70,10 @@ func newQuality(cfg quality.Config, itl *summary.Sample[int64]) *qualityCollecto
 func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
 // add implements figureGroup.
-func (c *qualityCollector) add(p *Point) {
+func (c *qualityCollector) add(p *answer.Measured) {
 	gaps := c.itl.Since(c.added)
 	c.added = c.itl.Sums
-	q := c.meter.MeasureForLevel(&p.Measured)
+	q := c.meter.MeasureForLevel(p)
 	factor, tokens := q.PerToken(&p.Measures)
 	c.perToken.Add(p.Gaps, tokens, factor, c.itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
@@ -139,7 +139,7 @@ func (c *qualityCollector) end() error {
 }
 
 // set implements figureGroup.
-func (c *qualityCollector) set(x *Experiment, run *export.Run) {
+func (c *qualityCollector) set(x *Level, run *export.Run) {
 	cfg := &c.meter.Config
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	x.Quality = q

@@ -28,9 +28,9 @@ type Attainment struct {
 	// Conditions has an Attainment for each condition of the objective alone; nil for
 	// an objective with one condition.
 	Conditions []Attainment
-	// margins has the margins of the Met, Missed and Failed requests, in the order of their
+	// Margins has the margins of the Met, Missed and Failed requests, in the order of their
 	// starts: by how much a request met the objective, negative if it did not.
-	margins []float32
+	Margins []float32
 	// Requests and OutputTokens are the goodput: requests that met the
 	// objective and their output tokens, per second of the level.
 	Requests, OutputTokens Rate
@@ -73,7 +73,7 @@ func newAttainer(e *expr.Objective) *attainer {
 }
 
 // fail counts a failed request.
-func (a *attainer) fail(p *Point) {
+func (a *attainer) fail(p *answer.Measured) {
 	a.counts.Failed++
 	a.judged = append(a.judged, judged{p.PlaceNS, float32(math.Inf(-1))})
 	for _, c := range a.conditions {
@@ -82,7 +82,7 @@ func (a *attainer) fail(p *Point) {
 }
 
 // add judges and counts a request that succeeded.
-func (a *attainer) add(p *Point) {
+func (a *attainer) add(p *answer.Measured) {
 	a.gaps = a.gaps[:0]
 	value := func(m expr.Metric) (float64, bool) { return a.value(p, m) }
 	if r := a.judge(p, value); r != expr.Unknown {
@@ -93,7 +93,7 @@ func (a *attainer) add(p *Point) {
 	}
 }
 
-func (a *attainer) judge(p *Point, value func(expr.Metric) (float64, bool)) expr.Truth {
+func (a *attainer) judge(p *answer.Measured, value func(expr.Metric) (float64, bool)) expr.Truth {
 	r := a.counts.SLO.Eval(value)
 	switch r {
 	case expr.True:
@@ -119,7 +119,7 @@ func (a *attainer) judge(p *Point, value func(expr.Metric) (float64, bool)) expr
 
 // value returns a metric of a request, in nanoseconds, tokens, or tokens per
 // second.
-func (a *attainer) value(p *Point, m expr.Metric) (float64, bool) {
+func (a *attainer) value(p *answer.Measured, m expr.Metric) (float64, bool) {
 	switch {
 	case m.Kind == expr.Rate:
 		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
@@ -151,14 +151,14 @@ func (a *attainer) value(p *Point, m expr.Metric) (float64, bool) {
 	case "itl_max":
 		return float64(slices.Max(p.Gaps)), true
 	}
-	panic("analyze: no such metric in an objective: " + m.Name) // slo has a list
+	panic("analyze: no such metric in an objective: " + m.Name) // the parser has a list
 }
 
 // end implements figureGroup.
 func (a *attainer) end() error { return nil }
 
 // set implements figureGroup.
-func (a *attainer) set(x *Experiment, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
+func (a *attainer) set(x *Level, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
 
 // finish returns the counts and the goodput over the length of the level.
 func (a *attainer) finish(durationNS int64) *Attainment {
@@ -181,21 +181,10 @@ func (a *attainer) finish(durationNS int64) *Attainment {
 	}
 	slices.SortStableFunc(a.judged, func(x, y judged) int { return cmp.Compare(x.start, y.start) })
 	for _, j := range a.judged {
-		x.margins = append(x.margins, j.margin)
+		x.Margins = append(x.Margins, j.margin)
 	}
 	for _, c := range a.conditions {
 		x.Conditions = append(x.Conditions, *c.finish(durationNS))
 	}
 	return &x
-}
-
-func (x *Attainment) warnings() []error {
-	if x.Unknown == 0 {
-		return nil
-	}
-	n := x.Met + x.Missed + x.Failed + x.Unknown
-	lacking := x.Lacking[0].Name
-	return []error{counted(KindSLO, lacking, func(n []int64) string {
-		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, so the share leaves them out"
-	}, int64(x.Unknown), int64(n))}
 }

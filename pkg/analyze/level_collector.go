@@ -116,7 +116,7 @@ func (c *collector) add(p *Point) {
 		c.failed.add(p.Class)
 		c.addMessage(p)
 		if c.slo != nil {
-			c.slo.fail(p)
+			c.slo.fail(&p.Measured)
 		}
 	default:
 		c.excluded.add(string(p.Excluded))
@@ -183,9 +183,9 @@ func (c *collector) count(p *Point) {
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
-	c.timed = append(c.timed, timed{p.StartNS, latencyNS(p.TTFT), latencyNS(p.E2EL)})
+	c.timed = append(c.timed, timed{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
 	for _, g := range c.figures {
-		g.add(p)
+		g.add(&p.Measured)
 	}
 	c.countAnomalies(p)
 }
@@ -288,7 +288,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.anomalies.backward,
 		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
-		Metrics: c.metrics(), Selected: sel, Hidden: c.hidden.summary(),
+		Level: Level{Metrics: c.metrics()}, Selected: sel, Hidden: c.hidden.summary(),
 	}
 	if sel != nil {
 		x.DurationNS = int64(sel.Counting())
@@ -311,7 +311,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)
 	for _, g := range c.figures {
-		g.set(&x, run)
+		g.set(&x.Level, run)
 	}
 	if x.Economics != nil {
 		x.Economics.Span = c.ratesSpan(sel)

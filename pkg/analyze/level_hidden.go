@@ -52,9 +52,6 @@ func (h *hiddenCount) summary() *Hidden {
 // howToTime says how to get the tokens of each event.
 const howToTime = `--extra-body '{"stream_options":{"include_usage":true,"continuous_usage_stats":true}}' makes vLLM and SGLang count the tokens of each event; --token-source responses counts events`
 
-// whyUntimed is the reason why a level has no TPOT.
-const whyUntimed = "the server counts tokens that no event carried, or several with the first event"
-
 // unavailable returns TPOT if the level has none because of tokens that no event carried.
 func (h *hiddenCount) unavailable(metrics []summary.Metric) []Unavailable {
 	if h.untimed == 0 || summary.Find(metrics, answer.TPOT) != nil {

@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -175,28 +174,17 @@ func inputHash(f export.Fields) uint64 {
 }
 
 // A timed holds the start of a request and its latencies; a missing latency is
-// noLatency.
+// [answer.Missing].
 type timed struct {
 	start      uint64
 	ttft, e2el int64
-}
-
-// noLatency stands for a latency that is missing.
-const noLatency = math.MinInt64
-
-// latencyNS returns the nanoseconds of v, or noLatency if v is missing.
-func latencyNS(v answer.Value) int64 {
-	if !v.OK {
-		return noLatency
-	}
-	return v.V
 }
 
 // inTime returns the known values in the order of x.
 func inTime(x []timed, of func(*timed) int64) []float64 {
 	v := make([]float64, 0, len(x))
 	for i := range x {
-		if l := of(&x[i]); l != noLatency {
+		if l := of(&x[i]); l != answer.Missing {
 			v = append(v, float64(l))
 		}
 	}

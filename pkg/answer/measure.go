@@ -75,6 +75,17 @@ func Elapsed(from, to uint64) Value {
 	return Some(int64(d))
 }
 
+// Missing stands for a missing Value in a list of whole numbers.
+const Missing = math.MinInt64
+
+// Int returns the value, or Missing.
+func (v Value) Int() int64 {
+	if !v.OK {
+		return Missing
+	}
+	return v.V
+}
+
 // Float returns the value as a float64; ok is false if it is missing.
 func (v Value) Float() (f float64, ok bool) { return float64(v.V), v.OK }
 
