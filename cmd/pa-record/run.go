@@ -104,8 +104,8 @@ func (r *repeatedRun) prepare(ctx context.Context, plan *plannedRun, first bool)
 	if x.cfg.Backend, err = newBackend(s, x.target.urls); err != nil {
 		return nil, err
 	}
-	if s.SLO.Expr != nil {
-		x.judge = analyze.NewObjectiveJudge(s.SLO.Expr, &x.cfg.Run)
+	if s.SLO.Objective != nil {
+		x.judge = analyze.NewObjectiveJudge(s.SLO.Objective, &x.cfg.Run)
 		x.cfg.Objective = x.judge.Met
 	}
 	return x, nil

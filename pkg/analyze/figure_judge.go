@@ -10,8 +10,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -24,14 +24,14 @@ const mostFailed = 0.01
 type ObjectiveJudge struct {
 	Verdicts []Verdict // one for each call of Met
 
-	expr       *slo.Expr
+	objective  *expr.Objective
 	run        *export.Run
 	meter      *answer.Meter // nil until the first request: the run is described by then
 	metrics    []answer.Metric
 	values     [][]float64 // values[i] are the values of metrics[i]
 	ok, failed int
 	failures   []int           // positions of the failed requests among those of the level
-	shares     []slo.Share     // conditions of expr as shares of values; nil if they are not shares
+	shares     []expr.Share    // conditions of the objective as shares of values; nil if they are not shares
 	levels     []attainedLevel // one for each of Verdicts
 }
 
@@ -45,10 +45,10 @@ type attainedLevel struct {
 	fail bool
 }
 
-// NewObjectiveJudge returns a judge for the levels of run. expr is from [slo.ParseLevel].
-func NewObjectiveJudge(expr *slo.Expr, run *export.Run) *ObjectiveJudge {
-	j := &ObjectiveJudge{expr: expr, run: run, shares: expr.Shares()}
-	for _, m := range expr.Metrics() {
+// NewObjectiveJudge returns a judge for the levels of run. objective is from [expr.ParseLevelObjective].
+func NewObjectiveJudge(objective *expr.Objective, run *export.Run) *ObjectiveJudge {
+	j := &ObjectiveJudge{objective: objective, run: run, shares: objective.Shares()}
+	for _, m := range objective.Metrics() {
 		if !slices.Contains(j.metrics, m.Of) {
 			j.metrics = append(j.metrics, m.Of)
 		}
@@ -58,7 +58,7 @@ func NewObjectiveJudge(expr *slo.Expr, run *export.Run) *ObjectiveJudge {
 }
 
 // String returns the objective.
-func (j *ObjectiveJudge) String() string { return j.expr.String() }
+func (j *ObjectiveJudge) String() string { return j.objective.String() }
 
 // Add adds a request of the level. It keeps no reference to q. A nil ObjectiveJudge does nothing.
 func (j *ObjectiveJudge) Add(q *export.Request) {
@@ -111,9 +111,9 @@ func (j *ObjectiveJudge) Met() bool {
 	for i := range j.values {
 		stat.Sort(j.values[i])
 	}
-	met := j.expr.Eval(j.value) == slo.Met
+	met := j.objective.Eval(j.value) == expr.True
 	var figures []string
-	for _, m := range j.expr.Metrics() {
+	for _, m := range j.objective.Metrics() {
 		text := "unknown"
 		if v, ok := j.value(m); ok {
 			text = metricText(m, v)
@@ -206,7 +206,7 @@ func (j *ObjectiveJudge) MaxLoad(mode string, loads []LoadLevel) *MaxLoad {
 }
 
 // value returns a metric of the level, whose values are sorted, as reports compute it.
-func (j *ObjectiveJudge) value(m slo.Metric) (float64, bool) {
+func (j *ObjectiveJudge) value(m expr.Metric) (float64, bool) {
 	values := j.values[slices.Index(j.metrics, m.Of)]
 	n := len(values)
 	switch {
@@ -227,8 +227,8 @@ func (j *ObjectiveJudge) value(m slo.Metric) (float64, bool) {
 }
 
 // metricText formats the value of a metric for people.
-func metricText(m slo.Metric, v float64) string {
-	if m.Kind == slo.Duration {
+func metricText(m expr.Metric, v float64) string {
+	if m.Kind == expr.Duration {
 		return fmt.Sprintf("%.4gms", v/float64(time.Millisecond))
 	}
 	return fmt.Sprintf("%.4g", v)

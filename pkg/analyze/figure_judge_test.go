@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -28,13 +28,13 @@ func answeredRequest(start float64, tokens ...float64) export.Request {
 // A level is judged by the percentiles of its own requests: warm-up and other levels do not
 // count, and failures only by their share.
 func TestJudge(t *testing.T) {
-	expr, err := slo.ParseLevel("ttft_p50<=200ms && itl_max<=1s && tpot_mean<1s && output_tokens_min>=2")
+	objective, err := expr.ParseLevelObjective("ttft_p50<=200ms && itl_max<=1s && tpot_mean<1s && output_tokens_min>=2")
 	if err != nil {
 		t.Fatal(err)
 	}
 	streamed := true
 	kind, endpoint := "openai", "v1/chat/completions"
-	j := NewObjectiveJudge(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+	j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
 	warm := answeredRequest(1, 9, 19)
 	warm.Phase = export.PhaseWarmup
 	failed := answeredRequest(1, 9, 19)
@@ -100,11 +100,11 @@ func TestJudgedMaxLoad(t *testing.T) {
 		{"a mean", "ttft_mean<=200ms", []level{{1, 100, 0, 0, 0}, {2, 100, 100, 0, 0}}, "", "", 0, 0, "", true},
 		{"one level", "ttft_p90<=200ms", []level{{1, 100, 0, 0, 0}}, "", "", 0, 0, "", true},
 	} {
-		expr, err := slo.ParseLevel(tt.objective)
+		objective, err := expr.ParseLevelObjective(tt.objective)
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := NewObjectiveJudge(expr, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+		j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
 		var loads []LoadLevel
 		random := rand.New(rand.NewPCG(1, 1))
 		for _, l := range tt.levels {

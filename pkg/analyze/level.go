@@ -71,7 +71,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 		var out []Span
 		points(func(p *Point) bool {
 			if p.LeftOut {
-				out = append(out, Span{p.placeNS, p.EndNS})
+				out = append(out, Span{p.PlaceNS, p.EndNS})
 			}
 			return true
 		})
@@ -103,7 +103,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 	var part []Point
 	var keeper pointKeeper // of part
 	points(func(p *Point) bool {
-		if sel != nil && p.placeNS == 0 {
+		if sel != nil && p.PlaceNS == 0 {
 			nowhere++
 		}
 		if sel != nil && !sel.has(p) {

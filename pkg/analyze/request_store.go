@@ -22,7 +22,7 @@ type pointStore struct {
 
 // add keeps a copy of p.
 func (s *pointStore) add(p *Point) {
-	s.records.Add(p.placeNS, p.ID, p.pack)
+	s.records.Add(p.PlaceNS, p.ID, p.pack)
 	s.unnumbered = s.unnumbered || !p.Numbered
 }
 
@@ -66,15 +66,13 @@ const modelText = answer.MeasuredTexts
 func (p *Point) pack(k *pack.Packer) {
 	k.Begin()
 	k.Int(int64(p.StartNS))
-	for _, t := range [...]uint64{p.EndNS, p.placeNS} {
-		k.Int(int64(t - p.StartNS))
-	}
+	k.Int(int64(p.EndNS - p.StartNS))
 	k.Int(int64(p.ID))
 	k.Text(p.Model)
-	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start), p.unreadable} {
+	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start)} {
 		k.Int(int64(v))
 	}
-	for _, v := range [...]bool{p.Numbered, p.complete, p.cancelled, p.assumed, p.dropped, p.damaged, p.numbers, p.resent, p.early, p.answeredEarly} {
+	for _, v := range [...]bool{p.Numbered, p.complete, p.cancelled, p.damaged, p.resent, p.early, p.answeredEarly} {
 		k.Flag(v)
 	}
 	if k.Flag(p.InputHash != 0) { // all its bits are random
@@ -118,13 +116,13 @@ type pointUnpacker struct {
 func (u *pointUnpacker) unpack(p *Point) {
 	u.Begin()
 	start := uint64(u.Int())
-	*p = Point{StartNS: start, EndNS: start + uint64(u.Int()), placeNS: start + uint64(u.Int()), ID: uint64(u.Int())}
+	*p = Point{StartNS: start, EndNS: start + uint64(u.Int()), ID: uint64(u.Int())}
 	p.Model = u.Text(modelText)
 	for _, v := range [...]*int{&p.stamps.Kernel, &p.stamps.User, &p.stamps.Unknown, &p.stamps.Mixed} {
 		*v = int(u.Int())
 	}
-	p.start, p.unreadable = export.StampSource(u.Int()), int(u.Int())
-	for _, v := range [...]*bool{&p.Numbered, &p.complete, &p.cancelled, &p.assumed, &p.dropped, &p.damaged, &p.numbers, &p.resent, &p.early, &p.answeredEarly} {
+	p.start = export.StampSource(u.Int())
+	for _, v := range [...]*bool{&p.Numbered, &p.complete, &p.cancelled, &p.damaged, &p.resent, &p.early, &p.answeredEarly} {
 		*v = u.Flag()
 	}
 	if u.Flag() {

@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -55,7 +56,7 @@ func TestMemoryOfPoints(t *testing.T) {
 		"windows":  {Windows: Windows{Every: time.Second}},
 		"part":     {Selection: Selection{TrimStart: Trim{Share: 0.1}}},
 		"follower": {Follower: &followed{}},
-		"quality":  {Quality: new(DefaultQuality())},
+		"quality":  {Quality: new(quality.Default())},
 	} {
 		most := 40.0
 		if cfg.Quality != nil { // beside requests that may have been streamed, their latencies are kept
@@ -85,7 +86,7 @@ func TestPointsBeyondMemory(t *testing.T) {
 		"windows":    {Windows: Windows{Every: 100 * time.Millisecond}},
 		"one window": {Windows: Windows{Every: time.Hour}},
 		"part":       {Selection: Selection{Window: &Interval{From: 50 * time.Millisecond, To: 300 * time.Millisecond}}, Series: true},
-		"both":       {Windows: Windows{Every: 100 * time.Millisecond}, Selection: Selection{TrimEnd: Trim{Share: 0.2}}, Quality: new(DefaultQuality())},
+		"both":       {Windows: Windows{Every: 100 * time.Millisecond}, Selection: Selection{TrimEnd: Trim{Share: 0.2}}, Quality: new(quality.Default())},
 	} {
 		analyzed := func(memory int64) *Report {
 			cfg := cfg

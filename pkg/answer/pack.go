@@ -11,17 +11,18 @@ import (
 // are relative to baseNS.
 func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.Begin()
-	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed} {
+	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed, m.Assumed, m.Dropped, m.Numbers} {
 		p.Flag(v)
 	}
 	for _, v := range m.values() {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
-	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, int(m.TokenSource), int(m.Streamed)} {
+	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, m.Unreadable, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
 	}
 	p.Int(int64(m.FromNS - baseNS))
+	p.Int(int64(m.PlaceNS - baseNS))
 	notCounted := ""
 	if m.NotCounted != nil {
 		notCounted = m.NotCounted.Error()
@@ -52,14 +53,15 @@ func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
 	u.Begin()
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), Uncounted: u.Flag()}
 	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()
+	m.Assumed, m.Dropped, m.Numbers = u.Flag(), u.Flag(), u.Flag()
 	for _, v := range m.values() {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
-	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible} {
+	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible, &m.Unreadable} {
 		*v = int(u.Int())
 	}
 	m.TokenSource, m.Streamed = TokenSource(u.Int()), Streamed(u.Int())
-	m.FromNS = baseNS + uint64(u.Int())
+	m.FromNS, m.PlaceNS = baseNS+uint64(u.Int()), baseNS+uint64(u.Int())
 	m.Excluded, m.Class, m.Message = export.Exclusion(u.Text(excludedText)), u.Text(classText), u.Text(messageText)
 	text := u.Text(notCountedText)
 	if u.Flag() {

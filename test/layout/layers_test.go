@@ -80,8 +80,7 @@ var rows = map[string][][]string{
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
 	"pkg/analyze": {
-		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/svg", "pkg/analyze/validate"},
-		{"pkg/analyze/slo"},
+		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},
 		{"pkg/analyze/explain", "pkg/analyze/sql", "pkg/analyze/view"},
@@ -239,7 +238,7 @@ func TestWrongImport(t *testing.T) {
 		{"internal/test/memrun", "pkg/export", true},
 		{"pkg/analyze", "pkg/recorder/load", false},
 		{"pkg/recorder/journal", "pkg/analyze", false},
-		{"pkg/answer", "pkg/analyze/slo", false},
+		{"pkg/answer", "pkg/analyze/expr", false},
 		{"pkg/export", "pkg/wire/sse", false},
 		{"pkg/wire/sse", "pkg/answer", false},
 		{"internal/stat", "pkg/export", false},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -37,9 +38,9 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	l.w = w
 	m := answer.NewMeter(r.Run(), l.Config.PerRequest())
 	queue := answer.NewStreamQueue(func(_ int, row Row) { l.take(&row) })
-	var quality *analyze.QualityMeter
+	var smooth *quality.Meter
 	if cfg := l.Config.Quality; cfg != nil {
-		quality = analyze.NewQualityMeter(*cfg)
+		smooth = quality.NewMeter(*cfg)
 	}
 	var ended error // the cause of ctx's end
 	for n := uint64(0); !l.full() && l.err == nil && r.Next(); n++ {
@@ -55,8 +56,8 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 		}
 		rowOf := func() Row {
 			row := NewRow(level, &r.Run().Experiments[level], n, request, d)
-			if quality != nil {
-				q := quality.Measure(d)
+			if smooth != nil {
+				q := smooth.Measure(d)
 				row.Quality = &q
 			}
 			return row

@@ -1,4 +1,4 @@
-package validate
+package check
 
 import (
 	"slices"
@@ -10,9 +10,9 @@ import (
 )
 
 // A request stands once in a file of pa-record, and its rank is one of the file's.
-func TestRanks(t *testing.T) {
+func TestValidateRanks(t *testing.T) {
 	request := func(id uint64, rank int) export.Request {
-		q := at(1000+id, 2000)
+		q := memrun.At(1000+id, 2000)
 		q.ID, q.Rank, q.HasMeta, q.Status = id, rank, true, export.StatusOK
 		return q
 	}
@@ -33,19 +33,19 @@ func TestRanks(t *testing.T) {
 		{"a result file of another tool", &export.RunMeta{Import: &export.Import{}}, []export.Request{request(2, 0), request(2, 0)}, nil},
 		{"not of pa-record", nil, []export.Request{request(2, 0), request(2, 0)}, nil},
 	} {
-		r := reader("openai", tt.r)
+		r := memrun.New("openai", tt.r)
 		r.Header.Meta = tt.meta
 		if tt.meta != nil {
 			r.Header.Experiments[0].Meta = nil
 		}
-		if got := violations(t, r, Config{}); !slices.Equal(got, tt.want) {
+		if got := violations(t, r, ValidateConfig{}); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
 	// The requests of a shard are compared with the requests of the shards before.
-	cfg := Config{Requests: new(shards.Requests)}
+	cfg := ValidateConfig{Requests: new(shards.Requests)}
 	for rank, want := range [][]string{nil, {"0.json and 1.json hold the same requests, although they are of ranks 0 and 1: request 2 is in both; one of them is a copy: give the file that each rank wrote"}} {
-		r := reader("openai", []export.Request{request(2, 0)})
+		r := memrun.New("openai", []export.Request{request(2, 0)})
 		r.Header.Meta = &export.RunMeta{Shard: &export.ShardMeta{Rank: rank}}
 		cfg.File = cfg.Requests.File([]string{"0.json", "1.json"}[rank], rank)
 		if got := violations(t, r, cfg); !slices.Equal(got, want) {
@@ -55,9 +55,9 @@ func TestRanks(t *testing.T) {
 }
 
 // violations returns the texts of the violations of a run.
-func violations(t *testing.T, r *memrun.Reader, cfg Config) (all []string) {
+func violations(t *testing.T, r *memrun.Reader, cfg ValidateConfig) (all []string) {
 	t.Helper()
-	if _, err := Run(t.Context(), r, cfg, func(v Violation) { all = append(all, v.Msg) }); err != nil {
+	if _, err := Validate(t.Context(), r, cfg, func(v Violation) { all = append(all, v.Msg) }); err != nil {
 		t.Fatal(err)
 	}
 	return all

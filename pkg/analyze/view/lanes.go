@@ -1,4 +1,4 @@
-package lanes
+package view
 
 // A Span is the time of a request. Slot is the slot that sent it, or any number below 0.
 type Span struct {
@@ -6,10 +6,10 @@ type Span struct {
 	Slot           int
 }
 
-// Assign returns the lane of each span, in the order of their begins, and the number of lanes: see
-// [Assigner.Next].
-func Assign(spans []Span) (lane []int, lanes int) {
-	a := NewAssigner(len(spans))
+// assignLanes returns the lane of each span, in the order of their begins, and the number of lanes: see
+// [LaneAssigner.Next].
+func assignLanes(spans []Span) (lane []int, lanes int) {
+	a := NewLaneAssigner(len(spans))
 	lane = make([]int, len(spans))
 	for i, s := range spans {
 		lane[i] = a.Next(s)
@@ -17,31 +17,31 @@ func Assign(spans []Span) (lane []int, lanes int) {
 	return lane, a.Lanes()
 }
 
-// An Assigner assigns lanes to one span after the other.
-type Assigner struct {
+// A LaneAssigner assigns lanes to one span after the other.
+type LaneAssigner struct {
 	spans  int
-	busy   queue[end]
-	free   queue[int] // released lanes; some of them may be taken again
-	states []state    // of each lane
+	busy   laneQueue[laneEnd]
+	free   laneQueue[int] // released lanes; some of them may be taken again
+	states []laneState    // of each lane
 	lanes  int
 }
 
-// NewAssigner returns an Assigner for so many spans.
-func NewAssigner(spans int) *Assigner {
-	return &Assigner{
+// NewLaneAssigner returns a LaneAssigner for so many spans.
+func NewLaneAssigner(spans int) *LaneAssigner {
+	return &LaneAssigner{
 		spans: spans,
-		busy:  queue[end]{before: func(a, b end) bool { return a.ns < b.ns }},
-		free:  queue[int]{before: func(a, b int) bool { return a < b }},
+		busy:  laneQueue[laneEnd]{before: func(a, b laneEnd) bool { return a.ns < b.ns }},
+		free:  laneQueue[int]{before: func(a, b int) bool { return a < b }},
 	}
 }
 
 // Lanes returns the number of lanes so far.
-func (a *Assigner) Lanes() int { return a.lanes }
+func (a *LaneAssigner) Lanes() int { return a.lanes }
 
 // Next returns a lane that no other span has at the same time: the span's slot if that lane is free, else the
 // lowest lane that was used and is free, else a new lane. A slot that is not below the number of spans counts as
 // none. The spans must come in the order of their begins.
-func (a *Assigner) Next(s Span) int {
+func (a *LaneAssigner) Next(s Span) int {
 	for len(a.busy.all) > 0 && a.busy.all[0].ns <= s.BeginNS {
 		l := a.busy.pop().lane
 		a.states[l] = released
@@ -62,34 +62,34 @@ func (a *Assigner) Next(s Span) int {
 	}
 	a.states[l] = taken
 	a.lanes = max(a.lanes, l+1)
-	a.busy.push(end{s.EndNS, l})
+	a.busy.push(laneEnd{s.EndNS, l})
 	return l
 }
 
-// state is the state of a lane at a time.
-type state uint8
+// laneState is the state of a lane at a time.
+type laneState uint8
 
 const (
-	unused state = iota
+	unused laneState = iota
 	taken
 	released
 )
 
-// An end is the time at which the span of a lane ends.
-type end struct {
+// A laneEnd is the time at which the span of a lane ends.
+type laneEnd struct {
 	ns   uint64
 	lane int
 }
 
-// A queue is a heap that holds, as all[0], the element that is before all others. Package container/heap
+// A laneQueue is a heap that holds, as all[0], the element that is before all others. Package container/heap
 // allocates for each element.
-type queue[T any] struct {
+type laneQueue[T any] struct {
 	all    []T
 	before func(a, b T) bool
 }
 
 // push adds an element.
-func (q *queue[T]) push(x T) {
+func (q *laneQueue[T]) push(x T) {
 	q.all = append(q.all, x)
 	for i := len(q.all) - 1; i > 0; {
 		parent := (i - 1) / 2
@@ -102,7 +102,7 @@ func (q *queue[T]) push(x T) {
 }
 
 // pop removes the first element. There must be one.
-func (q *queue[T]) pop() T {
+func (q *laneQueue[T]) pop() T {
 	first, last := q.all[0], len(q.all)-1
 	q.all[0] = q.all[last]
 	q.all = q.all[:last]

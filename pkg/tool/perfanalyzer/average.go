@@ -1,4 +1,4 @@
-package exampleavg
+package perfanalyzer
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// FirstToken writes the line that perf_analyzer's example script
+// AverageFirstToken writes the line that perf_analyzer's example script
 // calculate_avg_first_token_latency.py prints (2023-09 to 2024-03), without a
 // line end: "Average first-token latency: 0.3065654714375 s".
 //
@@ -22,7 +22,7 @@ import (
 // It reads r to its end. If the file is cut short, the line averages the readable part;
 // see r.Err(). If there is nothing to average, or a request has no usable times, line is
 // "" and err says why; the script raises an exception.
-func FirstToken(r export.Reader) (line string, err error) {
+func AverageFirstToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "first-token"}
 	return a.line("Average first-token latency: ", func(q *export.Request) {
 		a.sum.AddDiff(q.Responses[0].RecvNS, q.StartNS)
@@ -30,11 +30,11 @@ func FirstToken(r export.Reader) (line string, err error) {
 	})
 }
 
-// TokenToToken writes the line that calculate_avg_token_to_token_latency.py
+// AverageTokenToToken writes the line that calculate_avg_token_to_token_latency.py
 // prints: the mean of all gaps between consecutive responses of a request,
 // pooled over the requests of the first experiment. Everything else is as for
-// [FirstToken].
-func TokenToToken(r export.Reader) (line string, err error) {
+// [AverageFirstToken].
+func AverageTokenToToken(r export.Reader) (line string, err error) {
 	a := averager{r: r, what: "token-to-token"}
 	return a.line("Average token-to-token latency: ", func(q *export.Request) {
 		for i := 1; i < len(q.Responses); i++ {

@@ -1,4 +1,4 @@
-package exampleavg_test
+package perfanalyzer_test
 
 import (
 	"context"
@@ -6,9 +6,9 @@ import (
 	"log"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze/exampleavg"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // Two requests of two tokens each, then perf_analyzer's empty final response.
@@ -19,12 +19,12 @@ const file = `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"re
  "response_outputs":[{"text_output":" Hi"},{"text_output":"."},{"text_output":""}]}
 ],"window_boundaries":[1700000000000000000,1700000001000000000]}],"version":"2.45.0"}`
 
-func ExampleFirstToken() {
+func ExampleAverageFirstToken() {
 	r, err := profilejson.NewReader(context.Background(), "run.json", strings.NewReader(file), int64(len(file)), export.Limits{})
 	if err != nil {
 		log.Fatal(err)
 	}
-	line, err := exampleavg.FirstToken(r)
+	line, err := perfanalyzer.AverageFirstToken(r)
 	if err != nil {
 		log.Fatal(err)
 	}

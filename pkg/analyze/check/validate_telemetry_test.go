@@ -1,4 +1,4 @@
-package validate
+package check
 
 import (
 	"slices"
@@ -11,17 +11,17 @@ import (
 // found are the violations of a file, after a change to it.
 func found(t *testing.T, change func(*memrun.Reader)) (got []string) {
 	t.Helper()
-	r := reader("", []export.Request{at(1000, 1010)})
+	r := memrun.New("", []export.Request{memrun.At(1000, 1010)})
 	r.Header.Meta = &export.RunMeta{}
 	r.Header.Experiments[0].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 1}}
 	change(r)
-	if _, err := Run(t.Context(), r, Config{}, func(v Violation) { got = append(got, v.String()) }); err != nil {
+	if _, err := Validate(t.Context(), r, ValidateConfig{}, func(v Violation) { got = append(got, v.String()) }); err != nil {
 		t.Fatal(err)
 	}
 	return got
 }
 
-func TestTelemetry(t *testing.T) {
+func TestValidateTelemetry(t *testing.T) {
 	typed := func(kind, name string) *export.Series { return &export.Series{Source: "s", Type: kind, Name: name} }
 	a, b, gauge, mean := typed("counter", "a"), typed("counter", "b"), typed("gauge", "g"), typed("counter", "llamacpp:n_busy_slots_per_decode")
 	bucket, sum, started := typed("histogram", "h_bucket"), typed("histogram", "h_sum"), typed("gauge", export.ProcessStartMetric)
@@ -89,7 +89,7 @@ func TestTelemetry(t *testing.T) {
 	}
 }
 
-func TestServerStats(t *testing.T) {
+func TestValidateServerStats(t *testing.T) {
 	snap := func(edge export.StatsEdge, window int, ns, inferences, failed uint64) export.StatsSnapshot {
 		return export.StatsSnapshot{Edge: edge, Window: window, StartNS: ns, EndNS: ns + 5, Stats: []export.ModelStats{{
 			Name: "m", Version: "1", InferenceCount: inferences, InferenceStats: export.InferenceStats{Fail: export.CountNS{Count: failed}},

@@ -1,23 +1,22 @@
-package analyze
+package quality
 
 import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// A RequestQuality says how smoothly the tokens of one request came. A float that is not known is
+// A Request says how smoothly the tokens of one request came. A float that is not known is
 // NaN.
-type RequestQuality struct {
+type Request struct {
 	// Timed says that the times of all tokens are known and that the answer has one choice. The
 	// next four fields have a value only then.
 	Timed      bool
-	Fluidity   quality.Fluidity
+	Fluidity   Fluidity
 	IntervalNS answer.Value // fluid interval; missing if no interval reaches the target
-	Timeliness quality.Timeliness
-	Stall      quality.Stall
+	Timeliness Timeliness
+	Stall      Stall
 
 	TokensPerEvent float64
 	// ITLPerTokenNS is the mean of the estimated times per token.
@@ -27,21 +26,21 @@ type RequestQuality struct {
 	// spread is the factor from a gap to its estimated time per token where the tokens of an answer
 	// are spread evenly over its events; 0 if there is none.
 	spread float64
-	// counted says that the server counts the tokens of each event; spread is 0 then.
-	counted bool
+	// Counted says that the server counts the tokens of each event; spread is 0 then.
+	Counted bool
 
 	paceNS int64 // of the reader
-	// severalChoices says that the request would be Timed if it had one choice.
-	severalChoices bool
+	// SeveralChoices says that the request would be Timed if it had one choice.
+	SeveralChoices bool
 }
 
 // SmoothTokens returns the part of the request in the smooth goodput of its level, in tokens: the
 // tokens less the tokens that the reader could have read while idle. The request must be Timed.
-func (q *RequestQuality) SmoothTokens() float64 { return q.Timeliness.Benefit(q.paceNS) }
+func (q *Request) SmoothTokens() float64 { return q.Timeliness.Benefit(q.paceNS) }
 
 // TokenRate returns the fluid token rate of the request in tokens per second, 1/IntervalNS; NaN if the
 // request reaches the target at no rate, or at every rate, because its tokens come early.
-func (q *RequestQuality) TokenRate() float64 {
+func (q *Request) TokenRate() float64 {
 	if !q.IntervalNS.OK || q.IntervalNS.V <= 1 {
 		return math.NaN()
 	}
@@ -50,7 +49,7 @@ func (q *RequestQuality) TokenRate() float64 {
 
 // Value returns the value of a metric of [answer.QualityMetrics]; NaN if the request has none, and for
 // other metrics.
-func (q *RequestQuality) Value(m answer.Metric) float64 {
+func (q *Request) Value(m answer.Metric) float64 {
 	switch m {
 	case answer.TokensPerEvent:
 		return q.TokensPerEvent
@@ -87,28 +86,28 @@ func (q *RequestQuality) Value(m answer.Metric) float64 {
 	return v
 }
 
-// A QualityMeter measures the quality of requests one by one. It is for one goroutine.
-type QualityMeter struct {
-	cfg    QualityConfig
-	stalls quality.Stalls
-	answer quality.Answer // times of the last measured request, if that request is Timed
+// A Meter measures the quality of requests one by one. It is for one goroutine.
+type Meter struct {
+	Config Config
+	stalls Stalls
+	Answer Answer // times of the last measured request, if that request is Timed
 }
 
-// NewQualityMeter returns a QualityMeter with the parameters of cfg.
-func NewQualityMeter(cfg QualityConfig) *QualityMeter {
-	return &QualityMeter{cfg: cfg, stalls: quality.Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
+// NewMeter returns a Meter with the parameters of cfg.
+func NewMeter(cfg Config) *Meter {
+	return &Meter{Config: cfg, stalls: Stalls{ThresholdNS: cfg.StallNS, Factor: cfg.StallFactor}}
 }
 
 // Measure returns the quality of a request, whether the request counts or not.
-func (x *QualityMeter) Measure(m *answer.Measured) RequestQuality {
-	q := x.measure(m)
+func (x *Meter) Measure(m *answer.Measured) Request {
+	q := x.MeasureForLevel(m)
 	q.setITLPerToken(&m.Measures)
 	return q
 }
 
-// measure is Measure without ITLPerTokenNS, which figures of a level do not need.
-func (x *QualityMeter) measure(m *answer.Measured) RequestQuality {
-	q := RequestQuality{TokensPerEvent: math.NaN(), ITLPerTokenNS: math.NaN(), NormalizedLatencyNS: math.NaN()}
+// MeasureForLevel is Measure without ITLPerTokenNS, which figures of a level do not need.
+func (x *Meter) MeasureForLevel(m *answer.Measured) Request {
+	q := Request{TokensPerEvent: math.NaN(), ITLPerTokenNS: math.NaN(), NormalizedLatencyNS: math.NaN()}
 	tokens := m.OutputTokens
 	counted := tokens.OK && tokens.V > 0
 	if counted && m.E2EL.OK {
@@ -121,18 +120,18 @@ func (x *QualityMeter) measure(m *answer.Measured) RequestQuality {
 	if visible := m.VisibleTokens(); counted && visible.OK {
 		q.TokensPerEvent = float64(visible.V) / float64(m.Events)
 	}
-	if !m.TTFT.OK || m.Impossible > 0 || !x.answer.Set(m.TTFT.V, m.Gaps) {
+	if !m.TTFT.OK || m.Impossible > 0 || !x.Answer.Set(m.TTFT.V, m.Gaps) {
 		return q
 	}
 	if m.Events != len(m.Gaps)+1 {
-		q.severalChoices = true
+		q.SeveralChoices = true
 		return q
 	}
 	x.times(&q)
 	switch {
 	case len(m.Gaps) == 0:
 	case len(m.GapTokens) == len(m.Gaps):
-		q.counted = true
+		q.Counted = true
 	case counted && m.Timed().OK:
 		q.spread = float64(m.Events-1) / float64(m.Timed().V)
 	}
@@ -140,9 +139,9 @@ func (x *QualityMeter) measure(m *answer.Measured) RequestQuality {
 }
 
 // setITLPerToken sets ITLPerTokenNS of the request m.
-func (q *RequestQuality) setITLPerToken(m *answer.Measures) {
+func (q *Request) setITLPerToken(m *answer.Measures) {
 	switch {
-	case q.counted:
+	case q.Counted:
 		sum, n := 0.0, 0
 		q.EachPerToken(m, func(_ int, ns float64, k int) { sum, n = sum+ns*float64(k), n+k })
 		if n > 0 {
@@ -157,10 +156,10 @@ func (q *RequestQuality) setITLPerToken(m *answer.Measures) {
 // index of the gap that ends the time, the time per token in ns, and the number of tokens that have it.
 // Where the server counts the tokens of each event, the tokens of an event share the time since the last
 // event with tokens. Elsewhere each gap has one time.
-func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns float64, n int)) {
+func (q *Request) EachPerToken(m *answer.Measures, do func(gap int, ns float64, n int)) {
 	switch {
-	case q.counted:
-		eachShared(m.Gaps, m.GapTokens, func(i int, ns int64, n int32) { do(i, float64(ns)/float64(n), int(n)) })
+	case q.Counted:
+		answer.EachShared(m.Gaps, m.GapTokens, func(i int, ns int64, n int32) { do(i, float64(ns)/float64(n), int(n)) })
 	case q.spread > 0:
 		for i, g := range m.Gaps {
 			do(i, float64(g)*q.spread, 1)
@@ -168,35 +167,43 @@ func (q *RequestQuality) EachPerToken(m *answer.Measures, do func(gap int, ns fl
 	}
 }
 
-// eachShared calls do for each event with tokens: with the index of its gap, the time in ns that its tokens share,
-// and their number. tokens holds the number of tokens of each gap. A gap without tokens is part of the next time.
-func eachShared(gaps []int64, tokens []int32, do func(gap int, ns int64, n int32)) {
-	waited := int64(0)
-	for i, g := range gaps {
-		waited += g
-		if n := tokens[i]; n > 0 {
-			do(i, waited, n)
-			waited = 0
-		}
+// PerToken returns how the gaps of the request m, whose quality is q, turn into estimated times per token: the factor
+// of each gap, 0 for no times, or the numbers of tokens that share each gap, where the server counts them.
+func (q *Request) PerToken(m *answer.Measures) (factor float64, tokens []int32) {
+	switch {
+	case !q.Counted:
+		return q.spread, nil
+	case slices.ContainsFunc(m.GapTokens, func(n int32) bool { return n != 1 }):
+		return 0, m.GapTokens
 	}
-}
-
-// perTokenIsGaps reports whether the values of EachPerToken are the gaps of the request, one for each.
-func (q *RequestQuality) perTokenIsGaps(m *answer.Measures) bool {
-	if q.counted {
-		return !slices.ContainsFunc(m.GapTokens, func(n int32) bool { return n != 1 })
-	}
-	return q.spread == 1 || len(m.Gaps) == 0
+	return 1, nil
 }
 
 // times sets the values that follow from the token times alone.
-func (x *QualityMeter) times(q *RequestQuality) {
-	cfg, a := &x.cfg, &x.answer
+func (x *Meter) times(q *Request) {
+	cfg, a := &x.Config, &x.Answer
 	q.Timed, q.paceNS = true, cfg.PaceNS
-	q.Fluidity = a.Fluidity(quality.Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
+	q.Fluidity = a.Fluidity(Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
 	if ns, ok := a.FluidInterval(cfg.FirstTokenNS, cfg.Target); ok {
 		q.IntervalNS = answer.Some(ns)
 	}
 	q.Timeliness = a.Timeliness(cfg.PaceNS)
 	q.Stall = x.stalls.OfAnswer(a)
+}
+
+// A Config holds the parameters of the measures. Times are nanoseconds, at least 1.
+type Config struct {
+	FirstTokenNS, TokenNS int64   // deadlines of the fluidity index
+	Target                float64 // fluidity index that a request should have, above 0, at most 1
+	Share                 float64 // share of the requests that should have this index, above 0, at most 1
+	PaceNS                int64   // time that a reader takes for each token
+	StallNS               int64
+	StallFactor           float64
+}
+
+// Default returns the usual parameters: the first token is due after 1 s, each later token
+// after 50 ms; nine tenths of the deadlines shall be met by 99 % of the requests; a reader takes 50 ms a
+// token; a stall is longer than 200 ms and five times the median gap.
+func Default() Config {
+	return Config{FirstTokenNS: 1e9, TokenNS: 50e6, Target: 0.9, Share: 0.99, PaceNS: 50e6, StallNS: 200e6, StallFactor: 5}
 }

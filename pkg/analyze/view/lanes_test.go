@@ -1,4 +1,4 @@
-package lanes
+package view
 
 import (
 	"math/rand/v2"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAssign(t *testing.T) {
+func TestAssignLanes(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		spans []Span
@@ -21,7 +21,7 @@ func TestAssign(t *testing.T) {
 		{"a slot above others", []Span{{0, 5, 2}, {1, 6, -1}, {2, 6, 1}}, []int{2, 3, 1}, 4},
 		{"no length", []Span{{4, 4, 0}, {4, 4, 0}, {4, 5, 0}}, []int{0, 0, 0}, 1},
 	} {
-		lane, n := Assign(tt.spans)
+		lane, n := assignLanes(tt.spans)
 		if !slices.Equal(lane, tt.lane) || n != tt.lanes {
 			t.Errorf("%s: lanes %v of %d, want %v of %d", tt.name, lane, n, tt.lane, tt.lanes)
 		}
@@ -43,7 +43,7 @@ func TestNoOverlap(t *testing.T) {
 			}
 			spans = append(spans, s)
 		}
-		lane, n := Assign(spans)
+		lane, n := assignLanes(spans)
 		most := 0
 		for i, s := range spans {
 			busy := 0

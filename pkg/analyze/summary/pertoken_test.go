@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"math"
@@ -19,45 +19,50 @@ func TestPerTokenEqualsFloats(t *testing.T) {
 	dir := t.TempDir()
 	for round := range 60 / testenv.Stride(5) {
 		memory := stat.NewStore([]int64{0, 20_000}[round%2], dir)
-		itl := sample[int64]{memory: memory}
-		c := perToken{memory: memory}
+		itl := Sample[int64]{Memory: memory}
+		c := PerToken{Memory: memory}
 		var want []float64
 		kinds := []int{rng.IntN(5), rng.IntN(5)}
 		for range 1 + rng.IntN(400) {
-			m := answer.Measures{}
-			var q RequestQuality
+			var gaps []int64
+			var tokens []int32
+			factor := 0.0
 			for range rng.IntN(40) {
 				g := rng.Int64N(25e6)
 				if round%3 == 0 {
 					g = g*rng.Int64N(500) - 1000
 				}
-				m.Gaps = append(m.Gaps, g)
+				gaps = append(gaps, g)
 			}
 			switch kinds[rng.IntN(2)] {
 			case 0:
-				q.spread = 1
+				factor = 1
 			case 1:
-				q.spread = float64(1+rng.IntN(50)) / float64(1+rng.IntN(150))
+				factor = float64(1+rng.IntN(50)) / float64(1+rng.IntN(150))
 			case 2, 3:
-				q.counted = true
 				most := []int32{1, 4, 1000}[rng.IntN(3)]
-				for range m.Gaps {
-					m.GapTokens = append(m.GapTokens, rng.Int32N(most+1))
+				for range gaps {
+					tokens = append(tokens, rng.Int32N(most+1))
+				}
+				answer.EachShared(gaps, tokens, func(_ int, ns int64, n int32) {
+					for range n {
+						want = append(want, float64(ns)/float64(n))
+					}
+				})
+			}
+			for _, g := range gaps {
+				if factor > 0 {
+					want = append(want, float64(g)*factor)
 				}
 			}
-			q.EachPerToken(&m, func(_ int, ns float64, n int) {
-				for range n {
-					want = append(want, ns)
-				}
-			})
-			before := itl.sums
-			itl.add(m.Gaps...)
-			c.add(&q, &m, &itl, itl.since(before))
+			before := itl.Sums
+			itl.Add(gaps...)
+			c.Add(gaps, tokens, factor, &itl, itl.Since(before))
 		}
-		c.finish(&itl)
-		got := c.summary(itl.summary())
-		if err := memory.Close(); err != nil || c.err != nil {
-			t.Fatal(err, c.err)
+		c.Finish(&itl)
+		got := c.Summary(itl.Summary())
+		if err := memory.Close(); err != nil || c.Err != nil {
+			t.Fatal(err, c.Err)
 		}
 		if len(want) == 0 {
 			if got != nil {

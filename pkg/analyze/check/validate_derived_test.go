@@ -1,4 +1,4 @@
-package validate
+package check
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func (r *derivedReader) Row() export.Row {
 	return export.Row{Request: r.Request(), Derived: d}
 }
 
-func TestDerived(t *testing.T) {
+func TestValidateDerived(t *testing.T) {
 	const start = export.EarliestSummary + 1000 // of a request with a sum of its responses
 	no := false
 	for column, change := range map[string]func(*export.Derived){
@@ -60,11 +60,11 @@ func TestDerived(t *testing.T) {
 		for _, version := range []int{answer.Definitions, answer.Definitions + 1} {
 			run := &memrun.Reader{
 				Header:   export.Run{Experiments: []export.Experiment{{Mode: "concurrency", Value: "1"}}},
-				Requests: [][]export.Request{{at(start, start+10, start+20, start+40)}},
+				Requests: [][]export.Request{{memrun.At(start, start+10, start+20, start+40)}},
 			}
 			r := &derivedReader{run, export.Derivation{Definitions: version, TokenSource: "auto"}, answer.NewDeriver(&run.Header), change}
 			var got []string
-			if _, err := Run(t.Context(), r, Config{}, func(v Violation) { got = append(got, v.Msg) }); err != nil {
+			if _, err := Validate(t.Context(), r, ValidateConfig{}, func(v Violation) { got = append(got, v.Msg) }); err != nil {
 				t.Fatal(err)
 			}
 			want := 0
@@ -79,31 +79,31 @@ func TestDerived(t *testing.T) {
 }
 
 // Columns that a tokenizer counted are compared with the same tokenizer only.
-func TestDerivedByTokenizer(t *testing.T) {
+func TestValidateDerivedByTokenizer(t *testing.T) {
 	words := answer.TokenCounting{Counter: memrun.Words{}, Tokenizer: "abc"}
 	for _, tt := range []struct {
 		name   string
 		how    func(*export.Derivation)
-		cfg    Config
-		reason string // in Result.NotCompared; "" if the columns are compared
+		cfg    ValidateConfig
+		reason string // in Validation.NotCompared; "" if the columns are compared
 	}{
-		{"the same", func(*export.Derivation) {}, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, ""},
-		{"none", func(*export.Derivation) {}, Config{}, "SHA-256 abc counted tokens; give it with --tokenizer"},
-		{"another", func(*export.Derivation) {}, Config{Counter: memrun.Words{}, Tokenizer: "def"}, "SHA-256 abc counted tokens, but --tokenizer has def"},
-		{"it refused texts", func(d *export.Derivation) { d.NotCounted = 1 }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "could not count all texts"},
-		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, fmt.Sprintf("follow definitions %d, and this program has definitions %d", answer.Definitions-1, answer.Definitions)},
-		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, Config{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess" is none of`},
+		{"the same", func(*export.Derivation) {}, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, ""},
+		{"none", func(*export.Derivation) {}, ValidateConfig{}, "SHA-256 abc counted tokens; give it with --tokenizer"},
+		{"another", func(*export.Derivation) {}, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "def"}, "SHA-256 abc counted tokens, but --tokenizer has def"},
+		{"it refused texts", func(d *export.Derivation) { d.NotCounted = 1 }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, "could not count all texts"},
+		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, fmt.Sprintf("follow definitions %d, and this program has definitions %d", answer.Definitions-1, answer.Definitions)},
+		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess" is none of`},
 	} {
 		run := &memrun.Reader{
 			Header:   export.Run{Experiments: []export.Experiment{{Mode: "concurrency", Value: "1"}}},
-			Requests: [][]export.Request{{at(1000, 1010, 1020, 1040)}},
+			Requests: [][]export.Request{{memrun.At(1000, 1010, 1020, 1040)}},
 		}
 		deriver := answer.NewTokenDeriver(&run.Header, words)
 		how := deriver.Derivation()
 		tt.how(&how)
 		r := &derivedReader{run, how, deriver, func(d *export.Derived) { d.OutputTokens.V++ }}
 		var got []string
-		result, err := Run(t.Context(), r, tt.cfg, func(v Violation) { got = append(got, v.Msg) })
+		result, err := Validate(t.Context(), r, tt.cfg, func(v Violation) { got = append(got, v.Msg) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package slo
+package expr
 
 import (
 	"errors"
@@ -7,19 +7,18 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// values gives the metrics of a request out of a map.
-func values(m map[string]float64) func(Metric) (float64, bool) {
+// metricsFrom gives the metrics of a request out of a map.
+func metricsFrom(m map[string]float64) func(Metric) (float64, bool) {
 	return func(x Metric) (float64, bool) {
 		v, ok := m[x.Name]
 		return v, ok
 	}
 }
 
-var good = []struct {
+var objectives = []struct {
 	name  string
 	text  string
 	want  string // as String writes it
@@ -40,15 +39,15 @@ var good = []struct {
 	{"nested and", "(ttft<1s && e2el<2s) && tpot<1s", "(ttft<1s && e2el<2s) && tpot<1s", 2},
 }
 
-func TestParse(t *testing.T) {
-	for _, tt := range good {
+func TestParseObjective(t *testing.T) {
+	for _, tt := range objectives {
 		t.Run(tt.name, func(t *testing.T) {
-			e, err := Parse(tt.text)
+			e, err := ParseObjective(tt.text)
 			if err != nil {
-				t.Fatalf("Parse(%q): %v", tt.text, err)
+				t.Fatalf("ParseObjective(%q): %v", tt.text, err)
 			}
 			if got := e.String(); got != tt.want {
-				t.Errorf("Parse(%q) = %s, want %s", tt.text, got, tt.want)
+				t.Errorf("ParseObjective(%q) = %s, want %s", tt.text, got, tt.want)
 			}
 			if got := len(e.Conditions()); got != tt.parts {
 				t.Errorf("%d conditions, want %d", got, tt.parts)
@@ -105,49 +104,49 @@ var bad = []struct {
 	{"too long", strings.Repeat(" ", 4097), 1, "the expression is longer than 4096 bytes"},
 }
 
-func TestParseErrors(t *testing.T) {
+func TestObjectiveErrors(t *testing.T) {
 	for _, tt := range bad {
 		t.Run(tt.name, func(t *testing.T) {
-			e, err := Parse(tt.text)
-			var syntax *expr.SyntaxError
+			e, err := ParseObjective(tt.text)
+			var syntax *SyntaxError
 			if !errors.As(err, &syntax) {
-				t.Fatalf("Parse(%q) = %v, %v, want a SyntaxError", tt.text, e, err)
+				t.Fatalf("ParseObjective(%q) = %v, %v, want a SyntaxError", tt.text, e, err)
 			}
 			if syntax.Column != tt.column || syntax.Text != tt.want {
-				t.Errorf("Parse(%q): column %d: %s\nwant column %d: %s", tt.text, syntax.Column, syntax.Text, tt.column, tt.want)
+				t.Errorf("ParseObjective(%q): column %d: %s\nwant column %d: %s", tt.text, syntax.Column, syntax.Text, tt.column, tt.want)
 			}
 		})
 	}
 }
 
-func TestEval(t *testing.T) {
-	request := values(map[string]float64{"ttft": 200e6, "e2el": 5e9, "output_tokens": 100, "output_tokens_per_s": 20})
+func TestObjectiveEval(t *testing.T) {
+	request := metricsFrom(map[string]float64{"ttft": 200e6, "e2el": 5e9, "output_tokens": 100, "output_tokens_per_s": 20})
 	for _, tt := range []struct {
 		text string
-		want Result
+		want Truth
 	}{
-		{"ttft<=200ms", Met},
-		{"ttft<200ms", Missed},
-		{"ttft>=0.2s", Met},
-		{"ttft>200000us", Missed},
-		{"ttft>199999999ns", Met},
-		{"output_tokens>=100 && output_tokens_per_s>19.5", Met},
-		{"ttft<=100ms && e2el<=5s", Missed},
-		{"ttft<=100ms || e2el<=5s", Met},
-		{"!ttft<=100ms", Met},
-		{"!(ttft<=200ms && e2el<=5s)", Missed},
-		{"ttft<=100ms || e2el<=4s", Missed},
+		{"ttft<=200ms", True},
+		{"ttft<200ms", False},
+		{"ttft>=0.2s", True},
+		{"ttft>200000us", False},
+		{"ttft>199999999ns", True},
+		{"output_tokens>=100 && output_tokens_per_s>19.5", True},
+		{"ttft<=100ms && e2el<=5s", False},
+		{"ttft<=100ms || e2el<=5s", True},
+		{"!ttft<=100ms", True},
+		{"!(ttft<=200ms && e2el<=5s)", False},
+		{"ttft<=100ms || e2el<=4s", False},
 		// Kleene's logic: what is not known decides nothing.
 		{"itl_max<1s", Unknown},
 		{"!itl_max<1s", Unknown},
 		{"ttft<=200ms && itl_max<1s", Unknown},
-		{"ttft<=100ms && itl_max<1s", Missed},
-		{"itl_max<1s && ttft<=100ms", Missed},
-		{"ttft<=200ms || itl_max<1s", Met},
-		{"itl_max<1s || ttft<=200ms", Met},
+		{"ttft<=100ms && itl_max<1s", False},
+		{"itl_max<1s && ttft<=100ms", False},
+		{"ttft<=200ms || itl_max<1s", True},
+		{"itl_max<1s || ttft<=200ms", True},
 		{"ttft<=100ms || itl_max<1s", Unknown},
 	} {
-		e, err := Parse(tt.text)
+		e, err := ParseObjective(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,17 +159,17 @@ func TestEval(t *testing.T) {
 // A value with a unit is rounded once: 4.35 s is 4350000000 ns, though
 // 4.35·10⁹ in floating point is not.
 func TestValuesAreExact(t *testing.T) {
-	e, err := Parse("e2el<=4.35s && e2el>=4.35s && e2el<=4350ms && e2el>=4350000us")
+	e, err := ParseObjective("e2el<=4.35s && e2el>=4.35s && e2el<=4350ms && e2el>=4350000us")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := e.Eval(values(map[string]float64{"e2el": 4_350_000_000})); got != Met {
+	if got := e.Eval(metricsFrom(map[string]float64{"e2el": 4_350_000_000})); got != True {
 		t.Errorf("%v, want met", got)
 	}
 }
 
 func TestMetrics(t *testing.T) {
-	e, err := Parse("ttft<1s && (itl_p99.9<1s || !ttft<2s) && output_tokens>1")
+	e, err := ParseObjective("ttft<1s && (itl_p99.9<1s || !ttft<2s) && output_tokens>1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +198,7 @@ func TestLimit(t *testing.T) {
 		{"ttft<1s || tpot<1s", "", 0, false},
 		{"ttft<1s && ttft<1s", "", 0, false},
 	} {
-		e, err := Parse(tt.text)
+		e, err := ParseObjective(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,31 +209,25 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestResultString(t *testing.T) {
-	if s := Met.String() + Missed.String() + Unknown.String(); s != "metmissedunknown" {
-		t.Error(s)
-	}
-}
-
 // What parses reads back from its text as the same, and means the same; what
 // does not says where, within the text.
-func FuzzParse(f *testing.F) {
-	for _, tt := range good {
+func FuzzParseObjective(f *testing.F) {
+	for _, tt := range objectives {
 		f.Add(tt.text, 1e8, 2.5e9, uint8(7))
 	}
 	for _, tt := range bad {
 		f.Add(tt.text, 1e8, 2.5e9, uint8(7))
 	}
 	f.Fuzz(func(t *testing.T, text string, ttft, other float64, has uint8) {
-		e, err := Parse(text)
+		e, err := ParseObjective(text)
 		if err != nil {
-			var syntax *expr.SyntaxError
+			var syntax *SyntaxError
 			if !errors.As(err, &syntax) || e != nil || syntax.Column < 1 || syntax.Column > len([]rune(text))+1 {
-				t.Fatalf("Parse(%q) = %v, %v", text, e, err)
+				t.Fatalf("ParseObjective(%q) = %v, %v", text, e, err)
 			}
 			return
 		}
-		again, err := Parse(e.String())
+		again, err := ParseObjective(e.String())
 		if err != nil || again.String() != e.String() {
 			t.Fatalf("%q becomes %q, then %v, %v", text, e, again, err)
 		}
@@ -249,12 +242,12 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is %v, read back %v", text, got, twice)
 		}
 		// De Morgan: a conjunction is missed if a condition is, met if all are.
-		want := Met
+		want := True
 		for _, c := range e.Conditions() {
 			switch r := c.Eval(request); {
-			case r == Missed:
-				want = Missed
-			case r == Unknown && want == Met:
+			case r == False:
+				want = False
+			case r == Unknown && want == True:
 				want = Unknown
 			}
 		}
@@ -268,7 +261,7 @@ func FuzzParse(f *testing.F) {
 }
 
 // An objective of a level has statistics of all requests in place of the metrics of one.
-func TestParseLevel(t *testing.T) {
+func TestParseLevelObjective(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string // want is the error if it does not equal the text
 		metrics    []Metric
@@ -286,7 +279,7 @@ func TestParseLevel(t *testing.T) {
 		{"ttft_p99<=1", "a duration needs a unit", nil},
 		{"", "such as ttft_p99<=200ms && itl_p99<=30ms", nil},
 	} {
-		e, err := ParseLevel(tt.text)
+		e, err := ParseLevelObjective(tt.text)
 		switch {
 		case err != nil:
 			if tt.metrics != nil || !strings.Contains(err.Error(), tt.want) {
@@ -306,31 +299,31 @@ func TestMargin(t *testing.T) {
 		name, text string
 		values     map[string]float64
 		want       float64
-		result     Result
+		result     Truth
 	}{
-		{"half of the limit", "ttft<=200ms", map[string]float64{"ttft": ms(100)}, double, Met},
-		{"twice the limit", "ttft<=200ms", map[string]float64{"ttft": ms(400)}, half, Missed},
-		{"at the limit", "ttft<=200ms", map[string]float64{"ttft": ms(200)}, 0, Met},
-		{"at a limit that it must stay below", "ttft<200ms", map[string]float64{"ttft": ms(200)}, 0, Missed},
-		{"at least", "output_tokens>=4", map[string]float64{"output_tokens": 8}, double, Met},
-		{"nothing at all", "output_tokens>=4", map[string]float64{"output_tokens": 0}, math.Inf(-1), Missed},
-		{"a limit of 0", "ttft<=0", map[string]float64{"ttft": 0}, 0, Met},
-		{"the least of and", "ttft<=200ms && e2el<=1s", map[string]float64{"ttft": ms(100), "e2el": ms(900)}, math.Log(1 / 0.9), Met},
-		{"the greatest of or", "ttft<=200ms || e2el<=1s", map[string]float64{"ttft": ms(400), "e2el": ms(1100)}, math.Log(1 / 1.1), Missed},
-		{"not", "!ttft<=200ms", map[string]float64{"ttft": ms(400)}, double, Met},
-		{"a metric that the request lacks", "itl_max<1s || ttft<=200ms", map[string]float64{"ttft": ms(100)}, double, Met},
-		{"a metric that it lacks, missed", "ttft<=200ms && itl_max<1s", map[string]float64{"ttft": ms(400)}, half, Missed},
+		{"half of the limit", "ttft<=200ms", map[string]float64{"ttft": ms(100)}, double, True},
+		{"twice the limit", "ttft<=200ms", map[string]float64{"ttft": ms(400)}, half, False},
+		{"at the limit", "ttft<=200ms", map[string]float64{"ttft": ms(200)}, 0, True},
+		{"at a limit that it must stay below", "ttft<200ms", map[string]float64{"ttft": ms(200)}, 0, False},
+		{"at least", "output_tokens>=4", map[string]float64{"output_tokens": 8}, double, True},
+		{"nothing at all", "output_tokens>=4", map[string]float64{"output_tokens": 0}, math.Inf(-1), False},
+		{"a limit of 0", "ttft<=0", map[string]float64{"ttft": 0}, 0, True},
+		{"the least of and", "ttft<=200ms && e2el<=1s", map[string]float64{"ttft": ms(100), "e2el": ms(900)}, math.Log(1 / 0.9), True},
+		{"the greatest of or", "ttft<=200ms || e2el<=1s", map[string]float64{"ttft": ms(400), "e2el": ms(1100)}, math.Log(1 / 1.1), False},
+		{"not", "!ttft<=200ms", map[string]float64{"ttft": ms(400)}, double, True},
+		{"a metric that the request lacks", "itl_max<1s || ttft<=200ms", map[string]float64{"ttft": ms(100)}, double, True},
+		{"a metric that it lacks, missed", "ttft<=200ms && itl_max<1s", map[string]float64{"ttft": ms(400)}, half, False},
 		{"nothing known", "ttft<=200ms && itl_max<1s", nil, 0, Unknown},
 	} {
-		e, err := Parse(tt.text)
+		e, err := ParseObjective(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, r := e.Margin(values(tt.values)), e.Eval(values(tt.values))
+		m, r := e.Margin(metricsFrom(tt.values)), e.Eval(metricsFrom(tt.values))
 		if r != tt.result || m != tt.want && math.Abs(m-tt.want) > 1e-12 {
 			t.Errorf("%s: %v, %v, want %v, %v", tt.name, m, r, tt.want, tt.result)
 		}
-		if s := Signed(m, r == Met); r != Unknown && (s >= 0) != (r == Met) {
+		if s := Signed(m, r == True); r != Unknown && (s >= 0) != (r == True) {
 			t.Errorf("%s: signed %v of %v", tt.name, s, r)
 		}
 	}
@@ -354,7 +347,7 @@ func TestShares(t *testing.T) {
 		{"ttft_p99<=200ms || e2el_p50<5s", nil},
 		{"!ttft_p99<=200ms", nil},
 	} {
-		e, err := ParseLevel(tt.text)
+		e, err := ParseLevelObjective(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -366,7 +359,7 @@ func TestShares(t *testing.T) {
 			t.Errorf("%s: %v, want %v", tt.text, got, tt.want)
 		}
 	}
-	e, err := ParseLevel("ttft_p99<200ms")
+	e, err := ParseLevelObjective("ttft_p99<200ms")
 	if err != nil {
 		t.Fatal(err)
 	}

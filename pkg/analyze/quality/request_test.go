@@ -1,4 +1,4 @@
-package analyze
+package quality
 
 import (
 	"math"
@@ -40,7 +40,7 @@ func TestRequestQuality(t *testing.T) {
 		{"one token", measured(90, 95, nil, 1), [...]float64{1, 1, 0, 30 * ms, 0, none, none, 1, none, 95 * ms}, 1 - 30.0/60},
 	} {
 		check := func(name string, m *answer.Measured, want [answer.NumQuality]float64, smooth float64) {
-			q := NewQualityMeter(QualityConfig{FirstTokenNS: 100 * ms, TokenNS: 50 * ms, Target: 0.9, Share: 1, PaceNS: 60 * ms, StallNS: 100 * ms, StallFactor: 2}).Measure(m)
+			q := NewMeter(Config{FirstTokenNS: 100 * ms, TokenNS: 50 * ms, Target: 0.9, Share: 1, PaceNS: 60 * ms, StallNS: 100 * ms, StallFactor: 2}).Measure(m)
 			for i := range answer.QualityMetrics {
 				x := answer.QualityMetrics[i].Metric
 				if got := q.Value(x); !(math.Abs(got-want[i]) <= 1e-12*math.Abs(want[i]) || math.IsNaN(got) && math.IsNaN(want[i])) {
@@ -60,12 +60,12 @@ func TestRequestQuality(t *testing.T) {
 		for i := range whole {
 			whole[i] = none
 		}
-		whole[qualityIndex(answer.NormalizedLatency)] = tt.want[qualityIndex(answer.NormalizedLatency)]
+		whole[answer.NormalizedLatency-answer.Fluidity] = tt.want[answer.NormalizedLatency-answer.Fluidity]
 		tt.m.Streamed = answer.StreamedNo
 		check(tt.name+", not streamed", tt.m, whole, none)
 		// With several choices only counts are known.
 		tt.m.Streamed, tt.m.Events = answer.StreamedYes, tt.m.Events+1
-		if q := NewQualityMeter(DefaultQuality()).Measure(tt.m); q.Timed || !q.severalChoices {
+		if q := NewMeter(Default()).Measure(tt.m); q.Timed || !q.SeveralChoices {
 			t.Errorf("%s, several choices: %+v", tt.name, q)
 		}
 	}
@@ -97,7 +97,7 @@ func TestCountedTokens(t *testing.T) {
 		{"spread evenly", nil, []time{{0, 30 * ms * share, 1}, {1, 10 * ms * share, 1}, {2, 60 * ms * share, 1}, {3, 60 * ms * share, 1}}},
 	} {
 		m.GapTokens = tt.tokens
-		q := NewQualityMeter(DefaultQuality()).Measure(m)
+		q := NewMeter(Default()).Measure(m)
 		var got []time
 		q.EachPerToken(&m.Measures, func(gap int, ns float64, n int) { got = append(got, time{gap, ns, n}) })
 		if !reflect.DeepEqual(got, tt.want) {

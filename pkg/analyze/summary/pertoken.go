@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"slices"
@@ -7,20 +7,20 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// perToken computes the metric ITLPerToken. It does not store the times per token, because they follow from
+// PerToken computes the metric ITLPerToken. It does not store the times per token, because they follow from
 // the gaps in the sample of ITL. It stores how they follow: 16 bytes for a request, and half a byte for each
 // gap whose tokens the server counts. While each event has one token, the summary of ITL serves both metrics.
-// From the first other event on, perToken counts the times per token in ranges as they come, and reads the
+// From the first other event on, PerToken counts the times per token in ranges as they come, and reads the
 // gaps again for the percentiles.
-type perToken struct {
-	memory  *stat.Store
+type PerToken struct {
+	Memory  *stat.Store
 	scales  []scale    // of all gaps, in their order
 	tokens  *stat.List // see packTokens; nil without
 	differs bool       // not all values are gaps
 	counter stat.Counter[float64]
 	moments stat.Moments
 	own     *Summary // if differs; nil without values
-	err     error    // gaps could not be read back
+	Err     error    // gaps could not be read back
 
 	// Buffers.
 	values  []float64
@@ -39,10 +39,10 @@ type scale struct {
 }
 
 // The factors of scales whose gaps are shared by the tokens of their events. Such a scale is of one request, and
-// perToken.tokens holds its numbers of tokens.
+// PerToken.tokens holds its numbers of tokens.
 const (
-	sharedPacked = -1 // perToken.tokens has tokensInWord numbers in each word
-	sharedWide   = -2 // perToken.tokens has a number in each word
+	sharedPacked = -1 // PerToken.tokens has tokensInWord numbers in each word
+	sharedWide   = -2 // PerToken.tokens has a number in each word
 )
 
 const (
@@ -54,23 +54,22 @@ const (
 	replayedGaps = 1 << 10
 )
 
-// add adds the values of the request m, whose quality is q. itl holds the gaps of the earlier requests and then
-// the gaps of m; gaps holds the sums of the gaps of m.
-func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64], gaps sums) {
-	if len(m.Gaps) == 0 {
+// Add adds the times per token that follow from the gaps of a request. factor turns a gap into a time per token;
+// 0 yields no times. tokens holds the number of tokens at the end of each gap, which share the time, in place of a
+// factor; nil elsewhere. itl holds the gaps of the earlier requests and then of this one; added holds the sums of its
+// gaps.
+func (c *PerToken) Add(gaps []int64, tokens []int32, factor float64, itl *Sample[int64], added Sums) {
+	if len(gaps) == 0 {
 		return
 	}
-	s := scale{len(m.Gaps), q.spread}
-	switch {
-	case q.perTokenIsGaps(m):
-		s.factor = 1
-	case q.counted:
-		s.factor = c.packTokens(m.GapTokens)
+	s := scale{len(gaps), factor}
+	if tokens != nil {
+		s.factor = c.packTokens(tokens)
 	}
 	if !c.differs && s.factor != 1 {
 		c.differs = true
-		c.err = c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
-			var s sums
+		c.Err = c.replay(itl, func(gaps []int64, tokens []int32, factor float64) {
+			var s Sums
 			s.addAll(gaps)
 			c.count(gaps, s, tokens, factor)
 		})
@@ -81,17 +80,17 @@ func (c *perToken) add(q *RequestQuality, m *answer.Measures, itl *sample[int64]
 		c.scales = append(c.scales, s)
 	}
 	if c.differs {
-		c.count(m.Gaps, gaps, m.GapTokens, s.factor)
+		c.count(gaps, added, tokens, s.factor)
 	}
 }
 
 // packTokens keeps the numbers of tokens of a request. It returns sharedPacked or sharedWide, which says how.
-func (c *perToken) packTokens(tokens []int32) (factor float64) {
+func (c *PerToken) packTokens(tokens []int32) (factor float64) {
 	if c.tokens == nil {
-		if c.memory == nil {
-			c.memory = stat.NewStore(0, "")
+		if c.Memory == nil {
+			c.Memory = stat.NewStore(0, "")
 		}
-		c.tokens = c.memory.NewList(stat.Whole)
+		c.tokens = c.Memory.NewList(stat.Whole)
 	}
 	c.words = c.words[:0]
 	if slices.Max(tokens) > mostPacked {
@@ -113,7 +112,7 @@ func (c *perToken) packTokens(tokens []int32) (factor float64) {
 }
 
 // unpackTokens reads the numbers of tokens of n gaps.
-func (c *perToken) unpackTokens(r *stat.Reader, n int, factor float64) ([]int32, error) {
+func (c *PerToken) unpackTokens(r *stat.Reader, n int, factor float64) ([]int32, error) {
 	perWord := 1
 	if factor == sharedPacked {
 		perWord = tokensInWord
@@ -142,7 +141,7 @@ func (c *perToken) unpackTokens(r *stat.Reader, n int, factor float64) ([]int32,
 
 // replay calls do with all gaps so far, in their order, and with the factor that turns them into times per token.
 // tokens holds the numbers of tokens of the gaps for sharedPacked and sharedWide; it is nil for other factors.
-func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int32, factor float64)) error {
+func (c *PerToken) replay(itl *Sample[int64], do func(gaps []int64, tokens []int32, factor float64)) error {
 	if len(c.scales) == 0 {
 		return nil
 	}
@@ -173,7 +172,7 @@ func (c *perToken) replay(itl *sample[int64], do func(gaps []int64, tokens []int
 }
 
 // count counts the times per token of gaps with these sums, and adds them up.
-func (c *perToken) count(gaps []int64, s sums, tokens []int32, factor float64) {
+func (c *PerToken) count(gaps []int64, s Sums, tokens []int32, factor float64) {
 	values, weights := c.timesPerToken(gaps, tokens, factor)
 	if factor > 0 {
 		c.moments.AddScaled(factor, len(gaps), s.sum, s.squares)
@@ -185,7 +184,7 @@ func (c *perToken) count(gaps []int64, s sums, tokens []int32, factor float64) {
 
 // timesPerToken returns times per token and how often each counts, for an [stat.AddFunc[float64]]. With a factor
 // below 0, it sets c.shared to the times that the tokens share.
-func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
+func (c *PerToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (values []float64, weights []int32) {
 	c.values = slices.Grow(c.values[:0], len(gaps))[:len(gaps)]
 	values = c.values
 	switch {
@@ -201,7 +200,7 @@ func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (
 	c.shared = slices.Grow(c.shared[:0], len(gaps))[:len(gaps)]
 	weights, shared := c.weights, c.shared
 	n := 0
-	eachShared(gaps, tokens, func(_ int, ns int64, k int32) {
+	answer.EachShared(gaps, tokens, func(_ int, ns int64, k int32) {
 		values[n], shared[n], weights[n] = float64(ns)/float64(k), ns, k
 		n++
 	})
@@ -209,11 +208,11 @@ func (c *perToken) timesPerToken(gaps []int64, tokens []int32, factor float64) (
 	return values[:n], weights[:n]
 }
 
-// finish sets own, the summary of the times per token. itl holds the gaps of all requests, in the order in which
+// Finish sets own, the summary of the times per token. itl holds the gaps of all requests, in the order in which
 // they came.
-func (c *perToken) finish(itl *sample[int64]) {
+func (c *PerToken) Finish(itl *Sample[int64]) {
 	n := c.counter.Len()
-	if n > 0 && c.err == nil {
+	if n > 0 && c.Err == nil {
 		p := pickedOf(n, summaryPlaces(n))
 		var err error
 		p.values, err = c.counter.Pick(p.places, func(add stat.AddFunc[float64]) error {
@@ -221,7 +220,7 @@ func (c *perToken) finish(itl *sample[int64]) {
 				add(c.timesPerToken(gaps, tokens, factor))
 			})
 		})
-		c.err = err
+		c.Err = err
 		if err == nil {
 			c.own = &Summary{N: n, Mean: c.moments.Mean()}
 			if p.describe(c.own); c.own.Min < c.own.Max {
@@ -235,8 +234,8 @@ func (c *perToken) finish(itl *sample[int64]) {
 	c.scales = nil
 }
 
-// summary returns the summary of the times per token, after finish; itl is the summary of ITL.
-func (c *perToken) summary(itl *Summary) *Summary {
+// Summary returns the summary of the times per token, after Finish; itl is the summary of ITL.
+func (c *PerToken) Summary(itl *Summary) *Summary {
 	if c.differs || itl == nil {
 		return c.own
 	}

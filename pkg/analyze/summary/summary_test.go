@@ -1,4 +1,4 @@
-package analyze
+package summary
 
 import (
 	"errors"
@@ -14,10 +14,10 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 )
 
-// tolerance is relative: stats.Mean and stats.StandardDeviation sum in floats.
-const tolerance = 1e-12
-
-func close12(a, b float64) bool {
+// near reports whether two values are equal up to the error of stats.Mean and stats.StandardDeviation, which sum in
+// floats.
+func near(a, b float64) bool {
+	const tolerance = 1e-12 // relative
 	return a == b || math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }
 
@@ -54,12 +54,12 @@ func TestSummary(t *testing.T) {
 			for _, v := range tt.x {
 				data = append(data, float64(v))
 			}
-			var s sample[int64]
-			s.add(tt.x...)
-			checkSummary(t, s.summary(), data)
-			var f sample[float64]
-			f.add(data...)
-			checkSummary(t, f.summary(), data)
+			var s Sample[int64]
+			s.Add(tt.x...)
+			checkSummary(t, s.Summary(), data)
+			var f Sample[float64]
+			f.Add(data...)
+			checkSummary(t, f.Summary(), data)
 		})
 	}
 }
@@ -68,7 +68,7 @@ func checkSummary(t *testing.T, got *Summary, data stats.Float64Data) {
 	t.Helper()
 	check := func(name string, got float64, want float64, err error) {
 		t.Helper()
-		if err != nil || !close12(got, want) {
+		if err != nil || !near(got, want) {
 			t.Errorf("%s = %v, want %v (%v)", name, got, want, err)
 		}
 	}
@@ -93,8 +93,8 @@ func checkSummary(t *testing.T, got *Summary, data stats.Float64Data) {
 }
 
 func TestSummaryEmpty(t *testing.T) {
-	var s sample[int64]
-	if got := s.summary(); got != nil {
+	var s Sample[int64]
+	if got := s.Summary(); got != nil {
 		t.Errorf("summary of nothing = %+v, want nil", got)
 	}
 }
@@ -106,7 +106,7 @@ func TestQuantileType7(t *testing.T) {
 	for _, tt := range []struct{ pct, want float64 }{
 		{0, 1}, {1, 1.09}, {5, 1.45}, {25, 3.25}, {50, 5.5}, {75, 7.75}, {90, 9.1}, {95, 9.55}, {99, 9.91}, {100, 10},
 	} {
-		if got := stat.Quantile(x, tt.pct/100); !close12(got, tt.want) {
+		if got := stat.Quantile(x, tt.pct/100); !near(got, tt.want) {
 			t.Errorf("quantile(1…10, %v) = %v, want %v", tt.pct, got, tt.want)
 		}
 	}
@@ -115,29 +115,29 @@ func TestQuantileType7(t *testing.T) {
 // The value at an index is kept; an index without a value leaves 0.
 func TestNthValue(t *testing.T) {
 	for nth, want := range map[int]float64{-1: 0, 0: 10, 2: 30, 3: 0} {
-		s := sample[int64]{nth: nth}
-		s.add(30, 10, 20)
-		if d := s.summary(); d.Min != 10 || d.Max != 30 || s.nthValue != want {
-			t.Errorf("index %d: %v of %+v, want %v", nth, s.nthValue, d, want)
+		s := Sample[int64]{Nth: nth}
+		s.Add(30, 10, 20)
+		if d := s.Summary(); d.Min != 10 || d.Max != 30 || s.NthValue != want {
+			t.Errorf("index %d: %v of %+v, want %v", nth, s.NthValue, d, want)
 		}
-		many := sample[int64]{nth: nth}
+		many := Sample[int64]{Nth: nth}
 		for i := range int64(1 << 17) { // enough to be counted
-			many.add(10 * (i + 1))
+			many.Add(10 * (i + 1))
 		}
 		if nth == 3 {
 			want = 40
 		}
-		if many.summary(); many.nthValue != want {
-			t.Errorf("index %d of many: %v, want %v", nth, many.nthValue, want)
+		if many.Summary(); many.NthValue != want {
+			t.Errorf("index %d of many: %v, want %v", nth, many.NthValue, want)
 		}
 	}
 }
 
 // The extremes of int64 must not overflow on the way.
 func TestSummaryExtremes(t *testing.T) {
-	var s sample[int64]
-	s.add(math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64)
-	d := s.summary()
+	var s Sample[int64]
+	s.Add(math.MaxInt64, math.MinInt64, math.MaxInt64, math.MinInt64)
+	d := s.Summary()
 	if d.Mean != -0.5 || d.P(50) != 0 || d.Std != 1<<63 {
 		t.Errorf("mean, p50, std = %v, %v, %v, want -0.5, 0, 2⁶³", d.Mean, d.P(50), d.Std)
 	}
@@ -145,12 +145,12 @@ func TestSummaryExtremes(t *testing.T) {
 
 // Unix times in nanoseconds sum past 2⁶³ and are not whole floats.
 func TestMeanIsExact(t *testing.T) {
-	var s sample[int64]
+	var s Sample[int64]
 	for range 1000 {
-		s.add(1_795_260_066_530_560_925)
-		s.add(1_795_260_066_530_560_927)
+		s.Add(1_795_260_066_530_560_925)
+		s.Add(1_795_260_066_530_560_927)
 	}
-	if got, want := s.summary().Mean, 1_795_260_066_530_560_926.0; got != want {
+	if got, want := s.Summary().Mean, 1_795_260_066_530_560_926.0; got != want {
 		t.Errorf("mean = %.0f, want %.0f", got, want)
 	}
 }
@@ -164,9 +164,9 @@ func BenchmarkSummary(b *testing.B) {
 	b.SetBytes(int64(8 * len(x)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var s sample[int64]
-		s.add(x...)
-		s.summary()
+		var s Sample[int64]
+		s.Add(x...)
+		s.Summary()
 	}
 }
 
@@ -219,12 +219,12 @@ func TestSummaryCountedOrMerged(t *testing.T) {
 	var got [2]*Summary
 	for i, bytes := range []int64{0, 100_000} {
 		memory := stat.NewStore(bytes, t.TempDir())
-		s := sample[int64]{memory: memory, curve: true, certified: true, nth: 77_777}
-		s.add(values...)
-		got[i] = s.summary()
+		s := Sample[int64]{Memory: memory, Curve: true, Certified: true, Nth: 77_777}
+		s.Add(values...)
+		got[i] = s.Summary()
 		slices.Sort(values)
-		if want := float64(values[s.nth]); s.nthValue != want {
-			t.Errorf("value %d is %v, want %v", s.nth, s.nthValue, want)
+		if want := float64(values[s.Nth]); s.NthValue != want {
+			t.Errorf("value %d is %v, want %v", s.Nth, s.NthValue, want)
 		}
 		if err := memory.Close(); err != nil {
 			t.Error(err)
@@ -239,13 +239,13 @@ func TestSummaryCountedOrMerged(t *testing.T) {
 }
 
 func summaryOf[T int64 | float64](memory *stat.Store, x []T) *Summary {
-	s := sample[T]{memory: memory}
+	s := Sample[T]{Memory: memory}
 	for len(x) > 0 {
 		k := min(len(x), 99)
-		s.add(x[:k]...)
+		s.Add(x[:k]...)
 		x = x[k:]
 	}
-	return s.summary()
+	return s.Summary()
 }
 
 // definition describes values as package stat defines it, all in memory.
@@ -293,28 +293,28 @@ func exactStd[T int64 | float64](x []T) float64 {
 // Values that were added one at a time, and between others, are in the summary like values that were added together.
 func TestAddOne(t *testing.T) {
 	for _, n := range []int{1, mostWaiting - 1, mostWaiting, mostWaiting + 1, 5000} {
-		var one, all sample[int64]
-		var oneFloat, allFloats sample[float64]
+		var one, all Sample[int64]
+		var oneFloat, allFloats Sample[float64]
 		for i := range int64(n) {
 			v := i * 7919 % 1000
-			one.addOne(v)
-			all.add(v)
-			oneFloat.addOne(float64(v) / 3)
-			allFloats.add(float64(v) / 3)
+			one.AddOne(v)
+			all.Add(v)
+			oneFloat.AddOne(float64(v) / 3)
+			allFloats.Add(float64(v) / 3)
 			if i%100 == 50 {
-				one.add(-i, i)
-				all.add(-i, i)
+				one.Add(-i, i)
+				all.Add(-i, i)
 			}
 		}
-		if got, want := one.summary(), all.summary(); !reflect.DeepEqual(got, want) {
+		if got, want := one.Summary(), all.Summary(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d integers: %+v, want %+v", n, got, want)
 		}
-		if got, want := oneFloat.summary(), allFloats.summary(); !reflect.DeepEqual(got, want) {
+		if got, want := oneFloat.Summary(), allFloats.Summary(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%d floats: %+v, want %+v", n, got, want)
 		}
 	}
-	var none sample[int64]
-	if none.summary() != nil {
+	var none Sample[int64]
+	if none.Summary() != nil {
 		t.Error("a summary of no values")
 	}
 }

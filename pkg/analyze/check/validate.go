@@ -1,4 +1,4 @@
-package validate
+package check
 
 import (
 	"context"
@@ -32,8 +32,8 @@ func (v Violation) String() string {
 	return s + v.Msg
 }
 
-// A Result holds the counts of [Run].
-type Result struct {
+// A Validation holds the counts of [Validate].
+type Validation struct {
 	Experiments int
 	Requests    int
 	Responses   int
@@ -48,9 +48,9 @@ type Result struct {
 	NotCompared string
 }
 
-// A Config says how tokens are counted again where a tokenizer counted them. The zero value
+// A ValidateConfig says how tokens are counted again where a tokenizer counted them. The zero value
 // has no tokenizer.
-type Config struct {
+type ValidateConfig struct {
 	// Counter counts tokens of texts; nil means that there is no tokenizer.
 	Counter answer.TokenCounter
 	// Tokenizer is the SHA-256 of the Counter's file in hex.
@@ -61,7 +61,7 @@ type Config struct {
 	File     int
 }
 
-// Run reads r to its end and calls found for each violation of these rules:
+// Validate reads r to its end and calls found for each violation of these rules:
 //
 //   - the value of a level is a number; window boundaries increase
 //   - a measured request has a timestamp, and so does every request with responses
@@ -78,7 +78,7 @@ type Config struct {
 //     known types and sources, and their counters do not fall while it runs
 //
 // It returns the error of the reader or of ctx.
-func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)) (Result, error) {
+func Validate(ctx context.Context, r export.Reader, cfg ValidateConfig, found func(Violation)) (Validation, error) {
 	run := r.Run()
 	v := validator{found: found, held: make([]export.RequestCounts, len(run.Experiments))}
 	rows := export.Read(r, export.Need{})
@@ -93,7 +93,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)
 	index, experiment := 0, -1
 	for rows.Next() {
 		if v.Requests&1023 == 0 && ctx.Err() != nil {
-			return v.Result, context.Cause(ctx)
+			return v.Validation, context.Cause(ctx)
 		}
 		if rows.Experiment() != experiment {
 			index, experiment = 0, rows.Experiment()
@@ -107,17 +107,17 @@ func Run(ctx context.Context, r export.Reader, cfg Config, found func(Violation)
 		index++
 	}
 	if err := r.Err(); err != nil {
-		return v.Result, err // counts of half a file mean nothing
+		return v.Validation, err // counts of half a file mean nothing
 	}
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
 		v.counts(&run.Experiments[i], &v.held[i])
 	}
-	return v.Result, v.telemetry(ctx, r)
+	return v.Validation, v.telemetry(ctx, r)
 }
 
 type validator struct {
-	Result
+	Validation
 	found func(Violation)
 	at    Violation
 	held  []export.RequestCounts // by experiment
@@ -227,3 +227,68 @@ func (v *validator) counts(e *export.Experiment, held *export.RequestCounts) {
 
 // nanoseconds formats to − from for messages, such as "120 ns".
 func nanoseconds(from, to uint64) string { return strconv.FormatUint(to-from, 10) + " ns" }
+
+// findDerived sets v.checker if the derived columns of r can be computed again and compared, and
+// else v.NotCompared to the reason.
+func (v *validator) findDerived(r export.Reader, cfg ValidateConfig) {
+	stored := export.StoredIn(r)
+	if stored == nil {
+		return
+	}
+	checker, err := answer.NewChecker(r.Run(), stored.Derivation, cfg.Counter, cfg.Tokenizer)
+	if err != nil {
+		v.NotCompared = err.Error()
+		return
+	}
+	v.checker = checker
+}
+
+// derived compares the derived columns of a request with its responses.
+func (v *validator) derived(row *export.Row) {
+	if v.checker == nil {
+		return
+	}
+	switch d := v.checker.Check(row.Request, row.Derived); {
+	case d == nil:
+	case d.Column == "":
+		v.say("the derived columns are missing")
+	default:
+		v.say("column %s does not match the responses; pa-analyze convert computes it again", d.Column)
+	}
+}
+
+// findRanks finds with which requests and ranks the requests of a file are compared. The result
+// files of other tools have no ids of ours.
+func (v *validator) findRanks(run *export.Run, cfg ValidateConfig) {
+	m := run.Meta
+	if m == nil || m.Import != nil {
+		return
+	}
+	if v.seen, v.file = cfg.Requests, cfg.File; v.seen == nil {
+		rank := shards.AnyRank
+		if m.Shard != nil {
+			rank = m.Shard.Rank
+		}
+		v.seen = new(shards.Requests)
+		v.file = v.seen.File("the file", rank)
+	}
+	if m.Merged != nil {
+		v.ranks = map[int]bool{}
+		for _, s := range m.Merged.Shards {
+			v.ranks[s.Rank] = true
+		}
+	}
+}
+
+// place checks that a request stands once, and in a file of its rank.
+func (v *validator) place(q *export.Request) {
+	if v.seen == nil {
+		return
+	}
+	if err := v.seen.Add(v.file, q); err != nil {
+		v.say("%v", err)
+	}
+	if v.ranks != nil && q.HasMeta && !v.ranks[q.Rank] {
+		v.say("rank %d sent the request, but the run was merged from shards of other ranks", q.Rank)
+	}
+}
