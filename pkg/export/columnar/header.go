@@ -138,7 +138,7 @@ type header struct {
 
 // readTelemetry reads the telemetry in the metadata of a file.
 func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
-	h.maxLine = valueLimit(lim)
+	h.maxLine = lim.ValueBytes()
 	var err error
 	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
 		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})

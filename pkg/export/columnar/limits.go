@@ -42,14 +42,6 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("a buffer of %d bytes is larger than the limit of %d; if the file is sound, raise the limit with --max-value", e.size, e.max)
 }
 
-// valueLimit returns the maximum bytes of a value, and of a line of the telemetry.
-func valueLimit(lim export.Limits) int64 {
-	if lim.MaxValueBytes <= 0 {
-		return export.DefaultMaxValueBytes
-	}
-	return lim.MaxValueBytes
-}
-
 // minBatchLimit is the lowest result of batchLimit.
 const minBatchLimit = 1 << 30
 
@@ -61,7 +53,7 @@ const rowsFactor = 4
 
 // rowsLimit returns the maximum bytes of memory for decoded rows.
 func rowsLimit(lim export.Limits) int64 {
-	return rowsFactor * max(valueLimit(lim), 1<<20)
+	return rowsFactor * max(lim.ValueBytes(), 1<<20)
 }
 
 // A budget bounds the memory of decoded rows.
