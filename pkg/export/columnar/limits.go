@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -68,3 +69,20 @@ func (b *budget) take(n int) error {
 
 // elementBytes is the approximate memory of an element of a list.
 const elementBytes = 16
+
+// catchPanic turns a panic in do into an error: arrow v15 reports by panic some of
+// the errors of the file that it writes to or reads from.
+func catchPanic(do func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("damaged beyond what can be read (%w)", p)
+		case error:
+			err = p
+		default:
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return do()
+}
