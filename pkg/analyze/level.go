@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
@@ -24,7 +23,7 @@ type level struct {
 // points share blocks. They are compared with the lengths that the run asked for.
 func atLeast(levels []*level, n int, cfg *Config, memory *stat.Store, blocks *spool.Blocks, asked askedLengths) []*level {
 	for len(levels) < n {
-		l := &level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
+		l := &level{models: byModel{memory: memory}, points: pointStore{records: spool.Records{Blocks: blocks}}}
 		l.useMemory(memory)
 		l.lengths.asked = asked
 		l.prepare(cfg)

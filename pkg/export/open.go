@@ -44,6 +44,14 @@ const DefaultMaxRatio = spool.DefaultMaxRatio
 // DefaultMaxValueBytes is the bound for a Limits.MaxValueBytes of 0.
 const DefaultMaxValueBytes = 64 << 20
 
+// ValueBytes returns the maximum bytes of a single value.
+func (l Limits) ValueBytes() int64 {
+	if l.MaxValueBytes <= 0 {
+		return DefaultMaxValueBytes
+	}
+	return l.MaxValueBytes
+}
+
 // stdinName is the name of Opener.Stdin in messages.
 const stdinName = "stdin"
 

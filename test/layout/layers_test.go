@@ -62,7 +62,7 @@ var commandHelpers = []string{"internal/cmdline"}
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
-		{"pkg/export/jsonfile", "pkg/export/pawindow", "pkg/export/shards"},
+		{"pkg/export/pawindow", "pkg/export/shards"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},
 		{"pkg/export/formats"},

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -27,7 +27,7 @@ type fileDistribution struct {
 }
 
 // readMetrics keeps the metrics that fileValues can compute.
-func (b *fileBenchmark) readMetrics(c *jsonfile.Cursor) error {
+func (b *fileBenchmark) readMetrics(c *jsonscan.Cursor) error {
 	b.metrics = map[string]fileByStatus{}
 	return resultfile.EachMemberOf(c, "metrics", func(name string) (err error) {
 		if name == "request_totals" {

@@ -1,4 +1,4 @@
-package pack
+package spool
 
 import (
 	"math"

@@ -1,18 +1,16 @@
-package pack
+package spool
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/pa-tools/pa/internal/spool"
 )
 
 // Records come in the order of their keys, in memory and from the file, also a record that is larger than a block.
 func TestRecords(t *testing.T) {
 	t.Parallel()
 	for _, maxBytes := range []int64{0, 1, 3 * blockBytes} {
-		blocks := spool.NewBlocks(maxBytes, t.TempDir(), "records")
+		blocks := NewBlocks(maxBytes, t.TempDir(), "records")
 		records := Records{Blocks: blocks}
 		rng := rand.New(rand.NewPCG(1, 2))
 		const n = 30_000

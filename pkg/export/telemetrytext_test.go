@@ -1,4 +1,4 @@
-package jsonfile
+package export
 
 import (
 	"bytes"
@@ -8,25 +8,24 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/testenv"
-	"github.com/pa-tools/pa/pkg/export"
 )
 
 var (
-	util  = &export.Series{Source: "http://gpu1:8002/metrics", Name: "nv_gpu_utilization", Type: "gauge", Labels: []export.Label{{Name: "gpu_uuid", Value: "GPU-1"}}}
-	power = &export.Series{Source: "http://gpu1:8002/metrics", Name: "nv_gpu_power_usage", Labels: []export.Label{{Name: "b", Value: "2"}, {Name: "a", Value: `"<\` + "\n"}}}
-	label = &export.Series{Source: "s", Name: "odd", Labels: []export.Label{{Name: "values", Value: "[1]"}}}
+	util  = &Series{Source: "http://gpu1:8002/metrics", Name: "nv_gpu_utilization", Type: "gauge", Labels: []Label{{Name: "gpu_uuid", Value: "GPU-1"}}}
+	power = &Series{Source: "http://gpu1:8002/metrics", Name: "nv_gpu_power_usage", Labels: []Label{{Name: "b", Value: "2"}, {Name: "a", Value: `"<\` + "\n"}}}
+	label = &Series{Source: "s", Name: "odd", Labels: []Label{{Name: "values", Value: "[1]"}}}
 )
 
 // The text is a promise: files hold it.
 func TestAppend(t *testing.T) {
 	var e ScrapeEncoder
-	got := string(e.Append(nil, &export.Scrape{
+	got := string(e.Append(nil, &Scrape{
 		Source: "http://gpu1:8002/metrics", StartNS: 1700000000000000001, EndNS: math.MaxUint64,
-		Samples: []export.Sample{{Series: util, Value: 0.5}, {Series: power, Value: 1e6}},
+		Samples: []Sample{{Series: util, Value: 0.5}, {Series: power, Value: 1e6}},
 	}, '\n'))
-	got += string(e.Append(nil, &export.Scrape{Source: "s", StartNS: 1, EndNS: 2, Error: "connection refused"}, '\n'))
-	got += string(e.Append(nil, &export.Scrape{Source: "s", StartNS: 2, EndNS: 3, LeftOut: 1200}, '\n'))
-	got += string(e.Append(nil, &export.Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []export.Sample{
+	got += string(e.Append(nil, &Scrape{Source: "s", StartNS: 1, EndNS: 2, Error: "connection refused"}, '\n'))
+	got += string(e.Append(nil, &Scrape{Source: "s", StartNS: 2, EndNS: 3, LeftOut: 1200}, '\n'))
+	got += string(e.Append(nil, &Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []Sample{
 		{Series: power, Value: math.NaN()}, {Series: label, Value: math.Inf(1)}, {Series: util, Value: math.Inf(-1)}, {Series: power, Value: math.Copysign(0, -1)},
 	}}, '\n'))
 	want := `
@@ -131,7 +130,7 @@ func TestObjectBound(t *testing.T) {
 // What was decoded is encoded again to the same bytes, if it was ours.
 func FuzzObject(f *testing.F) {
 	var e ScrapeEncoder
-	text := e.Append(nil, &export.Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []export.Sample{{Series: power, Value: math.NaN()}, {Series: label, Value: 0.1}}}, '\n')
+	text := e.Append(nil, &Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []Sample{{Series: power, Value: math.NaN()}, {Series: label, Value: 0.1}}}, '\n')
 	f.Add(text)
 	f.Add([]byte(`{"series":0,"source":"s","name":"n","type":"gauge","labels":{"a":"1"}}` + "\n" + `{"source":"s","values":[[0,1.5]]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -156,9 +155,9 @@ func FuzzObject(f *testing.F) {
 
 func BenchmarkObject(b *testing.B) {
 	var e ScrapeEncoder
-	s := &export.Scrape{Source: "s", StartNS: 1700000000000000001, EndNS: 1700000000000000002}
+	s := &Scrape{Source: "s", StartNS: 1700000000000000001, EndNS: 1700000000000000002}
 	for i := range 1000 {
-		s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: fmt.Sprint(i)}, Value: float64(i*i) / 8})
+		s.Samples = append(s.Samples, Sample{Series: &Series{Name: fmt.Sprint(i)}, Value: float64(i*i) / 8})
 	}
 	all := bytes.Split(e.Append(nil, s, '\n'), []byte("\n"))
 	var d ScrapeDecoder

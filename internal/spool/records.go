@@ -1,10 +1,8 @@
-package pack
+package spool
 
 import (
 	"cmp"
 	"sort"
-
-	"github.com/pa-tools/pa/internal/spool"
 )
 
 const (
@@ -16,9 +14,9 @@ const (
 // Records keeps packed records and gives them back in the order of their keys: in memory up to the bound of
 // Blocks, and then in a temporary file. Besides, it takes 24 bytes for each record.
 type Records struct {
-	Blocks *spool.Blocks
+	Blocks *Blocks
 
-	kept   []spool.Block
+	kept   []Block
 	packer Packer // the last block
 	refs   refs
 	cache  []cachedBlock // cachedBlocks, or nil before the first

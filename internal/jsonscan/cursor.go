@@ -1,4 +1,4 @@
-package jsonfile
+package jsonscan
 
 import (
 	"bytes"
@@ -7,13 +7,11 @@ import (
 	"io"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Cursor is a position in a file, which it reads as needed. Its methods return ErrCut at
-// the end of the file, an *export.SyntaxError, or the error from reading the file.
+// the end of the file, an *SyntaxError, or the error from reading the file.
 type Cursor struct {
 	Window
 	Pos    int64
@@ -25,15 +23,27 @@ type Cursor struct {
 
 // NewCursor returns a Cursor at the start of the size bytes of src, with a
 // window of chunk bytes at first. name is for messages; limit is the size of the
-// largest value, 0 or less meaning export.DefaultMaxValueBytes.
+// largest value.
 func NewCursor(name string, src io.ReaderAt, size, limit int64, chunk int) Cursor {
-	if limit <= 0 {
-		limit = export.DefaultMaxValueBytes
-	}
 	return Cursor{Window: Window{
 		Name: name, Src: src, Size: size, Limit: limit,
 		buf: make([]byte, max(1, min(int64(chunk), size))),
 	}}
+}
+
+// A SyntaxError locates the first byte that cannot be part of the format.
+type SyntaxError struct {
+	Name   string
+	Offset int64
+	Where  string // "experiment 0, request 17", or "" at the top level
+	Msg    string // the expected and the found text
+}
+
+func (e *SyntaxError) Error() string {
+	if e.Where == "" {
+		return fmt.Sprintf("%s: byte %d: %s", e.Name, e.Offset, e.Msg)
+	}
+	return fmt.Sprintf("%s: byte %d: %s: %s", e.Name, e.Offset, e.Where, e.Msg)
 }
 
 // ErrCut says that the file ends within the document.
@@ -41,7 +51,7 @@ var ErrCut = errors.New("unexpected end of file")
 
 // Syntax returns the error for the file's offset off.
 func (c *Cursor) Syntax(off int64, format string, args ...any) error {
-	return &export.SyntaxError{Name: c.Name, Offset: off, Msg: fmt.Sprintf(format, args...)}
+	return &SyntaxError{Name: c.Name, Offset: off, Msg: fmt.Sprintf(format, args...)}
 }
 
 // TooLarge returns the error for a value at off that exceeds limit bytes.
@@ -53,7 +63,7 @@ func (c *Cursor) TooLarge(off int64, what string, limit int64) error {
 func (c *Cursor) Peek() (byte, error) {
 	for {
 		b := c.At(c.Pos)
-		i := jsonscan.SkipSpace(b, 0)
+		i := SkipSpace(b, 0)
 		c.Pos += int64(i)
 		if i < len(b) {
 			return b[i], nil
@@ -81,18 +91,18 @@ func (c *Cursor) Value(what string) ([]byte, error) {
 	}
 	for {
 		b, whole := c.Ahead()
-		scan := jsonscan.Value
+		scan := Value
 		if c.Python {
-			scan = jsonscan.PythonValue
+			scan = PythonValue
 		}
 		end, _, err := scan(b, 0)
 		switch {
-		case err == nil && int64(end) > c.Limit, errors.Is(err, jsonscan.ErrMore) && whole:
+		case err == nil && int64(end) > c.Limit, errors.Is(err, ErrMore) && whole:
 			return nil, c.TooLarge(c.Pos, what, c.Limit)
 		case err == nil:
 			c.Pos += int64(end)
 			return b[:end], nil
-		case !errors.Is(err, jsonscan.ErrMore):
+		case !errors.Is(err, ErrMore):
 			return nil, c.Located(err)
 		}
 		if err := c.More(); err != nil {
@@ -111,9 +121,9 @@ func (c *Cursor) Ahead() (b []byte, whole bool) {
 	return b, false
 }
 
-// Located turns a *jsonscan.Error relative to Pos into one of the file.
+// Located turns a *Error relative to Pos into one of the file.
 func (c *Cursor) Located(err error) error {
-	var s *jsonscan.Error
+	var s *Error
 	if errors.As(err, &s) {
 		return c.Syntax(c.Pos+int64(s.At), "%s", s.Msg)
 	}
@@ -148,7 +158,7 @@ func (c *Cursor) Key(first bool) (name string, more bool, err error) {
 	if err != nil {
 		return "", false, err
 	}
-	name = string(jsonscan.DecodeText(v))
+	name = string(DecodeText(v))
 	if b, err = c.Peek(); err != nil {
 		return "", false, err
 	}
@@ -187,7 +197,7 @@ func (c *Cursor) Elem(first bool) (more bool, err error) {
 // Skip goes past the array or object at Pos without holding it and without
 // checking more than where it ends.
 func (c *Cursor) Skip() error {
-	var s jsonscan.Skipper
+	var s Skipper
 	for {
 		n, done := s.Next(c.At(c.Pos))
 		c.Pos += int64(n)
@@ -198,14 +208,6 @@ func (c *Cursor) Skip() error {
 			return err
 		}
 	}
-}
-
-// ValueOf returns the value of the valid JSON text v in new memory.
-func ValueOf(v []byte) export.Value {
-	if v[0] == '"' {
-		return export.Value{Text: true, Data: jsonscan.DecodeText(v)}
-	}
-	return export.Value{Data: jsonscan.AppendCompact(nil, v)}
 }
 
 // BOM reports whether the file starts with the UTF-8 byte order mark.
