@@ -182,12 +182,7 @@ func (x *recordWriter) metadata(q *export.Request) py.Object {
 	instant("credit_issued_ns", q.IssuedNS)
 	set("request_start_ns", q.StartNS)
 	instant("request_ack_ns", q.FirstByteNS)
-	end, _ := q.FinalResponseNS()
-	end = max(q.StartNS, end, q.FailedNS)
-	if q.Stated != nil && q.Stated.EndNS != nil {
-		end = max(end, *q.Stated.EndNS)
-	}
-	set("request_end_ns", end)
+	set("request_end_ns", dialect.EndNS(q))
 	set("worker_id", fmt.Sprintf("worker_%08x", q.Worker))
 	set("record_processor_id", "pa-analyze")
 	phase, index := "profiling", 0
