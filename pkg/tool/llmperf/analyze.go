@@ -85,6 +85,15 @@ type Level struct {
 	part  part
 }
 
+// add adds a request.
+func (l *Level) add(o *result) {
+	l.results = append(l.results, o)
+	l.Requests++
+	l.InputTokens += o.input
+	l.OutputTokens += o.output
+	l.Latency += o.latency
+}
+
 // part says how much of a level's report is printed.
 type part uint8
 
@@ -230,12 +239,9 @@ func (a *analysis) End() {
 	}
 	e := &a.run.Experiments[a.at]
 	results := dialect.InOrder(a.results, func(o *result) uint64 { return o.id }, func(o *result) uint64 { return o.startNS })
-	l := Level{Concurrency: e.Value, Requests: len(a.results), results: results}
-	l.Wall = a.wall(e)
-	for _, o := range l.results {
-		l.InputTokens += o.input
-		l.OutputTokens += o.output
-		l.Latency += o.latency
+	l := Level{Concurrency: e.Value, Wall: a.wall(e)}
+	for _, o := range results {
+		l.add(o)
 	}
 	l.part, l.crash = a.version.crash(&l)
 	a.rep.Crash = l.crash
