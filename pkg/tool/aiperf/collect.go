@@ -64,8 +64,8 @@ func (c *collector) add(r *record) {
 			c.keep(m.tag, v, m.whole)
 		}
 	}
-	for _, f := range r.figures {
-		c.keep(f.tag, f.value, false)
+	for tag, v := range r.figures {
+		c.keep(tag, v, false)
 	}
 	if c.streamed {
 		c.chunks.Add(r.gaps...)
