@@ -42,7 +42,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		for i := range own.Experiments {
 			e := &own.Experiments[i]
 			sides := []explain.Side{{Dialect: "strict", Definitions: explain.Strict(own, e)}}
-			for _, v := range versions {
+			for _, v := range releases {
 				cfg := dialect.Config{Tokenizer: spaced{}, Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}}
 				rep, err := reportOf(v.Name, runtest.Open(t, data), cfg)
 				if err != nil {
@@ -72,7 +72,7 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range versions {
+	for _, v := range releases {
 		rep, err := reportOf(v.Name, runtest.Open(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
 		if err != nil {
 			t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 
 // reportOf returns a version's report of a run.
 func reportOf(version string, r export.Reader, cfg dialect.Config) (*Report, error) {
-	i := slices.IndexFunc(versions, func(v *Version) bool { return v.Name == version })
-	return runtest.Analyze[*Report](context.Background(), versions[i].tool(), r, cfg)
+	i := slices.IndexFunc(releases, func(v *Release) bool { return v.Name == version })
+	return runtest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
 }
 
 // Every report of both versions, to the byte.

@@ -277,7 +277,7 @@ func TestAnswers(t *testing.T) {
 // A result that is written and read again is the same.
 func TestRoundTrip(t *testing.T) {
 	good := sent{prompt: "a b", stream: true, atNS: []int{1e8 + 1, 2e8, 3e8 + 7}, texts: []string{"x", " yé", ""}}
-	for _, v := range versions {
+	for _, v := range releases {
 		var b, again bytes.Buffer
 		rep, err := reportOf(v.Name, runtest.Open(t, []byte(document(level("1", 1e9, []sent{good, good}), level("8", 1e9, []sent{good})))), dialect.Config{Tokenizer: words{}})
 		if err != nil {
