@@ -38,7 +38,7 @@ var layers = []struct {
 // isTestHelper reports whether only tests, the programs of test and other helpers import a package. A helper may
 // import any package of the lower layers.
 func isTestHelper(pkg string) bool {
-	return within(pkg, "internal/test") || pkg == "pkg/tool/dialect/dialecttest"
+	return within(pkg, "internal/test")
 }
 
 // withoutHTTP are trees that import net/http nowhere: the analysis of recordings, and what it

@@ -491,24 +491,12 @@ func output(data json.RawMessage) eventText {
 	return out
 }
 
-const giveEvents = "events.jsonl from the folder of the report"
-
 // filesBeside lists the files that mlcommons/endpoints writes beside its events.
 func filesBeside() []resultfile.Neighbour {
-	return []resultfile.Neighbour{
-		{
-			Is:   func(o *resultfile.Outline) bool { return o.Has("test_started_at", "n_samples_issued") },
-			What: "result_summary.json of mlcommons/endpoints", Holds: "statistics", Give: giveEvents,
-		},
-		{
-			Is: func(o *resultfile.Outline) bool {
-				return bytes.HasPrefix(o.Head, []byte("----------------- Summary ---"))
-			},
-			What: "report.txt of mlcommons/endpoints", Holds: "statistics", Give: giveEvents,
-		},
-		{
-			Is:   func(o *resultfile.Outline) bool { return o.Only("performance") && !o.Array },
-			What: "sample_idx_map.json of mlcommons/endpoints", Holds: "which row of the data set was sent", Give: giveEvents,
-		},
-	}
+	type outline = *resultfile.Outline
+	return resultfile.Neighbours("mlcommons/endpoints", "events.jsonl from the folder of the report", []resultfile.Neighbour{
+		{What: "result_summary.json", Holds: "statistics", Is: func(o outline) bool { return o.Has("test_started_at", "n_samples_issued") }},
+		{What: "report.txt", Holds: "statistics", Is: func(o outline) bool { return bytes.HasPrefix(o.Head, []byte("----------------- Summary ---")) }},
+		{What: "sample_idx_map.json", Holds: "which row of the data set was sent", Is: func(o outline) bool { return o.Only("performance") && !o.Array }},
+	})
 }

@@ -52,8 +52,8 @@ type fileBenchmark struct {
 	// of all metrics.
 	metrics map[string]fileByStatus
 	stated  []string
-	rate    *float64 // stated mean of the requests per second
-	values  fileValues
+	rate    *float64      // stated mean of the requests per second
+	values  []requestStat // of the successful requests
 }
 
 // fileTotals are the numbers of requests of a benchmark, kept or not.
@@ -454,7 +454,8 @@ func (s *source) Next(r *export.Request) (int, error) {
 	r.ID = s.id
 	s.id++
 	if s.group == 0 {
-		s.all[s.benchmark].values.add(&q)
+		b := &s.all[s.benchmark]
+		b.values = append(b.values, q.stat())
 	}
 	return s.benchmark, nil
 }

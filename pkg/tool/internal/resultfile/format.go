@@ -202,6 +202,18 @@ type Neighbour struct {
 	What, Holds, Give string
 }
 
+// Neighbours completes the neighbours of a tool's file of requests: What is the name of a file, unless it names the
+// tool already, and give is the file to give.
+func Neighbours(tool, give string, all []Neighbour) []Neighbour {
+	for i := range all {
+		if !strings.Contains(all[i].What, tool) {
+			all[i].What += " of " + tool
+		}
+		all[i].Give = give
+	}
+	return all
+}
+
 // neighbourOf returns the kind of neighbour that a file is, the first in the list; nil for none.
 func neighbourOf(neighbours []Neighbour, o *Outline) *Neighbour {
 	for i := range neighbours {

@@ -1,4 +1,4 @@
-package dialecttest
+package runtest
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // Open reads a profile_export.json.
@@ -25,20 +24,20 @@ func Open(tb testing.TB, data []byte) export.Reader {
 	return r
 }
 
-// Import reads a result file of one of these kinds.
-func Import(tb testing.TB, data []byte, kinds ...resultfile.Kind) export.Reader {
+// Import reads a result file of one of these formats.
+func Import(tb testing.TB, data []byte, formats ...export.Format) export.Reader {
 	tb.Helper()
-	r, err := open(tb, data, export.Limits{}, kinds)
+	r, err := open(tb, data, export.Limits{}, formats)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return r
 }
 
-// open opens data as the first of the kinds that takes it.
-func open(tb testing.TB, data []byte, limits export.Limits, kinds []resultfile.Kind) (export.Reader, error) {
+// open opens data as the first of the formats that takes it.
+func open(tb testing.TB, data []byte, limits export.Limits, formats []export.Format) (export.Reader, error) {
 	tb.Helper()
-	for _, f := range resultfile.Formats(kinds...) {
+	for _, f := range formats {
 		if f.Sniff(data[:min(len(data), 4<<10)]) {
 			return f.Open(tb.Context(), "result.json", bytes.NewReader(data), int64(len(data)), limits)
 		}
