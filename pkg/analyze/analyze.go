@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -40,7 +41,7 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 // r, which are then not used; nil for nothing. The error is a *contradiction if runOnce finds that.
 func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *contradiction) (_ *Report, err error) {
 	run := export.Preview(r)
-	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
+	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: figure.UnavailableIn(run), Tokenizer: cfg.Tokenizer}
 	if rep.SLO != nil {
 		rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
 	}
@@ -153,8 +154,8 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		if unread := errors.Join(l.err, l.models.err); unread != nil {
 			err = errors.Join(err, unread)
 		}
-		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
-			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
+		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u figure.Unavailable) bool { // said once for the run
+			return slices.ContainsFunc(rep.Unavailable, func(o figure.Unavailable) bool { return o.Key == u.Key })
 		})
 		if err == nil && counted+excluded == 0 { // else requests are missing for another reason
 			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &l.counts)...)

@@ -5,6 +5,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -68,10 +69,10 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 	l.points.sort()
 	points := l.points.each
 	if cfg.Selection.WithoutPauses {
-		var out []Span
+		var out []figure.Span
 		points(func(p *Point) bool {
 			if p.LeftOut {
-				out = append(out, Span{p.PlaceNS, p.EndNS})
+				out = append(out, figure.Span{FromNS: p.PlaceNS, ToNS: p.EndNS})
 			}
 			return true
 		})
@@ -159,9 +160,9 @@ func (l *level) dropPartialRates(e *export.Experiment, x *Experiment) {
 
 // addPauses adds the pauses of the level, and warnings about them, to its analysis x.
 func (l *level) addPauses(run *export.Run, e *export.Experiment, x *Experiment, cfg Config) {
-	part := Span{l.firstStart, l.lastEnd}
+	part := figure.Span{FromNS: l.firstStart, ToNS: l.lastEnd}
 	if m := e.Meta; m != nil && m.StartNS != 0 && m.EndNS != 0 {
-		part = Span{m.StartNS, m.EndNS}
+		part = figure.Span{FromNS: m.StartNS, ToNS: m.EndNS}
 	}
 	if x.Selected != nil {
 		part = x.Selected.Span

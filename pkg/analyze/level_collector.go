@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -24,9 +25,9 @@ type collector struct {
 	err   error // from metrics: values could not be read back from a temporary file
 
 	ok       int
-	failed   tally
+	failed   figure.Tally
 	messages map[string]message // of the first failure of each class
-	excluded tally
+	excluded figure.Tally
 	// unreadable counts requests that the reader left out.
 	unreadable int
 	// startsUnknown says that the file lacks the times at which requests were sent.
@@ -34,8 +35,8 @@ type collector struct {
 	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
-	figures       []figureGroup // that were asked for
-	slo           *attainer     // one of them; nil: not asked for
+	figures       []figure.Group   // that were asked for
+	slo           *figure.Attainer // one of them; nil: not asked for
 	timed         []timed
 	tpots         []timedTPOT // nil unless certified
 	certified     bool        // the summaries have certified percentiles
@@ -44,10 +45,10 @@ type collector struct {
 	firstStart, lastEnd uint64
 	sent                sentRequests
 	lengths             lengths
-	resent              int       // requests of all kinds that were sent again
-	paused              int       // requests that a pause touched, counted or left out
-	leftOut             []Span    // requests of all kinds that are left out because of a pause
-	lost                *lostTime // time that does not count; nil if all counts
+	resent              int           // requests of all kinds that were sent again
+	paused              int           // requests that a pause touched, counted or left out
+	leftOut             []figure.Span // requests of all kinds that are left out because of a pause
+	lost                *lostTime     // time that does not count; nil if all counts
 	output, input       stat.IntSum
 	withInput           int // counted requests with a known number of input tokens
 
@@ -101,7 +102,7 @@ func (c *collector) add(p *Point) {
 		c.paused++
 	}
 	if p.LeftOut {
-		c.leftOut = append(c.leftOut, Span{p.PlaceNS, p.EndNS})
+		c.leftOut = append(c.leftOut, figure.Span{FromNS: p.PlaceNS, ToNS: p.EndNS})
 	}
 	if p.resent {
 		c.resent++
@@ -113,13 +114,13 @@ func (c *collector) add(p *Point) {
 		c.count(p)
 	case p.Excluded == export.ExcludedFailed:
 		c.sent.add(p.StartNS)
-		c.failed.add(p.Class)
+		c.failed.Add(p.Class)
 		c.addMessage(p)
 		if c.slo != nil {
-			c.slo.fail(&p.Measured)
+			c.slo.Fail(&p.Measured)
 		}
 	default:
-		c.excluded.add(string(p.Excluded))
+		c.excluded.Add(string(p.Excluded))
 	}
 }
 
@@ -185,7 +186,7 @@ func (c *collector) count(p *Point) {
 	c.hidden.add(p)
 	c.timed = append(c.timed, timed{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
 	for _, g := range c.figures {
-		g.add(&p.Measured)
+		g.Add(&p.Measured)
 	}
 	c.countAnomalies(p)
 }
@@ -273,7 +274,7 @@ func (c *collector) metrics() []summary.Metric {
 // and f the flow in this part; both are nil for the whole level.
 func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, sel *Selected, f *flow) Experiment {
 	for _, g := range c.figures {
-		c.err = errors.Join(c.err, g.end())
+		c.err = errors.Join(c.err, g.End())
 	}
 	if sel == nil && !c.startsUnknown {
 		c.spanWrong = c.wrongSpan(run, e)
@@ -284,11 +285,11 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	x := Experiment{
 		Mode: e.Mode, Value: e.Value,
 		Load: loadOf(e),
-		OK:   c.ok, Unreadable: c.unreadable, Failed: c.failed.counts(), Excluded: c.excluded.counts(),
+		OK:   c.ok, Unreadable: c.unreadable, Failed: c.failed.Counts(), Excluded: c.excluded.Counts(),
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.anomalies.backward,
 		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
-		Level: Level{Metrics: c.metrics()}, Selected: sel, Hidden: c.hidden.summary(),
+		Level: figure.Level{Metrics: c.metrics()}, Selected: sel, Hidden: c.hidden.summary(),
 	}
 	if sel != nil {
 		x.DurationNS = int64(sel.Counting())
@@ -297,9 +298,9 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		switch v := answer.Elapsed(c.firstStart, c.lastEnd); {
 		case c.startsUnknown:
 			why, _ := run.LevelLacks(e.Mode, e.Value, export.PartStarts)
-			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", why})
+			x.Unavailable = append(x.Unavailable, figure.Unavailable{Key: "throughput", Name: "rates", Why: why})
 		case c.spanWrong != "":
-			x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", c.spanWrong})
+			x.Unavailable = append(x.Unavailable, figure.Unavailable{Key: "throughput", Name: "rates", Why: c.spanWrong})
 		case v.OK && v.V > 0 && c.firstStart != 0:
 			x.DurationNS = int64(c.lost.counting(c.firstStart, c.lastEnd))
 		}
@@ -311,7 +312,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)
 	for _, g := range c.figures {
-		g.set(&x.Level, run)
+		g.Set(&x.Level, run)
 	}
 	if x.Economics != nil {
 		x.Economics.Span = c.ratesSpan(sel)
@@ -355,7 +356,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 
 // uncountable returns the metrics and rates that have no value because the tokenizer
 // could not count a text. Metrics keep the values of the other requests.
-func (c *collector) uncountable(metrics []summary.Metric) []Unavailable {
+func (c *collector) uncountable(metrics []summary.Metric) []figure.Unavailable {
 	if c.anomalies.notCounted == 0 {
 		return nil
 	}
@@ -363,25 +364,25 @@ func (c *collector) uncountable(metrics []summary.Metric) []Unavailable {
 }
 
 // withoutTokens returns the metrics and rates that have no value because of the number of output tokens.
-func withoutTokens(metrics []summary.Metric, why string) []Unavailable {
-	var all []Unavailable
+func withoutTokens(metrics []summary.Metric, why string) []figure.Unavailable {
+	var all []figure.Unavailable
 	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
 		if summary.Find(metrics, m) == nil {
-			all = append(all, Unavailable{m.Key(), m.Label(), why})
+			all = append(all, figure.Unavailable{Key: m.Key(), Name: m.Label(), Why: why})
 		}
 	}
-	return append(all, Unavailable{"output_tokens_per_s", "token rates", why})
+	return append(all, figure.Unavailable{Key: "output_tokens_per_s", Name: "token rates", Why: why})
 }
 
 // unstatedTokens returns the metrics and rates that have no value because the file of another tool states no
 // output tokens.
-func (c *collector) unstatedTokens(metrics []summary.Metric, run *export.Run, cfg Config) []Unavailable {
+func (c *collector) unstatedTokens(metrics []summary.Metric, run *export.Run, cfg Config) []figure.Unavailable {
 	m := run.Meta
 	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted + c.wrongTokens() // other functions give their reasons
 	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
 		return nil
 	}
-	if whyLacking(run, answer.OutputTokens.Key(), "") != "" { // the report gives this reason once for the run
+	if figure.WhyLacking(run, answer.OutputTokens.Key(), "") != "" { // the report gives this reason once for the run
 		return nil
 	}
 	why := cmp.Or(m.Import.Format, "the file") + " states no output tokens"
@@ -392,24 +393,24 @@ func (c *collector) unstatedTokens(metrics []summary.Metric, run *export.Run, cf
 }
 
 // throughput returns the rates over a duration.
-func (c *collector) throughput(durationNS int64, e *export.Experiment) Throughput {
-	var t Throughput
+func (c *collector) throughput(durationNS int64, e *export.Experiment) figure.Throughput {
+	var t figure.Throughput
 	if durationNS <= 0 {
 		return t
 	}
 	s := float64(durationNS) / 1e9
-	t.Requests = Rate{float64(c.ok) / s, true}
+	t.Requests = figure.PerSecond(float64(c.ok) / s)
 	if c.ok == c.sources[answer.TokenAuto] || c.anomalies.dropped+c.anomalies.notCounted+c.wrongTokens() > 0 || c.streams.uncounted > 0 {
 		return t
 	}
-	t.OutputTokens = Rate{c.output.Float64() / s, true}
+	t.OutputTokens = figure.PerSecond(c.output.Float64() / s)
 	if c.withInput == c.ok {
 		both := c.output
 		both.AddSum(c.input)
-		t.TotalTokens = Rate{both.Float64() / s, true}
+		t.TotalTokens = figure.PerSecond(both.Float64() / s)
 	}
 	if users := concurrency(e); users > 0 {
-		t.OutputTokensPerUser = Rate{t.OutputTokens.PerSecond / users, true}
+		t.OutputTokensPerUser = figure.PerSecond(t.OutputTokens.PerSecond / users)
 	}
 	return t
 }
@@ -462,35 +463,35 @@ func (c *collector) source() answer.TokenSource {
 
 // ratesSpan returns the time of the rates: the selected part, or from the first start to the last
 // response.
-func (c *collector) ratesSpan(sel *Selected) Span {
+func (c *collector) ratesSpan(sel *Selected) figure.Span {
 	if sel != nil {
 		return sel.Span
 	}
 	if c.startsUnknown {
-		return Span{}
+		return figure.Span{}
 	}
-	return Span{c.firstStart, c.lastEnd}
+	return figure.Span{FromNS: c.firstStart, ToNS: c.lastEnd}
 }
 
 // groups returns the groups that cfg asks for. They share the memory of the samples of c.
-func (c *collector) groups(cfg *Config) []figureGroup {
-	var all []figureGroup
+func (c *collector) groups(cfg *Config) []figure.Group {
+	var all []figure.Group
 	itl := &c.whole[answer.ITL]
 	if cfg.SLO != nil {
-		c.slo = newAttainer(cfg.SLO)
+		c.slo = figure.NewAttainer(cfg.SLO)
 		all = append(all, c.slo)
 	}
 	if cfg.Quality != nil {
-		all = append(all, newQuality(*cfg.Quality, itl))
+		all = append(all, figure.NewQuality(*cfg.Quality, itl))
 	}
 	if cfg.Economics != nil {
-		all = append(all, newEconomics(*cfg.Economics, itl.Memory))
+		all = append(all, figure.NewEconomics(*cfg.Economics, itl.Memory))
 	}
 	if cfg.Prefix {
-		all = append(all, &prefixCollector{})
+		all = append(all, figure.NewPrefix())
 	}
 	if cfg.Phases {
-		all = append(all, newPhases(itl.Memory))
+		all = append(all, figure.NewPhases(itl.Memory))
 	}
 	return all
 }

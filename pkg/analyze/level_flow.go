@@ -3,6 +3,7 @@ package analyze
 import (
 	"sort"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -153,21 +154,21 @@ func (m *flowMeter) finish() []flow {
 
 // throughput returns the rates of f over seconds; users is as concurrency
 // returns it.
-func (f *flow) throughput(seconds, users float64) Throughput {
-	var t Throughput
+func (f *flow) throughput(seconds, users float64) figure.Throughput {
+	var t figure.Throughput
 	if seconds <= 0 {
 		return t
 	}
-	t.Requests = Rate{float64(f.requests) / seconds, true}
+	t.Requests = figure.PerSecond(float64(f.requests) / seconds)
 	if k := &f.tally; k.dropped > 0 || k.knownOutput == 0 && k.unknownOutput > 0 {
 		return t
 	}
-	t.OutputTokens = Rate{f.output / seconds, true}
+	t.OutputTokens = figure.PerSecond(f.output / seconds)
 	if f.tally.unknownInput == 0 {
-		t.TotalTokens = Rate{(f.output + f.input) / seconds, true}
+		t.TotalTokens = figure.PerSecond((f.output + f.input) / seconds)
 	}
 	if users > 0 {
-		t.OutputTokensPerUser = Rate{t.OutputTokens.PerSecond / users, true}
+		t.OutputTokensPerUser = figure.PerSecond(t.OutputTokens.PerSecond / users)
 	}
 	return t
 }

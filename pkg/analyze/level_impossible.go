@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -138,11 +139,11 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 
 // impossibleMetrics returns the metrics and rates that have no value because of numbers that cannot be true. have
 // are the other metrics without a value.
-func (c *collector) impossibleMetrics(metrics []summary.Metric, have []Unavailable) []Unavailable {
-	var all []Unavailable
+func (c *collector) impossibleMetrics(metrics []summary.Metric, have []figure.Unavailable) []figure.Unavailable {
+	var all []figure.Unavailable
 	add := func(key, name, why string) {
-		if !slices.ContainsFunc(have, func(u Unavailable) bool { return u.Key == key }) {
-			all = append(all, Unavailable{key, name, why})
+		if !slices.ContainsFunc(have, func(u figure.Unavailable) bool { return u.Key == key }) {
+			all = append(all, figure.Unavailable{Key: key, Name: name, Why: why})
 		}
 	}
 	for i := range answer.StrictMetrics {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -16,7 +17,7 @@ type ModelPart struct {
 	Model      string
 	OK, Failed int
 	Metrics    []summary.Metric
-	Throughput Throughput
+	Throughput figure.Throughput
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
@@ -62,7 +63,7 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
-		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
+		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: figure.Total(c.failed.Counts()), Metrics: c.metrics()}
 		b.err = errors.Join(b.err, c.err)
 		if b.sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model

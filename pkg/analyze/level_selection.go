@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -183,11 +184,11 @@ func ParseTrim(s string) (Trim, error) {
 type Selected struct {
 	How string // "window", "trim" or "steady_state"
 	// Span is the part.
-	Span
+	figure.Span
 	// Level is the whole level: from the start of the recorder's first window to the end
 	// of its last one, extended to measured requests outside of them, failed ones
 	// included. Without windows it is the time of the requests.
-	Level  Span
+	Level  figure.Span
 	Steady *Steady // of SteadyState
 
 	lost *lostTime // time of the part that does not count; nil for none

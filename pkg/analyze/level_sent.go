@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -35,14 +36,14 @@ func (s *sentRequests) add(startNS uint64) {
 }
 
 // rate returns the rate of requests that were sent.
-func (s *sentRequests) rate() Rate {
+func (s *sentRequests) rate() figure.Rate {
 	switch {
 	case s.perSecond > 0:
-		return Rate{s.perSecond, true}
+		return figure.PerSecond(s.perSecond)
 	case s.n < 2 || s.last <= s.first:
-		return Rate{}
+		return figure.Rate{}
 	}
-	return Rate{float64(s.n-1) / (float64(s.last-s.first) / 1e9), true}
+	return figure.PerSecond(float64(s.n-1) / (float64(s.last-s.first) / 1e9))
 }
 
 // namedRate returns the requests per second that a level of the run names, or the part of

@@ -37,11 +37,11 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 			if asked := e.Economics.Config.GPUs; asked > 0 && gpus > 0 && gpus != asked {
 				e.Warnings = append(e.Warnings, said(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), asked))
 			}
-			e.addEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
+			e.AddEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
 		}
 		e.Server = results[i].Figures
 		if e.Phases != nil {
-			e.addPhases(r.Run())
+			e.AddPhases(r.Run())
 		}
 		for _, w := range results[i].Warnings {
 			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -14,7 +15,7 @@ func seconds(d time.Duration) string {
 
 // A requestSpan is the span of time of the counted and failed requests of a level.
 type requestSpan struct {
-	Span
+	figure.Span
 	ok bool // there is such a request
 }
 
@@ -32,7 +33,7 @@ func (s *requestSpan) add(p *Point) {
 
 // extent returns the time of the level e of these requests: the recorder's windows, extended to the counted
 // and failed requests outside of them. ok is false without such requests.
-func (s requestSpan) extent(e *export.Experiment) (level Span, ok bool) {
+func (s requestSpan) extent(e *export.Experiment) (level figure.Span, ok bool) {
 	level = s.Span
 	// Windows elsewhere are of another clock.
 	if b := recorded(e); s.ok && b != nil && b[0] <= level.ToNS && b[len(b)-1] >= level.FromNS {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -76,7 +77,7 @@ func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 	if up == 0 || down <= up {
 		return fmt.Errorf("never in a steady state: at most %d of %d requests in flight, and %d are needed (95%%)", x.Peak, x.Concurrency, x.Threshold)
 	}
-	s.Span = Span{up, down}
+	s.Span = figure.Span{FromNS: up, ToNS: down}
 	x.AtPlateau = float64(plateau) / float64(down-up)
 	s.Steady = x
 	return nil

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -48,7 +49,7 @@ const (
 
 // unavailable returns the metrics that no request of the level has because the
 // answers were not streamed, or may not have been.
-func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg Config) []Unavailable {
+func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg Config) []figure.Unavailable {
 	s := c.streams
 	if s.not+s.unknown == 0 {
 		return nil
@@ -62,19 +63,19 @@ func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg C
 			why += howToStream
 		}
 	}
-	var all []Unavailable
+	var all []figure.Unavailable
 	for i := range answer.StrictMetrics {
 		d := &answer.StrictMetrics[i]
 		switch {
 		case summary.Find(metrics, d.Metric) != nil:
 		case d.NeedsStream:
-			all = append(all, Unavailable{d.Key(), d.Label(), why})
+			all = append(all, figure.Unavailable{Key: d.Key(), Name: d.Label(), Why: why})
 		case d.Metric == answer.OutputTokens && s.uncounted > 0:
-			all = append(all, Unavailable{d.Key(), d.Label(), uncounted})
+			all = append(all, figure.Unavailable{Key: d.Key(), Name: d.Label(), Why: uncounted})
 		}
 	}
 	if s.uncounted > 0 {
-		all = append(all, Unavailable{"output_tokens_per_s", "token rates", uncounted})
+		all = append(all, figure.Unavailable{Key: "output_tokens_per_s", Name: "token rates", Why: uncounted})
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -28,29 +29,29 @@ const maxWindows = 10_000
 // A Window is the analysis of a part of a level. Metrics are of the requests that
 // started in it. Rates are computed like the rates of a [Selected] part.
 type Window struct {
-	Span
+	figure.Span
 	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
 	OK, Failed int   // requests that started in it
 	Metrics    []summary.Metric
-	Throughput Throughput
+	Throughput figure.Throughput
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
 func (w *Window) Metric(m answer.Metric) *summary.Summary { return summary.Find(w.Metrics, m) }
 
 // of returns the bounds of the windows of a level or of its selected part, in order; nil for no windows.
-func (w Windows) of(e *export.Experiment, level Span, sel *Selected) ([]uint64, error) {
+func (w Windows) of(e *export.Experiment, level figure.Span, sel *Selected) ([]uint64, error) {
 	switch {
 	case sel != nil:
 		return w.bounds(e, sel.Span)
 	case w.Recorded: // recorded windows keep their own bounds
-		return w.bounds(e, Span{0, math.MaxUint64})
+		return w.bounds(e, figure.Span{FromNS: 0, ToNS: math.MaxUint64})
 	}
 	return w.bounds(e, level)
 }
 
 // bounds returns the bounds of the windows in whole, in order; nil for no windows.
-func (w Windows) bounds(e *export.Experiment, whole Span) ([]uint64, error) {
+func (w Windows) bounds(e *export.Experiment, whole figure.Span) ([]uint64, error) {
 	switch {
 	case w.Recorded:
 		b := recorded(e)
@@ -94,7 +95,7 @@ func recorded(e *export.Experiment) []uint64 {
 }
 
 // clip returns the bounds of the windows inside of a selected part; nil if none is.
-func clip(bounds []uint64, part Span) []uint64 {
+func clip(bounds []uint64, part figure.Span) []uint64 {
 	var b []uint64
 	for i, t := range bounds {
 		switch {
@@ -133,13 +134,13 @@ func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Se
 	var c collector
 	begin := func() {
 		i := len(all)
-		part = Selected{Span: Span{bounds[i], bounds[i+1]}, Level: level, lost: lost}
+		part = Selected{Span: figure.Span{FromNS: bounds[i], ToNS: bounds[i+1]}, Level: level, lost: lost}
 		c = collector{}
 		c.useMemory(memory)
 	}
 	end := func() {
 		all = append(all, Window{
-			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: total(c.failed.counts()),
+			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: figure.Total(c.failed.Counts()),
 			Metrics:    c.metrics(),
 			Throughput: f[len(all)].throughput(part.Counting().Seconds(), users),
 		})

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,7 +32,7 @@ type Report struct {
 	// Experiments are in the order of the file and include levels without requests.
 	Experiments []Experiment
 	// Unavailable lists the metrics that a file of another tool cannot give.
-	Unavailable []Unavailable
+	Unavailable []figure.Unavailable
 	// Warnings are about the whole run.
 	Warnings []error
 }
@@ -55,15 +56,15 @@ func (r *Report) Calibration() *export.Calibration {
 
 // An Experiment is the analysis of one load level.
 type Experiment struct {
-	Level
+	figure.Level
 	Mode  string
 	Value string
 	// Load describes the load if the file says more about it than mode and value.
 	Load string
 
 	OK       int
-	Failed   []Count // by class, most frequent first
-	Excluded []Count // by reason, most frequent first
+	Failed   []figure.Count // by class, most frequent first
+	Excluded []figure.Count // by reason, most frequent first
 	// Unreadable counts requests that the reader had to leave out: see
 	// [export.Reader.Skipped]. They are in no other count.
 	Unreadable int
@@ -73,7 +74,7 @@ type Experiment struct {
 
 	// Sent is the rate of requests that a level of a named rate sent, whether or not they
 	// succeeded: pa-record's own figure for a whole level, else the gaps between the starts.
-	Sent Rate
+	Sent figure.Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
 	// TokenEvents counts token events. SharedStamps counts the token events with the
@@ -126,8 +127,8 @@ type Experiment struct {
 }
 
 // FailedRequests returns the number of failed requests of all classes.
-func (e *Experiment) FailedRequests() int { return total(e.Failed) }
+func (e *Experiment) FailedRequests() int { return figure.Total(e.Failed) }
 
 // ExcludedRequests returns the number of requests that were left out for a reason other
 // than failure.
-func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
+func (e *Experiment) ExcludedRequests() int { return figure.Total(e.Excluded) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -110,7 +111,7 @@ func (c *collector) mixture() error {
 }
 
 // sloWarnings returns the warning about requests for which nothing decides whether they met the objective.
-func sloWarnings(x *Attainment) []error {
+func sloWarnings(x *figure.Attainment) []error {
 	if x.Unknown == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
@@ -86,21 +87,21 @@ func (x *Experiment) dropShares(why string) {
 	if x.SLO == nil {
 		return
 	}
-	x.SLO.Share = Share{NA: why}
+	x.SLO.Share = figure.Share{NA: why}
 	for i := range x.SLO.Conditions {
-		x.SLO.Conditions[i].Share = Share{NA: why}
+		x.SLO.Conditions[i].Share = figure.Share{NA: why}
 	}
 }
 
 // dropRates removes the rates of a level, and says why.
 func (x *Experiment) dropRates(why string) {
-	x.Throughput = Throughput{}
+	x.Throughput = figure.Throughput{}
 	if x.SLO != nil {
-		x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}
+		x.SLO.Requests, x.SLO.OutputTokens = figure.Rate{}, figure.Rate{}
 		for i := range x.SLO.Conditions {
 			c := &x.SLO.Conditions[i]
-			c.Requests, c.OutputTokens = Rate{}, Rate{}
+			c.Requests, c.OutputTokens = figure.Rate{}, figure.Rate{}
 		}
 	}
-	x.Unavailable = append(x.Unavailable, Unavailable{"throughput", "rates", why})
+	x.Unavailable = append(x.Unavailable, figure.Unavailable{Key: "throughput", Name: "rates", Why: why})
 }

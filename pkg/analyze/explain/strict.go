@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -80,7 +81,7 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 			noTokens, noTotal, noUser = u.Why, u.Why, u.Why
 		}
 	}
-	rate := func(na string, r analyze.Rate) {
+	rate := func(na string, r figure.Rate) {
 		x := names.Find(names.Rates, strictRates[d.Measure], true)
 		d.Name, d.Formula = x.Label, x.Formula
 		if d.Values = Single(r.PerSecond); !r.OK {

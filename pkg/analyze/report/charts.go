@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sparkline"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -80,7 +81,7 @@ const failedCourse = "failed"
 // courses returns each figure of a comparing table over its lines. It leaves out a figure that no
 // line has, and failed requests where there are none.
 func courses(lines []line, u *timeUnits) []course {
-	rate := func(r analyze.Rate) float64 {
+	rate := func(r figure.Rate) float64 {
 		if !r.OK {
 			return math.NaN()
 		}

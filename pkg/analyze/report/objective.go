@@ -8,12 +8,13 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // objective says how a level met the objective, in lines.
-func objective(x *analyze.Attainment, target float64) []string {
+func objective(x *figure.Attainment, target float64) []string {
 	verdict := ""
 	switch {
 	case x.Share.OK && x.Share.V >= target:
@@ -43,7 +44,7 @@ func objective(x *analyze.Attainment, target float64) []string {
 func targetText(f float64) string { return strconv.FormatFloat(100*f, 'g', 8, 64) + "%" }
 
 // attained says how many requests met the objective: "97.00% (97 of 100 requests)".
-func attained(x *analyze.Attainment) string {
+func attained(x *figure.Attainment) string {
 	if !x.Share.OK {
 		return share(x.Share)
 	}
@@ -57,7 +58,7 @@ func attained(x *analyze.Attainment) string {
 	return s + ")"
 }
 
-func share(s analyze.Share) string {
+func share(s figure.Share) string {
 	if !s.OK {
 		return "n/a (" + s.NA + ")"
 	}
@@ -65,7 +66,7 @@ func share(s analyze.Share) string {
 }
 
 // rateOrNA formats a rate; "n/a" if it is unknown.
-func rateOrNA(r analyze.Rate) string {
+func rateOrNA(r figure.Rate) string {
 	if !r.OK {
 		return "n/a"
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/schematest"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
@@ -31,7 +31,7 @@ func otelInputs(t *testing.T) map[string]Input {
 		{Name: "queue", Metric: "vllm:request_queue_time_seconds", Kind: serverfigures.Time, Of: "m s", Source: "s", Unit: "ns", N: 4, Mean: 0.25},
 		{Name: "GPU power", Metric: "DCGM_FI_DEV_POWER_USAGE", Kind: serverfigures.Gauge, Of: "g", Source: "s", Unit: "W", N: 2, Mean: 1e-7, Min: 0, Max: 2e21},
 	}
-	e.Unavailable = []analyze.Unavailable{{Key: "ttft_ns", Why: "none"}, {Key: "ttst_ns", Why: "none"}}
+	e.Unavailable = []figure.Unavailable{{Key: "ttft_ns", Why: "none"}, {Key: "ttst_ns", Why: "none"}}
 	return map[string]Input{"full": everything, "sweep": analyzed(t, golden.FS(t, "perf_analyzer"), "2.60.0/vllm_sweep")}
 }
 
@@ -49,7 +49,7 @@ func TestOTelGolden(t *testing.T) {
 	}
 	cfg := parts(t)
 	quality := quality.Default()
-	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
+	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &figure.EconomicsConfig{}, true, true
 	grouped := measured(t, "sweep.json", sweep(), cfg)
 	if e := &grouped.Report.Experiments[0]; len(e.Windows) == 0 || e.Quality == nil || len(e.Quality.Metrics) == 0 {
 		t.Errorf("no windows or no quality: %+v", e)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -49,7 +49,7 @@ func metrics() []metric {
 			{"decode_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_decode", true)},
 			{"request_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_e2e", true)},
 		}, userRate},
-		metric{"prefix", "prefix cache", columnsOf(names.Prefix, analyze.KeyHitRate, analyze.KeyHitRateZero), prefix},
+		metric{"prefix", "prefix cache", columnsOf(names.Prefix, figure.KeyHitRate, figure.KeyHitRateZero), prefix},
 		metric{name: "failures", doc: "failed requests by the kind of failure", statement: failures},
 	)
 }
