@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
-	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -19,7 +18,7 @@ var strictMetrics = map[Measure]answer.Metric{
 
 // strictRates maps measures to the keys of rates.
 var strictRates = map[Measure]string{
-	RequestRate: names.KeyRequestRate, OutputRate: names.KeyOutputRate, TotalRate: names.KeyTotalRate, UserRate: names.KeyUserRate,
+	RequestRate: KeyRequestRate, OutputRate: KeyOutputRate, TotalRate: KeyTotalRate, UserRate: KeyUserRate,
 }
 
 // Key returns the key of the strict measure in the JSON of a report: "ttft_ns"; "" if it has none.
@@ -82,7 +81,7 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 		}
 	}
 	rate := func(na string, r figure.Rate) {
-		x := names.Find(names.Rates, strictRates[d.Measure], true)
+		x := Find(Rates, strictRates[d.Measure], true)
 		d.Name, d.Formula = x.Label, x.Formula
 		if d.Values = Single(r.PerSecond); !r.OK {
 			d.Values, d.NA = Values{}, na

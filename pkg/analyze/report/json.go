@@ -8,8 +8,8 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
-	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
@@ -33,7 +33,7 @@ func (w jsonLayout) report(in *Input) sheet.Object {
 	rep := in.Report
 	schema, conventions := Schema, ""
 	if w.otel {
-		schema, conventions = OTelSchema, names.OTelConventions
+		schema, conventions = OTelSchema, explain.OTelConventions
 	}
 	return sheet.Object{
 		"schema", schema, "conventions", sheet.Opt(conventions), "run", w.run(in),
@@ -75,7 +75,7 @@ func (w jsonLayout) whys(all []figure.Unavailable) any {
 	for _, u := range all {
 		key := u.Key
 		if w.otel {
-			key = names.OTelName(key)
+			key = explain.OTelName(key)
 		}
 		m[key] = u.Why
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/schematest"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
-	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
@@ -156,15 +156,15 @@ func TestSchemaMembers(t *testing.T) {
 	}
 	text := string(b)
 	members := map[string]string{}
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		kind, of := "metrics", cmp.Or(string(e.Group), "every report")
 		ref := "summary"
 		if e.OfLevel {
 			kind, ref = "figures", "levelFigure"
 			switch e.Group {
-			case names.Rates:
+			case explain.Rates:
 				ref = "rate"
-			case names.Quality:
+			case explain.Quality:
 				ref = "qualityFigure"
 			}
 		}
@@ -284,11 +284,11 @@ func TestSchemaKeys(t *testing.T) {
 	}
 	units := map[bool][]string{true: enum("qualityFigure", "properties", "unit"), false: enum("levelFigure", "properties", "unit")}
 	want := map[string][]string{}
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		place := string(e.Group) + " metrics"
 		if e.OfLevel {
 			place = string(e.Group) + " figures"
-			if e.Group != names.Rates && !slices.Contains(units[e.Group == names.Quality], e.Unit) {
+			if e.Group != explain.Rates && !slices.Contains(units[e.Group == explain.Quality], e.Unit) {
 				t.Errorf("%s: the schema does not know the unit %s", e.Key, e.Unit)
 			}
 		}
