@@ -90,7 +90,7 @@ func dialectNames(t *testing.T) map[string]map[string]string {
 	return all
 }
 
-// Every measure that tools define is an entry of package names, and every tool has a name for the
+// Every measure that tools define is an entry of package explain, and every tool has a name for the
 // latency of a request.
 func TestDialectNames(t *testing.T) {
 	known := map[string]bool{}
@@ -100,7 +100,7 @@ func TestDialectNames(t *testing.T) {
 	all := dialectNames(t)
 	for key := range all {
 		if !known[key] {
-			t.Errorf("%s is in no table of package names", key)
+			t.Errorf("%s is in no table of package explain", key)
 		}
 	}
 	for _, n := range newest {

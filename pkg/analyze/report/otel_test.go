@@ -146,7 +146,7 @@ func TestOTelNumbers(t *testing.T) {
 	}
 }
 
-// The members of metrics and figures in the schema of a report are the entries of package names, each with its
+// The members of metrics and figures in the schema of a report are the entries of package explain, each with its
 // definition.
 func TestSchemaMembers(t *testing.T) {
 	const file = "../../../schemas/report.schema.json"
@@ -175,7 +175,7 @@ func TestSchemaMembers(t *testing.T) {
 		members[kind+" of "+of] += fmt.Sprintf("%q: { \"$ref\": \"#/$defs/%s\", \"description\": %s },\n", e.Key, ref, doc)
 	}
 	for place, lines := range members {
-		head := fmt.Sprintf("\"$comment\": \"Made of package names: %s\",\n", place)
+		head := fmt.Sprintf("\"$comment\": \"Made of package explain: %s\",\n", place)
 		before, after, ok := strings.Cut(text, head)
 		if !ok {
 			t.Fatalf("%s: no %s", file, head)
@@ -260,7 +260,7 @@ func TestOTelSchema(t *testing.T) {
 	compareGolden(t, "../../../schemas/report-otel.schema.json", b.Bytes())
 }
 
-// The schema of a report has the keys and units of the table of package names.
+// The schema of a report has the keys and units of the table of package explain.
 func TestSchemaKeys(t *testing.T) {
 	s := reportSchema(t)
 	at := func(path ...string) any {

@@ -26,7 +26,7 @@ type metric struct {
 // A column is a column of a result that is a figure of the report.
 type column struct {
 	name string
-	// figure is the entry of package names.
+	// figure is the entry of package explain.
 	figure explain.Entry
 }
 

@@ -110,7 +110,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Comments define each metric and each figure of the report by the table of package names.
+// Comments define each metric and each figure of the report by the table of package explain.
 func TestDefinitions(t *testing.T) {
 	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: quality.Default()})
 	if err != nil {
