@@ -101,7 +101,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			if rep.FirstNS == 0 || p.StartNS != 0 && p.StartNS < rep.FirstNS {
 				rep.FirstNS = p.StartNS
 			}
-			prompts.add(i, p)
+			prompts.add(i, &p.Measured, p.prompt)
 			if queue.Pass(i, &p.Measured) {
 				use(i, p)
 			} else {
@@ -169,7 +169,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		sent[i] = l.timed
 	}
 	(&adviser{run, cfg, sent, rep}).advise()
-	prompts.addCached(rep)
+	addCached(&prompts, rep)
 	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
 		err = serr
 	}

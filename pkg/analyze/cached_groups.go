@@ -1,0 +1,95 @@
+package analyze
+
+import (
+	"fmt"
+
+	"math"
+	"strings"
+)
+
+// cachedWarning returns the warning about input tokens that the server had in its cache although
+// the requests of the level do not share them; nil if there are too few. flags says that the
+// message may name flags of pa-record.
+func cachedWarning(c *Cached, flags bool) *Warning {
+	remedy := func(text string) string {
+		if flags {
+			return text
+		}
+		return ""
+	}
+	const cached = "%s of the input tokens were in the server's cache"
+	switch {
+	case c.Share <= CachedThreshold, c.Earlier <= CachedThreshold && c.Elsewhere <= CachedThreshold:
+		return nil
+	case c.Again:
+		return said(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
+	case !c.Known:
+		return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
+	case c.Earlier > CachedThreshold && c.Earlier >= c.Elsewhere:
+		return said(KindCache, cached+": %swere sent at %s%s%s", percent(c.Share), whichCached(c, c.Earlier), c.EarlierLevel, otherCached(c, c.Earlier), remedy("; "+freshPrompts))
+	}
+	return said(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), whichCached(c, c.Elsewhere), otherCached(c, c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
+}
+
+// whichCached begins a sentence about a part of Share: "they " if it is most of it.
+func whichCached(c *Cached, part float64) string {
+	if mostCached(c, part) {
+		return "they "
+	}
+	return percent(part) + " "
+}
+
+// otherCached ends such a sentence with the rest of Share.
+func otherCached(c *Cached, part float64) string {
+	if mostCached(c, part) {
+		return ""
+	}
+	return ", the rest is what prompts of this level share, and the server's own text"
+}
+
+// mostCached reports whether a part of Share is most of it.
+func mostCached(c *Cached, part float64) bool { return c.Share-part < 2*CachedThreshold }
+
+// freshPrompts is the remedy for prompts that are sent again.
+const freshPrompts = "send others: more input data, --prompts fresh, or --cache-bust"
+
+func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
+
+// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
+// the file does not state it.
+func LevelName(mode, value, load string) string {
+	switch {
+	case load != "":
+		return load
+	case mode == "" && value == "":
+		return "load not known"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
+}
+
+// addCached adds to the levels of a report which of their input tokens were cached, and warnings.
+func addCached(p *promptLevels, rep *Report) {
+	names := make([]string, len(rep.Experiments))
+	first := uint64(math.MaxUint64) // start of the first level
+	for i := range names {
+		e := &rep.Experiments[i]
+		names[i] = LevelName(e.Mode, e.Value, e.Load)
+		if start := p.start(i); start != 0 {
+			first = min(first, start)
+		}
+	}
+	for i, c := range p.finish(names) {
+		e := &rep.Experiments[i]
+		e.Cached = c
+		if c == nil || e.Problem != nil {
+			continue
+		}
+		if m := rep.Run.Experiments[i].Meta; m != nil && m.Prompts != nil && !c.Known {
+			sent := m.Prompts
+			c.Again = !sent.MadeUp && (sent.Restart && sent.CacheSalt == "" && p.start(i) > first || sent.First > 0 && sent.Again() > 0)
+		}
+		if w := cachedWarning(c, rep.FromRecorder()); w != nil {
+			e.Warnings = append(e.Warnings, w)
+		}
+	}
+}
