@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -106,7 +106,7 @@ func TestMaxLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := newJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
-		var loads []analyze.LoadLevel
+		var loads []figure.LoadLevel
 		random := rand.New(rand.NewPCG(1, 1))
 		for _, l := range tt.levels {
 			late, stalled, fails := random.Perm(l.n), random.Perm(l.n), random.Perm(l.n)
@@ -128,7 +128,7 @@ func TestMaxLoad(t *testing.T) {
 				j.add(&q)
 			}
 			j.met()
-			loads = append(loads, analyze.LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
+			loads = append(loads, figure.LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
 		}
 		m := j.maxLoad(export.ModeConcurrency, loads)
 		if m == nil || tt.none {
@@ -137,7 +137,7 @@ func TestMaxLoad(t *testing.T) {
 			}
 			continue
 		}
-		named := func(l *analyze.LoadLevel) string {
+		named := func(l *figure.LoadLevel) string {
 			if l == nil {
 				return ""
 			}

@@ -73,7 +73,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 	if cfg.Observer != nil {
 		cfg.Observer.Begin(run)
 	}
-	var prompts promptLevels
+	var prompts figure.Prompts
 	var all []*level // grows with the run: a reader may find more
 	asked := askedOf(run)
 	use := func(i int, p *Point) {
@@ -101,7 +101,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			if rep.FirstNS == 0 || p.StartNS != 0 && p.StartNS < rep.FirstNS {
 				rep.FirstNS = p.StartNS
 			}
-			prompts.add(i, &p.Measured, p.prompt)
+			prompts.Add(i, &p.Measured, p.prompt)
 			if queue.Pass(i, &p.Measured) {
 				use(i, p)
 			} else {

@@ -7,12 +7,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
 // A tried is a load of the sweep, and the margins of its requests.
 type tried struct {
-	LoadLevel
+	figure.LoadLevel
 	margins []float32
 }
 
@@ -20,7 +21,7 @@ type tried struct {
 // rep. It returns nil without an SLO, and unless the experiments are at least two loads
 // of one mode and one kind; an even and a bursty rate do not lie on one curve. Several
 // experiments of one load count as one.
-func (rep *Report) MaxLoad() *MaxLoad {
+func (rep *Report) MaxLoad() *figure.MaxLoad {
 	var all []tried
 	at := map[float64]int{} // in all, by the named load
 	mode, unknown := "", []string(nil)
@@ -49,22 +50,22 @@ func (rep *Report) MaxLoad() *MaxLoad {
 			t.margins = slices.Concat(t.margins, e.SLO.Margins)
 		} else {
 			at[load] = len(all)
-			all = append(all, tried{LoadLevel: LoadLevel{Load: sent, Value: e.Value}, margins: e.SLO.Margins})
+			all = append(all, tried{LoadLevel: figure.LoadLevel{Load: sent, Value: e.Value}, margins: e.SLO.Margins})
 		}
 	}
 	if len(all) < 2 {
 		return nil
 	}
 	slices.SortFunc(all, func(a, b tried) int { return cmp.Compare(a.Load, b.Load) })
-	levels := make([]LoadLevel, len(all))
-	objective := LoadObjective{Target: rep.SLOTarget}
+	levels := make([]figure.LoadLevel, len(all))
+	objective := figure.LoadObjective{Target: rep.SLOTarget}
 	for i := range all {
 		share := inference.Attained(all[i].margins)
 		levels[i] = all[i].LoadLevel
 		levels[i].Share = share.Value
 		objective.Shares = append(objective.Shares, share)
 	}
-	m := MaxLoadOf(mode, levels, objective)
+	m := figure.MaxLoadOf(mode, levels, objective)
 	m.Unknown = unknown
 	return m
 }

@@ -97,7 +97,7 @@ type Experiment struct {
 	Models []ModelPart
 	// Cached says which input tokens the server had in its cache; nil if no answer states
 	// them.
-	Cached *Cached
+	Cached *figure.Cached
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point

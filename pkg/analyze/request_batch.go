@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -33,7 +34,7 @@ type batch struct {
 	tokens   []int32     // of the ends of these gaps, as far as they are counted
 	sizes    *batchSizes // of earlier batches of the run
 	keeper   pointKeeper // of points that stay longer
-	prompts  promptHasher
+	prompts  figure.PromptHasher
 }
 
 // batchSizes holds the sizes of the largest batch so far. New batches begin with room for as
@@ -45,7 +46,7 @@ func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedU
 	return &batch{
 		stored: stored, checker: stored.checker(run, cfg),
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
-		prompts:  promptHasher{seed: seed},
+		prompts:  figure.PromptHasher{Seed: seed},
 		requests: make([]Point, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
 	}
 }
@@ -55,7 +56,7 @@ func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.tokens, b.model, b.cut = b.requests[:0], b.gaps[:0], b.tokens[:0], "", false
 	b.times, b.sendings = b.times[:0], b.sendings[:0]
-	b.prompts.reset()
+	b.prompts.Reset()
 	b.contradicted, b.counts = contradiction{}, export.RequestCounts{}
 }
 
@@ -153,7 +154,7 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 		p.GapTokens = b.tokens[from:len(b.tokens):len(b.tokens)]
 	}
 	if q.UncachedInput().OK {
-		p.prompt = b.prompts.hash(r)
+		p.prompt = b.prompts.Hash(r)
 	}
 	if b.cfg.Observer != nil {
 		b.observe(&p, r, q.Answer)

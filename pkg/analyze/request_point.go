@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -36,8 +37,8 @@ type Point struct {
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.
 	*Sending
 
-	prompt sentPrompt // of a request with known cached tokens, until all requests are read
-	stamps Stamps     // of a request that counts
+	prompt figure.Prompt // of a request with known cached tokens, until all requests are read
+	stamps Stamps        // of a request that counts
 	start  export.StampSource
 	// complete says that the request was answered in full, in any phase.
 	complete, cancelled bool
@@ -83,7 +84,7 @@ func point(r *export.Request, q *answer.Measured) Point {
 // held returns a copy of p, without its prompt, that stays valid after the next Reset of its batch.
 func (p *Point) held() *Point {
 	h := *p
-	h.prompt = sentPrompt{}
+	h.prompt = figure.Prompt{}
 	h.Model, h.Message = strings.Clone(p.Model), strings.Clone(p.Message)
 	h.Gaps, h.GapTokens = slices.Clone(p.Gaps), slices.Clone(p.GapTokens)
 	h.TokenNS, h.GapNS = slices.Clone(p.TokenNS), slices.Clone(p.GapNS)

@@ -3,5 +3,5 @@
 // at the server.
 //
 // Each is a [Group], with a file of its own: it sees the requests of a level, and sets a part of the [Level]. A [Figure] has
-// a value or the reason why there is none.
+// a value or the reason why there is none. [MaxLoadOf] and [Prompts] compute figures of several levels together.
 package figure

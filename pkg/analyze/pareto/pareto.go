@@ -58,7 +58,7 @@ type Front struct {
 // A Capacity is the highest load of a file that meets the objective.
 type Capacity struct {
 	File string
-	*analyze.MaxLoad
+	*figure.MaxLoad
 }
 
 // A Result compares the levels of all files.

@@ -255,7 +255,7 @@ func maxLoad(runs []*view.Run, l *loads, label bool) []svg.Line {
 }
 
 // bounded reports whether both ends of the interval of a highest load are known.
-func bounded(m *analyze.MaxLoad) bool {
+func bounded(m *figure.MaxLoad) bool {
 	return !math.IsInf(m.Interval.Low, 0) && !math.IsInf(m.Interval.High, 0)
 }
 

@@ -163,7 +163,7 @@ func csvShare(name string, x *figure.Attainment) csvLine {
 // csvMaxLoad returns the lines of the highest load: the estimate in the column "mean",
 // the highest level that surely attains the target in "min" and the lowest that surely does not
 // in "max"; then the ends of the interval. An unknown value is empty.
-func csvMaxLoad(m *analyze.MaxLoad) []csvLine {
+func csvMaxLoad(m *figure.MaxLoad) []csvLine {
 	l := csvLine{name: "max_load_under_slo", unit: m.Mode, mean: sheet.CSVNumber(m.Estimate)}
 	if m.Within != nil {
 		l.min = float(m.Within.Load)

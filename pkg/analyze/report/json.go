@@ -244,11 +244,11 @@ func jsonAttainment(x *figure.Attainment, target float64) sheet.Object {
 }
 
 // MaxLoadJSON returns the estimate in the layout of JSON, "max_load" of the schemas; nil for nil.
-func MaxLoadJSON(m *analyze.MaxLoad) sheet.Object {
+func MaxLoadJSON(m *figure.MaxLoad) sheet.Object {
 	if m == nil {
 		return nil
 	}
-	at := func(l *analyze.LoadLevel) sheet.Object {
+	at := func(l *figure.LoadLevel) sheet.Object {
 		if l == nil {
 			return nil
 		}

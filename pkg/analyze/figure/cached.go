@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"bytes"
@@ -56,24 +56,24 @@ type promptBlock struct {
 	number uint16
 }
 
-// A promptHasher divides prompts into blocks. Equal beginnings of prompts have equal
+// A PromptHasher divides prompts into blocks. Equal beginnings of prompts have equal
 // blocks.
-type promptHasher struct {
-	seed   maphash.Seed
+type PromptHasher struct {
+	Seed   maphash.Seed
 	text   []byte
 	blocks []promptBlock // of all prompts since the last reset
 }
 
-func (h *promptHasher) reset() { h.blocks = h.blocks[:0] }
+func (h *PromptHasher) Reset() { h.blocks = h.blocks[:0] }
 
-// A sentPrompt holds the blocks of a prompt, and the part of it that repeats the history of its conversation.
-type sentPrompt struct {
+// A Prompt holds the blocks of a prompt, and the part of it that repeats the history of its conversation.
+type Prompt struct {
 	blocks  []promptBlock // nil if the file lacks the prompt
 	history float32
 }
 
-// hash returns the prompt of r, which is valid until the next reset.
-func (h *promptHasher) hash(r *export.Request) (p sentPrompt) {
+// Hash returns the prompt of r, which is valid until the next reset.
+func (h *PromptHasher) Hash(r *export.Request) (p Prompt) {
 	h.text = h.text[:0]
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
@@ -96,7 +96,7 @@ func (h *promptHasher) hash(r *export.Request) (p sentPrompt) {
 	chain := uint64(0)
 	for at, number := 0, uint16(1); at < len(text); number++ {
 		end := min(at+blockSize(at), len(text))
-		chain = bits.RotateLeft64(chain, 7)*0x9e3779b97f4a7c15 ^ maphash.Bytes(h.seed, text[at:end])
+		chain = bits.RotateLeft64(chain, 7)*0x9e3779b97f4a7c15 ^ maphash.Bytes(h.Seed, text[at:end])
 		if at = end; at == len(text) {
 			number = 0
 		}
@@ -113,7 +113,7 @@ func blockSize(at int) int { return 1 << max(5, bits.Len(uint(at))-4) } //nolint
 
 // members appends the members of a JSON object that the model reads. It returns false if
 // the text is no object; nothing is appended then.
-func (h *promptHasher) members(js []byte) bool {
+func (h *PromptHasher) members(js []byte) bool {
 	before := len(h.text)
 	i := jsonscan.SkipSpace(js, 0)
 	if i >= len(js) || js[i] != '{' {
@@ -153,12 +153,12 @@ func (h *promptHasher) members(js []byte) bool {
 	return false
 }
 
-// mostBlocks bounds the memory of the blocks that promptLevels remembers. These are the
+// mostBlocks bounds the memory of the blocks that Prompts remembers. These are the
 // blocks of 15,000 prompts of 2 KB.
 const mostBlocks = 1 << 19
 
-// promptLevels follows which levels sent which beginnings of prompts.
-type promptLevels struct {
+// Prompts follows which levels sent which beginnings of prompts.
+type Prompts struct {
 	seen map[uint64]promptSeen
 	// stride: only blocks whose number is a multiple of it are remembered, and all last blocks. It
 	// grows when there are too many blocks; beginnings that prompts share are then no longer found
@@ -188,8 +188,8 @@ type levelPrompts struct {
 	earlier, shared map[int]float64
 }
 
-// add adds a request of any kind of level i, with its prompt.
-func (p *promptLevels) add(i int, q *answer.Measured, prompt sentPrompt) {
+// Add adds a request of any kind of level i, with its prompt.
+func (p *Prompts) Add(i int, q *answer.Measured, prompt Prompt) {
 	if i > math.MaxUint16 {
 		return // promptSeen has no room for so many levels
 	}
@@ -251,7 +251,7 @@ func (p *promptLevels) add(i int, q *answer.Measured, prompt sentPrompt) {
 }
 
 // remember notes that level i sent the blocks.
-func (p *promptLevels) remember(i int, blocks []promptBlock) {
+func (p *Prompts) remember(i int, blocks []promptBlock) {
 	if p.seen == nil {
 		p.seen, p.stride = map[uint64]promptSeen{}, 1
 	}
@@ -284,7 +284,7 @@ func (p *promptLevels) remember(i int, blocks []promptBlock) {
 }
 
 // start returns the start of the first request of level i; 0 if none is known.
-func (p *promptLevels) start(i int) uint64 {
+func (p *Prompts) StartNS(i int) uint64 {
 	if i >= len(p.levels) {
 		return 0
 	}
@@ -292,7 +292,7 @@ func (p *promptLevels) start(i int) uint64 {
 }
 
 // sharing returns for each level, in order, the other levels that sent beginnings of its prompts.
-func (p *promptLevels) sharing() [][]int {
+func (p *Prompts) sharing() [][]int {
 	others := make([][]int, len(p.levels))
 	for i := range p.levels {
 		for k := range p.levels[i].shared { // has the levels of earlier, too
@@ -308,7 +308,7 @@ func (p *promptLevels) sharing() [][]int {
 }
 
 // finish returns the figures of each level. names are the names of the levels.
-func (p *promptLevels) finish(names []string) []*Cached {
+func (p *Prompts) Cached(names []string) []*Cached {
 	all := make([]*Cached, len(names))
 	others := p.sharing()
 	for i := range min(len(p.levels), len(names)) {
