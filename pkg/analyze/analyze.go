@@ -146,7 +146,7 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 		x := l.finish(run, i, cfg, memory)
 		x.dropUnsureRates(run)
 		if why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {
-			x.dropShares(why)
+			x.DropShares(why)
 		}
 		if !rep.Cut {
 			l.dropPartialRates(e, &x)

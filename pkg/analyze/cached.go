@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"math"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 )
@@ -56,18 +55,6 @@ func mostCached(c *figure.Cached, part float64) bool { return c.Share-part < 2*f
 const freshPrompts = "send others: more input data, --prompts fresh, or --cache-bust"
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
-
-// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
-// the file does not state it.
-func LevelName(mode, value, load string) string {
-	switch {
-	case load != "":
-		return load
-	case mode == "" && value == "":
-		return "load not known"
-	}
-	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
-}
 
 // addCached adds to the levels of a report which of their input tokens were cached, and warnings.
 func addCached(p *figure.Prompts, rep *Report) {

@@ -106,12 +106,6 @@ func ValueMemory(memoryLimit int64) int64 {
 	return int64(max(valueShare*(limit-fixedMemory-coreMemory*cores), leastValues))
 }
 
-// A Tokenizer describes a tokenizer in reports.
-type Tokenizer struct {
-	Name   string // as the user named it
-	SHA256 string // of its file, in hex
-}
-
 // defaultSLOTarget is the share of requests that should meet an objective.
 const defaultSLOTarget = 0.99
 

@@ -150,3 +150,12 @@ func pauseWarnings(in []export.Pause, touched int, without, possible bool) []err
 	}
 	return []error{said(KindPaused, "%s for %s, which touched %s and distorts latencies and rates%s", what, PausedFor(in), requests, advice)}
 }
+
+// withoutPauses is the flag that leaves out pauses.
+const withoutPauses = "--without-pauses"
+
+// canLeaveOutPauses reports whether the pauses of a run can be left out: not the pauses of single
+// ranks.
+func canLeaveOutPauses(run *export.Run) bool {
+	return run.Meta == nil || run.Meta.Merged == nil || len(run.Meta.Pauses) == 0
+}

@@ -16,9 +16,6 @@ type sentRequests struct {
 	perSecond   float64 // as the recorder measured it; 0 if it did not
 }
 
-// SubSent is the Sub of warnings that a level did not send the rate that it names.
-const SubSent = "sent"
-
 // fewestStarts is the number of starts from which their rate is compared with the named one,
 // if the file does not say when the first gap began.
 const fewestStarts = 20
@@ -71,17 +68,3 @@ func (s *sentRequests) warning(named float64, x *Experiment) error {
 	}
 	return nil
 }
-
-// sentWarning returns the warning with the text of [export.SentWarning]. Several of them are
-// one about their levels.
-func sentWarning(text string) *Warning {
-	return counted(KindLoad, SubSent, func(n []int64) string {
-		if n[0] == 1 {
-			return text
-		}
-		return "the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"
-	}, 1)
-}
-
-// isUnsent reports whether a warning says that requests of the schedule were not sent.
-func isUnsent(err error) bool { return unsent.MatchString(err.Error()) }

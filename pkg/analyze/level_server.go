@@ -83,18 +83,6 @@ func (e *Experiment) meanOf(model string, m answer.Metric) (mean float64, ok boo
 	return 0, false
 }
 
-// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
-func (r *Report) withoutGPUs() string {
-	m := r.Run.Meta
-	switch {
-	case r.FromRecorder():
-		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
-	case m != nil && m.Import.Format != "":
-		return m.Import.Format + " holds no telemetry of GPUs"
-	}
-	return "the file holds no telemetry of GPUs"
-}
-
 // gpusOf returns the number of GPUs in the telemetry of a run: of all levels together.
 func gpusOf(results []serverfigures.Result) int {
 	seen := map[string]bool{}

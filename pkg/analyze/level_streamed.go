@@ -47,10 +47,9 @@ const (
 	whyIgnored   = "; the server did not stream, although the requests asked for it"
 )
 
-// unavailable returns the metrics that no request of the level has because the
-// answers were not streamed, or may not have been.
-func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg Config) []figure.Unavailable {
-	s := c.streams
+// unavailable returns the metrics that no request of the level has because the answers were not streamed, or may not
+// have been. stated says that the caller stated whether they were.
+func (s *streamCount) unavailable(metrics []summary.Metric, run *export.Run, stated bool) []figure.Unavailable {
 	if s.not+s.unknown == 0 {
 		return nil
 	}
@@ -59,7 +58,7 @@ func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg C
 		why, uncounted = whyNot, whyUncounted
 		if s.ignored > 0 {
 			why += whyIgnored
-		} else if cfg.Streaming == nil && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
+		} else if !stated && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
 			why += howToStream
 		}
 	}

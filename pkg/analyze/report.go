@@ -1,8 +1,11 @@
 package analyze
 
 import (
+	"strings"
+
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -132,3 +135,96 @@ func (e *Experiment) FailedRequests() int { return figure.Total(e.Failed) }
 // ExcludedRequests returns the number of requests that were left out for a reason other
 // than failure.
 func (e *Experiment) ExcludedRequests() int { return figure.Total(e.Excluded) }
+
+// A Tokenizer describes a tokenizer in reports.
+type Tokenizer struct {
+	Name   string // as the user named it
+	SHA256 string // of its file, in hex
+}
+
+// A Window is the analysis of a part of a level. Metrics are of the requests that
+// started in it. Rates are computed like the rates of a [Selected] part.
+type Window struct {
+	figure.Span
+	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
+	OK, Failed int   // requests that started in it
+	Metrics    []summary.Metric
+	Throughput figure.Throughput
+}
+
+// Metric returns the summary of a metric; nil if it has no values.
+func (w *Window) Metric(m answer.Metric) *summary.Summary { return summary.Find(w.Metrics, m) }
+
+// A ModelPart is the analysis of the requests to one of several models. Its rates are
+// over the time of the level, or of its selected part.
+type ModelPart struct {
+	Model      string
+	OK, Failed int
+	Metrics    []summary.Metric
+	Throughput figure.Throughput
+}
+
+// Metric returns the summary of a metric; nil if it has no values.
+func (m *ModelPart) Metric(x answer.Metric) *summary.Summary { return summary.Find(m.Metrics, x) }
+
+// A Step is the time from one completed request to the next, with the requests and
+// tokens that count in it. The steps of a level cover its time without gaps or
+// overlaps and add up to its [Throughput]; they show how much a rate varies.
+//
+// In a whole level a step ends with the completion of a request that counts, and holds
+// this request with all its tokens. In a part of a level a step begins with a completed
+// request and holds the tokens that were delivered during the step, as in [Selected];
+// the first step begins with the part.
+type Step struct {
+	Seconds      float64
+	Requests     int
+	OutputTokens float64 // means nothing where that rate is not OK
+}
+
+// A FirstToken is the first token of a request that counts.
+type FirstToken struct {
+	StartNS uint64
+	TTFTNS  int64
+}
+
+// Contradictions returns the warnings of the report that say that stored figures contradict what was
+// recorded. A command that prints no other warnings prints these.
+func (r *Report) Contradictions() []error {
+	var all []error
+	add := func(warnings []error) {
+		for _, w := range warnings {
+			if AsWarning(w).Kind == KindContradiction {
+				all = append(all, w)
+			}
+		}
+	}
+	add(r.Warnings)
+	for i := range r.Experiments {
+		add(r.Experiments[i].Warnings)
+	}
+	return all
+}
+
+// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
+func (r *Report) withoutGPUs() string {
+	m := r.Run.Meta
+	switch {
+	case r.FromRecorder():
+		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
+	case m != nil && m.Import.Format != "":
+		return m.Import.Format + " holds no telemetry of GPUs"
+	}
+	return "the file holds no telemetry of GPUs"
+}
+
+// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
+// the file does not state it.
+func LevelName(mode, value, load string) string {
+	switch {
+	case load != "":
+		return load
+	case mode == "" && value == "":
+		return "load not known"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
+}

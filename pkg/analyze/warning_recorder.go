@@ -83,3 +83,47 @@ func RecorderWarning(text string) *Warning {
 	}
 	return said(KindOther, "%s", whole)
 }
+
+// sentWarning returns the warning with the text of [export.SentWarning]. Several of them are
+// one about their levels.
+func sentWarning(text string) *Warning {
+	return counted(KindLoad, SubSent, func(n []int64) string {
+		if n[0] == 1 {
+			return text
+		}
+		return "the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"
+	}, 1)
+}
+
+// SubSent is the Sub of warnings that a level did not send the rate that it names.
+const SubSent = "sent"
+
+// isUnsent reports whether a warning says that requests of the schedule were not sent.
+func isUnsent(err error) bool { return unsent.MatchString(err.Error()) }
+
+// shardsWarning returns the warning kind of a text that merging shards wrote into a run.
+func shardsWarning(text string) (WarningKind, bool) {
+	switch {
+	case strings.HasPrefix(text, shards.IncompleteWarning):
+		return KindIncomplete, true
+	case strings.HasPrefix(text, shards.UnknownClocksWarning), strings.HasPrefix(text, shards.ClockContradictionWarning):
+		return KindClock, true
+	}
+	return "", false
+}
+
+// shardWarning returns the warning that a file is one shard of a run; nil if it is a whole run.
+func shardWarning(run *export.Run) error {
+	if run.Meta == nil || run.Meta.Shard == nil || run.Meta.Shard.WorldSize == 1 {
+		return nil
+	}
+	s := run.Meta.Shard
+	if err := shards.Check(s); err != nil {
+		return said(KindUnreadable, "%v", err)
+	}
+	part := shards.ShareOf(run)
+	if part == "" {
+		part = "a part of the load"
+	}
+	return said(KindIncomplete, "this file is the shard of rank %d of %s: %s; give the files of all ranks, or a glob, for the figures of the run", s.Rank, plural.GroupedOf(s.WorldSize, "rank"), part)
+}

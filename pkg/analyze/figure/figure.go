@@ -70,6 +70,30 @@ func (x *Level) WhyNot(key string) string {
 	return ""
 }
 
+// DropShares removes the shares of requests that met an objective, and says why.
+func (x *Level) DropShares(why string) {
+	if x.SLO == nil {
+		return
+	}
+	x.SLO.Share = Share{NA: why}
+	for i := range x.SLO.Conditions {
+		x.SLO.Conditions[i].Share = Share{NA: why}
+	}
+}
+
+// DropRates removes the rates of a level, and says why.
+func (x *Level) DropRates(why string) {
+	x.Throughput = Throughput{}
+	if x.SLO != nil {
+		x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}
+		for i := range x.SLO.Conditions {
+			c := &x.SLO.Conditions[i]
+			c.Requests, c.OutputTokens = Rate{}, Rate{}
+		}
+	}
+	x.Unavailable = append(x.Unavailable, Unavailable{Key: "throughput", Name: "rates", Why: why})
+}
+
 // A Figure is a figure of a whole level, with a value or the reason why there is none.
 type Figure struct {
 	Key, Label string
