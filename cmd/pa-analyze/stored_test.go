@@ -23,6 +23,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -39,7 +40,7 @@ func TestStoredAnswers(t *testing.T) {
 	files["usage in each chunk"] = countedExport
 	configs := []analyze.Config{
 		{},
-		{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true},
+		{Quality: &quality, Economics: &figure.EconomicsConfig{}, Prefix: true, Phases: true},
 		{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
 		{Streaming: &yes, TokenSource: answer.TokenUsage},
 		{Streaming: &no, Windows: analyze.Windows{Every: time.Second}},

@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -146,7 +147,7 @@ func sentTwice(rep *analyze.Report) string {
 	where, worst, levels := "", 0.0, 0
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
-		if e.Cached == nil || e.Cached.Twice <= analyze.CachedThreshold {
+		if e.Cached == nil || e.Cached.Twice <= figure.CachedThreshold {
 			continue
 		}
 		if levels++; e.Cached.Twice > worst {

@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -225,7 +226,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 	default:
 		note = fmt.Sprintf("%v is the highest level that was found to meet %s: it %s; %v %s", best.Load, s.judge, had(best), over.Load, had(over))
 	}
-	mode, loads := export.ModeConcurrency, []analyze.LoadLevel(nil)
+	mode, loads := export.ModeConcurrency, []figure.LoadLevel(nil)
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		named := l.Load.Traits().Amount
@@ -236,7 +237,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 				sent = l.Client.AchievedPerSecond
 			}
 		}
-		loads = append(loads, analyze.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
+		loads = append(loads, figure.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
 	}
 	if m := s.judge.MaxLoad(mode, loads); m != nil {
 		note += "; " + report.MaxLoad(m)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
@@ -205,7 +206,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 		}
 	}
 	l.qualityFigures(e.Quality)
-	rates := map[quantity]analyze.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
+	rates := map[quantity]figure.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
 	for q, r := range rates {
 		if r.OK {
 			l.n[q] = max(l.OK, len(e.Steps))
@@ -257,7 +258,7 @@ const ofLevel = "the level"
 // levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
-	var all []analyze.LevelFigure
+	var all []figure.Figure
 	if e.Economics != nil {
 		all = append(all, e.Economics.Figures...)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -43,7 +44,7 @@ type Run struct {
 	Side string
 
 	// economics holds the economics of each level, which the report has only if it was asked for.
-	economics []*analyze.Economics
+	economics []*figure.Economics
 
 	name, short string   // for people
 	levels      []string // names of the levels, each one different
@@ -134,7 +135,7 @@ type metricRow struct {
 
 // A metricCell is a statistic. Few marks a percentile with fewer than leastAbove values above it.
 type metricCell struct {
-	Figure *figure
+	Figure *number
 	Few    bool
 }
 
@@ -376,7 +377,7 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []summary.
 		for i, s := range statistics() {
 			n, ok := get(value, key, s).(json.Number)
 			if !ok {
-				row.Cells = append(row.Cells, metricCell{Figure: &figure{Text: "n/a"}})
+				row.Cells = append(row.Cells, metricCell{Figure: &number{Text: "n/a"}})
 				continue
 			}
 			show := units.of(m.Definition)

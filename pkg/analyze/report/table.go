@@ -13,6 +13,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -212,7 +213,7 @@ func requests(e *analyze.Experiment) string {
 	for _, p := range []struct {
 		what  string
 		n     int
-		parts []analyze.Count
+		parts []figure.Count
 	}{{"failed", e.FailedRequests(), e.Failed}, {"excluded", e.ExcludedRequests(), e.Excluded}} {
 		if p.n == 0 {
 			continue
@@ -419,10 +420,10 @@ func levelIn(e *analyze.Experiment, mixed bool) string {
 // A line is a row of a comparing table: a load level, a model or a window.
 type line struct {
 	name       string
-	throughput *analyze.Throughput
+	throughput *figure.Throughput
 	metric     func(answer.Metric) *summary.Summary
 	ok, failed int
-	sent       analyze.Rate
+	sent       figure.Rate
 }
 
 // A comparedFigure is a percentile of a metric that a comparing table shows.
@@ -471,7 +472,7 @@ func compared(name, unit string, lines []line, u *timeUnits) sheet.Table {
 	return g
 }
 
-func perSecond(r analyze.Rate) string {
+func perSecond(r figure.Rate) string {
 	if !r.OK {
 		return "-"
 	}
@@ -777,7 +778,7 @@ func windowLines(e *analyze.Experiment) []line {
 
 // windowed returns the time from the start of the first window to the end of the last.
 func windowed(e *analyze.Experiment) time.Duration {
-	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
+	return figure.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
 }
 
 // windowNote returns a description of the windows.

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"cmp"
@@ -18,7 +18,7 @@ type Quality struct {
 	// Metrics holds the metrics that have a value, in the order of answer.QualityMetrics.
 	Metrics []summary.Metric
 	// Figures holds the figures that QualityFigures lists.
-	Figures []LevelFigure
+	Figures []Figure
 	// Positions holds the mean gap by its position in the answer.
 	Positions []quality.Position
 	// Requests is the number of requests whose token times are known.
@@ -56,8 +56,8 @@ type qualityCollector struct {
 	summaries           [answer.NumQuality]*summary.Summary
 }
 
-// newQuality returns a collector of a level whose gaps are in itl.
-func newQuality(cfg quality.Config, itl *summary.Sample[int64]) *qualityCollector {
+// NewQuality returns the group of [Quality] of a level whose gaps are in itl.
+func NewQuality(cfg quality.Config, itl *summary.Sample[int64]) Group {
 	q, memory := &qualityCollector{meter: quality.NewMeter(cfg), itl: itl}, itl.Memory
 	for i := range answer.QualityMetrics {
 		q.whole[i].Memory, q.ratios[i].Memory = memory, memory
@@ -69,8 +69,8 @@ func newQuality(cfg quality.Config, itl *summary.Sample[int64]) *qualityCollecto
 // qualityIndex returns the index of a metric in [answer.QualityMetrics].
 func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
-// add implements figureGroup.
-func (c *qualityCollector) add(p *answer.Measured) {
+// Add implements [Group].
+func (c *qualityCollector) Add(p *answer.Measured) {
 	gaps := c.itl.Since(c.added)
 	c.added = c.itl.Sums
 	q := c.meter.MeasureForLevel(p)
@@ -123,8 +123,8 @@ func (c *qualityCollector) times(q *quality.Request) {
 	c.decodeNS.Add(s.DecodeNS)
 }
 
-// end implements figureGroup.
-func (c *qualityCollector) end() error {
+// End implements [Group].
+func (c *qualityCollector) End() error {
 	c.perToken.Finish(c.itl)
 	c.rank = int(math.Ceil(c.meter.Config.Share*float64(c.requests) - 1e-9))
 	c.whole[qualityIndex(answer.FluidInterval)].Nth = c.rank - 1
@@ -138,8 +138,8 @@ func (c *qualityCollector) end() error {
 	return err
 }
 
-// set implements figureGroup.
-func (c *qualityCollector) set(x *Level, run *export.Run) {
+// Set implements [Group].
+func (c *qualityCollector) Set(x *Level, run *export.Run) {
 	cfg := &c.meter.Config
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	x.Quality = q
@@ -176,7 +176,7 @@ func (c *qualityCollector) set(x *Level, run *export.Run) {
 		if x.DurationNS > 0 {
 			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(x.DurationNS)/1e9))
 		} else {
-			q.Figures[smoothGoodput].Why = cmp.Or(x.whyNot("throughput"), whyNoDuration)
+			q.Figures[smoothGoodput].Why = cmp.Or(x.WhyNot("throughput"), whyNoDuration)
 		}
 		if decode := c.decodeNS.Float64(); decode > 0 {
 			set(poolStallShare, c.stallNS.Float64()/decode)
@@ -188,14 +188,14 @@ func (c *qualityCollector) set(x *Level, run *export.Run) {
 		set(poolPerEvent, c.visible.Float64()/events)
 	} else {
 		q.Figures[poolPerEvent].Why = "no source counts the tokens apart from their events"
-		if why := x.whyNot(answer.TPOT.Key()); why == whyUntimed {
+		if why := x.WhyNot(answer.TPOT.Key()); why == WhyUntimed {
 			q.Figures[poolPerEvent].Why = why
 		}
 	}
 	normalized := summary.Find(q.Metrics, answer.NormalizedLatency)
 	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {
 		if normalized == nil {
-			q.Figures[i].Why = cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run))
+			q.Figures[i].Why = cmp.Or(x.WhyNot("output_tokens_per_s"), withoutNormalized(run))
 		} else if v := normalized.P(level); v > 0 {
 			set(i, 1e9/v)
 		}
@@ -232,7 +232,7 @@ const (
 )
 
 // QualityFigures are the figures of [Quality] without values, in the order of a report.
-var QualityFigures = [numQualityFigures]LevelFigure{
+var QualityFigures = [numQualityFigures]Figure{
 	poolFluidity:    {Key: "fluidity_index", Label: "fluidity index", Unit: "ratio", Formula: "1 − Σ missed deadlines / Σ deadlines, over all requests", Source: "arXiv 2507.09019"},
 	fluidRate:       {Key: "fluid_token_rate", Label: "fluid token rate", Unit: "tokens/s", Formula: "1 / the smallest time between tokens at which Share of the requests have a fluidity index of at least Target", Source: "arXiv 2407.07000"},
 	poolInTime:      {Key: "tokens_in_time", Label: "tokens in time", Unit: "ratio", Formula: "Σ tokens in time / Σ tokens", Source: "arXiv 2410.14257"},

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ type Phases struct {
 	// Metrics are the times that the answers state, of [answer.ServerMetrics]; those without a value are absent.
 	Metrics []summary.Metric
 	// Figures holds the figures that PhaseFigures lists.
-	Figures []LevelFigure
+	Figures []Figure
 }
 
 // The keys of the figures.
@@ -29,7 +29,7 @@ const (
 )
 
 // PhaseFigures are the figures of [Phases] without values, in the order of a report.
-var PhaseFigures = [...]LevelFigure{
+var PhaseFigures = [...]Figure{
 	{Key: KeyQueueTime, Label: "queue", Unit: "ns", Formula: "mean over the requests that the server ended: growth of the sum / growth of the count"},
 	{Key: KeyPrefillTime, Label: "prefill", Unit: "ns", Formula: "growth of the sum / growth of the count, like queue; or mean of timings.prompt_ms"},
 	{Key: KeyDecodeTime, Label: "decode", Unit: "ns", Formula: "growth of the sum / growth of the count, like queue; or mean of timings.predicted_ms"},
@@ -42,7 +42,8 @@ type phasesCollector struct {
 	metrics []summary.Metric
 }
 
-func newPhases(memory *stat.Store) *phasesCollector {
+// NewPhases returns the group of [Phases]. Its values share memory.
+func NewPhases(memory *stat.Store) Group {
 	c := &phasesCollector{}
 	for i := range c.times {
 		c.times[i].Memory = memory
@@ -50,8 +51,8 @@ func newPhases(memory *stat.Store) *phasesCollector {
 	return c
 }
 
-// add implements figureGroup.
-func (c *phasesCollector) add(p *answer.Measured) {
+// Add implements [Group].
+func (c *phasesCollector) Add(p *answer.Measured) {
 	for i := range c.times {
 		if v := p.Value(answer.ServerMetrics[i].Metric); v.OK {
 			c.times[i].AddOne(v.V)
@@ -59,8 +60,8 @@ func (c *phasesCollector) add(p *answer.Measured) {
 	}
 }
 
-// end implements figureGroup.
-func (c *phasesCollector) end() (err error) {
+// End implements [Group].
+func (c *phasesCollector) End() (err error) {
 	for i := range c.times {
 		if s := c.times[i].Summary(); s != nil {
 			c.metrics = append(c.metrics, summary.Metric{Definition: &answer.ServerMetrics[i], Summary: s})
@@ -70,13 +71,13 @@ func (c *phasesCollector) end() (err error) {
 	return err
 }
 
-// set sets the times that answers state; addPhases completes them.
-func (c *phasesCollector) set(x *Level, _ *export.Run) {
-	x.Phases = &Phases{Metrics: c.metrics, Figures: append([]LevelFigure{}, PhaseFigures[:]...)}
+// Set sets the times that answers state; AddPhases completes them.
+func (c *phasesCollector) Set(x *Level, _ *export.Run) {
+	x.Phases = &Phases{Metrics: c.metrics, Figures: append([]Figure{}, PhaseFigures[:]...)}
 }
 
-// addPhases completes the figures by the servers' figures.
-func (x *Level) addPhases(run *export.Run) {
+// AddPhases completes the figures by the servers' figures.
+func (x *Level) AddPhases(run *export.Run) {
 	p := x.Phases
 	triton := run.ServiceKind != nil && *run.ServiceKind == "triton"
 	all, known := 0.0, 0

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"cmp"
@@ -12,17 +12,18 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A figureGroup gathers the figures of a part of the report while the requests of a level pass by. A group is a file
-// figure_NAME.go, a field of Config that asks for it, a field of Experiment, and a line in groups.
-type figureGroup interface {
-	// add adds a request that counts, when its metrics have been added to the samples of the level.
-	add(p *answer.Measured)
-	// end sums up the values after the last request, while the samples of the level have their order. The error
+// A Group gathers the figures of a part of the report while the requests of a level pass by. A group is a file of
+// this package, a field of Level, a field of [github.com/pa-tools/pa/pkg/analyze.Config] that asks for it, and a line
+// where package analyze begins a level.
+type Group interface {
+	// Add adds a request that counts, when its metrics have been added to the samples of the level.
+	Add(q *answer.Measured)
+	// End sums up the values after the last request, while the samples of the level have their order. The error
 	// says that values could not be read back from a temporary file.
-	end() error
-	// set sets the figures in the analysis x of the level, which has its metrics, its rates and the reasons why it
+	End() error
+	// Set sets the figures in the level x, which has its metrics, its rates and the reasons why it
 	// lacks some.
-	set(x *Level, run *export.Run)
+	Set(x *Level, run *export.Run)
 }
 
 // A Level holds the figures of a load level, or of the part of it that is analyzed.
@@ -57,11 +58,11 @@ type Level struct {
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
-func (e *Level) Metric(m answer.Metric) *summary.Summary { return summary.Find(e.Metrics, m) }
+func (x *Level) Metric(m answer.Metric) *summary.Summary { return summary.Find(x.Metrics, m) }
 
-// whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
-func (e *Level) whyNot(key string) string {
-	for _, u := range e.Unavailable {
+// WhyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
+func (x *Level) WhyNot(key string) string {
+	for _, u := range x.Unavailable {
 		if u.Key == key {
 			return u.Why
 		}
@@ -69,8 +70,32 @@ func (e *Level) whyNot(key string) string {
 	return ""
 }
 
-// A LevelFigure is a figure of a whole level, with a value or the reason why there is none.
-type LevelFigure struct {
+// DropShares removes the shares of requests that met an objective, and says why.
+func (x *Level) DropShares(why string) {
+	if x.SLO == nil {
+		return
+	}
+	x.SLO.Share = Share{NA: why}
+	for i := range x.SLO.Conditions {
+		x.SLO.Conditions[i].Share = Share{NA: why}
+	}
+}
+
+// DropRates removes the rates of a level, and says why.
+func (x *Level) DropRates(why string) {
+	x.Throughput = Throughput{}
+	if x.SLO != nil {
+		x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}
+		for i := range x.SLO.Conditions {
+			c := &x.SLO.Conditions[i]
+			c.Requests, c.OutputTokens = Rate{}, Rate{}
+		}
+	}
+	x.Unavailable = append(x.Unavailable, Unavailable{Key: "throughput", Name: "rates", Why: why})
+}
+
+// A Figure is a figure of a whole level, with a value or the reason why there is none.
+type Figure struct {
 	Key, Label string
 	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
 	Formula    string
@@ -103,6 +128,9 @@ type Rate struct {
 	OK        bool
 }
 
+// PerSecond returns the rate of n per second.
+func PerSecond(n float64) Rate { return Rate{n, true} }
+
 // perSecond returns a rate; 0 if it is not known.
 func perSecond(r Rate) float64 {
 	if !r.OK {
@@ -128,8 +156,8 @@ type Count struct {
 	N    int
 }
 
-// total returns the sum of the counts.
-func total(c []Count) int {
+// Total returns the sum of the counts.
+func Total(c []Count) int {
 	n := 0
 	for i := range c {
 		n += c[i].N
@@ -137,18 +165,19 @@ func total(c []Count) int {
 	return n
 }
 
-// A tally counts by name.
-type tally map[string]int
+// A Tally counts by name.
+type Tally map[string]int
 
-func (t *tally) add(name string) {
+// Add counts one more of a name.
+func (t *Tally) Add(name string) {
 	if *t == nil {
-		*t = tally{}
+		*t = Tally{}
 	}
 	(*t)[name]++
 }
 
-// counts returns the tally, most frequent first.
-func (t tally) counts() []Count {
+// Counts returns the tally, most frequent first.
+func (t Tally) Counts() []Count {
 	var c []Count
 	for name, n := range t {
 		c = append(c, Count{name, n})
@@ -159,9 +188,9 @@ func (t tally) counts() []Count {
 	return c
 }
 
-// findFigure returns the figure with a key; nil if there is none.
-func findFigure(all []LevelFigure, key string) *LevelFigure {
-	i := slices.IndexFunc(all, func(f LevelFigure) bool { return f.Key == key })
+// Find returns the figure with a key; nil if there is none.
+func Find(all []Figure, key string) *Figure {
+	i := slices.IndexFunc(all, func(f Figure) bool { return f.Key == key })
 	if i < 0 {
 		return nil
 	}

@@ -1,15 +1,14 @@
-package analyze
+package figure
 
 import (
 	"bytes"
-	"fmt"
 	"hash/maphash"
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -57,24 +56,24 @@ type promptBlock struct {
 	number uint16
 }
 
-// A promptHasher divides prompts into blocks. Equal beginnings of prompts have equal
+// A PromptHasher divides prompts into blocks. Equal beginnings of prompts have equal
 // blocks.
-type promptHasher struct {
-	seed   maphash.Seed
+type PromptHasher struct {
+	Seed   maphash.Seed
 	text   []byte
 	blocks []promptBlock // of all prompts since the last reset
 }
 
-func (h *promptHasher) reset() { h.blocks = h.blocks[:0] }
+func (h *PromptHasher) Reset() { h.blocks = h.blocks[:0] }
 
-// A sentPrompt holds the blocks of a prompt, and the part of it that repeats the history of its conversation.
-type sentPrompt struct {
+// A Prompt holds the blocks of a prompt, and the part of it that repeats the history of its conversation.
+type Prompt struct {
 	blocks  []promptBlock // nil if the file lacks the prompt
 	history float32
 }
 
-// hash returns the prompt of r, which is valid until the next reset.
-func (h *promptHasher) hash(r *export.Request) (p sentPrompt) {
+// Hash returns the prompt of r, which is valid until the next reset.
+func (h *PromptHasher) Hash(r *export.Request) (p Prompt) {
 	h.text = h.text[:0]
 	for i := range r.Inputs {
 		f := &r.Inputs[i]
@@ -97,7 +96,7 @@ func (h *promptHasher) hash(r *export.Request) (p sentPrompt) {
 	chain := uint64(0)
 	for at, number := 0, uint16(1); at < len(text); number++ {
 		end := min(at+blockSize(at), len(text))
-		chain = bits.RotateLeft64(chain, 7)*0x9e3779b97f4a7c15 ^ maphash.Bytes(h.seed, text[at:end])
+		chain = bits.RotateLeft64(chain, 7)*0x9e3779b97f4a7c15 ^ maphash.Bytes(h.Seed, text[at:end])
 		if at = end; at == len(text) {
 			number = 0
 		}
@@ -114,7 +113,7 @@ func blockSize(at int) int { return 1 << max(5, bits.Len(uint(at))-4) } //nolint
 
 // members appends the members of a JSON object that the model reads. It returns false if
 // the text is no object; nothing is appended then.
-func (h *promptHasher) members(js []byte) bool {
+func (h *PromptHasher) members(js []byte) bool {
 	before := len(h.text)
 	i := jsonscan.SkipSpace(js, 0)
 	if i >= len(js) || js[i] != '{' {
@@ -154,12 +153,12 @@ func (h *promptHasher) members(js []byte) bool {
 	return false
 }
 
-// mostBlocks bounds the memory of the blocks that promptLevels remembers. These are the
+// mostBlocks bounds the memory of the blocks that Prompts remembers. These are the
 // blocks of 15,000 prompts of 2 KB.
 const mostBlocks = 1 << 19
 
-// promptLevels follows which levels sent which beginnings of prompts.
-type promptLevels struct {
+// Prompts follows which levels sent which beginnings of prompts.
+type Prompts struct {
 	seen map[uint64]promptSeen
 	// stride: only blocks whose number is a multiple of it are remembered, and all last blocks. It
 	// grows when there are too many blocks; beginnings that prompts share are then no longer found
@@ -189,8 +188,8 @@ type levelPrompts struct {
 	earlier, shared map[int]float64
 }
 
-// add adds a request of any kind of level i.
-func (p *promptLevels) add(i int, q *Point) {
+// Add adds a request of any kind of level i, with its prompt.
+func (p *Prompts) Add(i int, q *answer.Measured, prompt Prompt) {
 	if i > math.MaxUint16 {
 		return // promptSeen has no room for so many levels
 	}
@@ -204,8 +203,8 @@ func (p *promptLevels) add(i int, q *Point) {
 	if !q.UncachedInput().OK {
 		return
 	}
-	blocks := q.prompt.blocks
-	own, other, level := float64(q.prompt.history), 0.0, 0
+	blocks := prompt.blocks
+	own, other, level := float64(prompt.history), 0.0, 0
 	most := own // part that may have been sent before: the block that differs may do so at its end
 	for k := len(blocks) - 1; k >= 0 && p.stride > 0; k-- {
 		if blocks[k].number%p.stride != 0 {
@@ -252,7 +251,7 @@ func (p *promptLevels) add(i int, q *Point) {
 }
 
 // remember notes that level i sent the blocks.
-func (p *promptLevels) remember(i int, blocks []promptBlock) {
+func (p *Prompts) remember(i int, blocks []promptBlock) {
 	if p.seen == nil {
 		p.seen, p.stride = map[uint64]promptSeen{}, 1
 	}
@@ -284,8 +283,16 @@ func (p *promptLevels) remember(i int, blocks []promptBlock) {
 	}
 }
 
+// start returns the start of the first request of level i; 0 if none is known.
+func (p *Prompts) StartNS(i int) uint64 {
+	if i >= len(p.levels) {
+		return 0
+	}
+	return p.levels[i].firstNS
+}
+
 // sharing returns for each level, in order, the other levels that sent beginnings of its prompts.
-func (p *promptLevels) sharing() [][]int {
+func (p *Prompts) sharing() [][]int {
 	others := make([][]int, len(p.levels))
 	for i := range p.levels {
 		for k := range p.levels[i].shared { // has the levels of earlier, too
@@ -301,7 +308,7 @@ func (p *promptLevels) sharing() [][]int {
 }
 
 // finish returns the figures of each level. names are the names of the levels.
-func (p *promptLevels) finish(names []string) []*Cached {
+func (p *Prompts) Cached(names []string) []*Cached {
 	all := make([]*Cached, len(names))
 	others := p.sharing()
 	for i := range min(len(p.levels), len(names)) {
@@ -340,90 +347,4 @@ func (p *promptLevels) finish(names []string) []*Cached {
 		all[i] = c
 	}
 	return all
-}
-
-// warning returns the warning about input tokens that the server had in its cache although
-// the requests of the level do not share them; nil if there are too few. flags says that the
-// message may name flags of pa-record.
-func (c *Cached) warning(flags bool) *Warning {
-	remedy := func(text string) string {
-		if flags {
-			return text
-		}
-		return ""
-	}
-	const cached = "%s of the input tokens were in the server's cache"
-	switch {
-	case c.Share <= CachedThreshold, c.Earlier <= CachedThreshold && c.Elsewhere <= CachedThreshold:
-		return nil
-	case c.Again:
-		return said(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
-	case !c.Known:
-		return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
-	case c.Earlier > CachedThreshold && c.Earlier >= c.Elsewhere:
-		return said(KindCache, cached+": %swere sent at %s%s%s", percent(c.Share), c.which(c.Earlier), c.EarlierLevel, c.others(c.Earlier), remedy("; "+freshPrompts))
-	}
-	return said(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), c.which(c.Elsewhere), c.others(c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
-}
-
-// which begins a sentence about a part of Share: "they " if it is most of it.
-func (c *Cached) which(part float64) string {
-	if c.most(part) {
-		return "they "
-	}
-	return percent(part) + " "
-}
-
-// others ends such a sentence with the rest of Share.
-func (c *Cached) others(part float64) string {
-	if c.most(part) {
-		return ""
-	}
-	return ", the rest is what prompts of this level share, and the server's own text"
-}
-
-func (c *Cached) most(part float64) bool { return c.Share-part < 2*CachedThreshold }
-
-// freshPrompts is the remedy for prompts that are sent again.
-const freshPrompts = "send others: more input data, --prompts fresh, or --cache-bust"
-
-func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
-
-// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
-// the file does not state it.
-func LevelName(mode, value, load string) string {
-	switch {
-	case load != "":
-		return load
-	case mode == "" && value == "":
-		return "load not known"
-	}
-	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
-}
-
-// addCached adds to the levels of a report which of their input tokens were cached, and warnings.
-func (p *promptLevels) addCached(rep *Report) {
-	names := make([]string, len(rep.Experiments))
-	first := uint64(math.MaxUint64) // start of the first level
-	for i := range names {
-		e := &rep.Experiments[i]
-		names[i] = LevelName(e.Mode, e.Value, e.Load)
-		if i < len(p.levels) && p.levels[i].firstNS != 0 {
-			first = min(first, p.levels[i].firstNS)
-		}
-	}
-	for i, c := range p.finish(names) {
-		e := &rep.Experiments[i]
-		e.Cached = c
-		if c == nil || e.Problem != nil {
-			continue
-		}
-		if m := rep.Run.Experiments[i].Meta; m != nil && m.Prompts != nil && !c.Known {
-			sent := m.Prompts
-			c.Again = !sent.MadeUp && (sent.Restart && sent.CacheSalt == "" && p.levels[i].firstNS > first || sent.First > 0 && sent.Again() > 0)
-		}
-		if w := c.warning(rep.FromRecorder()); w != nil {
-			e.Warnings = append(e.Warnings, w)
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ type Prefix struct {
 	// Unstated counts the others.
 	Stated, Unstated int
 	// Figures holds the figures that PrefixFigures lists, without KeyHitRateZero where it would repeat KeyHitRate.
-	Figures []LevelFigure
+	Figures []Figure
 	// Buckets divide the stated requests with a TTFT by their uncached input tokens, in ascending order.
 	Buckets []PrefixBucket
 }
@@ -44,7 +44,7 @@ const (
 )
 
 // PrefixFigures are the figures of [Prefix] without values, in the order of a report.
-var PrefixFigures = [...]LevelFigure{
+var PrefixFigures = [...]Figure{
 	{Key: KeyHitRate, Label: "prefix-cache hit rate", Unit: "ratio", Formula: "Σ cached / Σ input tokens, of requests whose answers state both", Source: "AIPerf"},
 	{Key: KeyHitRateZero, Label: "hit rate if answers without cached tokens had none", Unit: "ratio", Formula: "Σ cached / Σ input tokens, of all requests with input tokens"},
 	{Key: KeyTTFTSlope, Label: "TTFT per uncached input token", Unit: "ns", Formula: "slope of the line of least squares of TTFT over uncached input tokens"},
@@ -63,8 +63,11 @@ type prefixCollector struct {
 	unstated              int
 }
 
-// add implements figureGroup. A request with more cached than input tokens states nothing.
-func (c *prefixCollector) add(p *answer.Measured) {
+// NewPrefix returns the group of [Prefix].
+func NewPrefix() Group { return &prefixCollector{} }
+
+// Add implements [Group]. A request with more cached than input tokens states nothing.
+func (c *prefixCollector) Add(p *answer.Measured) {
 	in, cached := p.InputTokens, p.CachedTokens
 	uncachedTokens := p.UncachedInput()
 	if !uncachedTokens.OK {
@@ -88,12 +91,12 @@ func withoutCached(run *export.Run) string {
 	return "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)"
 }
 
-// end implements figureGroup.
-func (c *prefixCollector) end() error { return nil }
+// End implements [Group].
+func (c *prefixCollector) End() error { return nil }
 
-// set implements figureGroup.
-func (c *prefixCollector) set(x *Level, run *export.Run) {
-	x.Prefix = c.finish(cmp.Or(x.whyNot(answer.CachedTokens.Key()), withoutCached(run)))
+// Set implements [Group].
+func (c *prefixCollector) Set(x *Level, run *export.Run) {
+	x.Prefix = c.finish(cmp.Or(x.WhyNot(answer.CachedTokens.Key()), withoutCached(run)))
 }
 
 // finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.

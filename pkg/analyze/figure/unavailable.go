@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"slices"
@@ -18,7 +18,7 @@ type Unavailable struct {
 
 // unavailable returns the metrics and rates that run cannot have, in the order of a
 // report.
-func unavailable(run *export.Run) []Unavailable {
+func UnavailableIn(run *export.Run) []Unavailable {
 	var all []Unavailable
 	numbers := ""
 	if run.Endpoint != nil {
@@ -40,10 +40,10 @@ func unavailable(run *export.Run) []Unavailable {
 	return all
 }
 
-// whyLacking returns why the file of another tool cannot give the metric or rate with a key of [unavailable]. It
+// WhyLacking returns why the file of another tool cannot give the metric or rate with a key of [unavailable]. It
 // returns otherwise if the file gives no reason.
-func whyLacking(run *export.Run, key, otherwise string) string {
-	all := unavailable(run)
+func WhyLacking(run *export.Run, key, otherwise string) string {
+	all := UnavailableIn(run)
 	if i := slices.IndexFunc(all, func(u Unavailable) bool { return u.Key == key }); i >= 0 {
 		return all[i].Why
 	}
@@ -57,12 +57,12 @@ const (
 )
 
 // withoutDuration returns why the duration of the levels of a run is not known.
-func withoutDuration(run *export.Run) string { return whyLacking(run, "throughput", whyNoDuration) }
+func withoutDuration(run *export.Run) string { return WhyLacking(run, "throughput", whyNoDuration) }
 
 // withoutNormalized returns why no request of a run has an E2EL and output tokens.
 func withoutNormalized(run *export.Run) string {
-	return whyLacking(run, answer.E2EL.Key(), whyLacking(run, answer.OutputTokens.Key(), whyNoNormalized))
+	return WhyLacking(run, answer.E2EL.Key(), WhyLacking(run, answer.OutputTokens.Key(), whyNoNormalized))
 }
 
-// whyUntimed is the reason why a level has no TPOT.
-const whyUntimed = "the server counts tokens that no event carried, or several with the first event"
+// WhyUntimed is the reason why a level has no TPOT.
+const WhyUntimed = "the server counts tokens that no event carried, or several with the first event"

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"cmp"
@@ -38,11 +38,11 @@ type Economics struct {
 	Energy []serverfigures.Energy
 	// Figures holds the figures in the order of EconomicsFigures, and leaves out figures that
 	// Config did not ask for.
-	Figures []LevelFigure
+	Figures []Figure
 }
 
 // Figure returns the figure with a key; nil if there is none.
-func (e *Economics) Figure(key string) *LevelFigure { return findFigure(e.Figures, key) }
+func (e *Economics) Figure(key string) *Figure { return Find(e.Figures, key) }
 
 // The keys of the figures.
 const (
@@ -60,7 +60,7 @@ const (
 )
 
 // EconomicsFigures are the figures of [Economics] without values, in the order of a report.
-var EconomicsFigures = [...]LevelFigure{
+var EconomicsFigures = [...]Figure{
 	{Key: KeyUserRate, Label: "output tokens/s/user (decode)", Unit: "tokens/s", Formula: "1 / mean TPOT", Source: "InferenceX: interactivity"},
 	{Key: KeyUserRateE2E, Label: "output tokens/s/user (whole request)", Unit: "tokens/s", Formula: "mean over requests of output tokens / E2EL", Source: "AIPerf: e2e output token throughput"},
 	{Key: KeyRatePerGPU, Label: "output tokens/s/GPU", Unit: "tokens/s", Formula: "output tokens/s / GPUs", Source: "InferenceX: output_tput_per_gpu"},
@@ -81,27 +81,28 @@ type economicsCollector struct {
 	summary *summary.Summary        // of rates
 }
 
-func newEconomics(cfg EconomicsConfig, memory *stat.Store) *economicsCollector {
+// NewEconomics returns the group of [Economics]. Its values share memory.
+func NewEconomics(cfg EconomicsConfig, memory *stat.Store) Group {
 	return &economicsCollector{cfg: cfg, rates: summary.Sample[float64]{Memory: memory}}
 }
 
-// add implements figureGroup.
-func (c *economicsCollector) add(p *answer.Measured) {
+// Add implements [Group].
+func (c *economicsCollector) Add(p *answer.Measured) {
 	if p.OutputTokens.OK && p.E2EL.OK && p.E2EL.V > 0 {
 		c.rates.AddOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
 	}
 }
 
-// end implements figureGroup.
-func (c *economicsCollector) end() error {
+// End implements [Group].
+func (c *economicsCollector) End() error {
 	c.summary = c.rates.Summary()
 	return c.rates.Err
 }
 
-// set sets the figures that need no telemetry; addEnergy completes them.
-func (c *economicsCollector) set(x *Level, run *export.Run) {
+// Set sets the figures that need no telemetry; AddEnergy completes them.
+func (c *economicsCollector) Set(x *Level, run *export.Run) {
 	cfg := &c.cfg
-	e := &Economics{Config: *cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
+	e := &Economics{Config: *cfg, Figures: make([]Figure, 0, len(EconomicsFigures))}
 	for _, f := range EconomicsFigures {
 		if f.Key == KeyGPUDollars && cfg.GPUHourPrice == 0 || f.Key == KeyEnergyDollars && cfg.EnergyPrice == 0 {
 			continue
@@ -111,12 +112,12 @@ func (c *economicsCollector) set(x *Level, run *export.Run) {
 	if s := x.Metric(answer.TPOT); s != nil && s.Mean > 0 {
 		e.set(KeyUserRate, 1e9/s.Mean, 0)
 	} else {
-		e.lack(KeyUserRate, cmp.Or(x.whyNot(answer.TPOT.Key()), "no request has a TPOT"))
+		e.lack(KeyUserRate, cmp.Or(x.WhyNot(answer.TPOT.Key()), "no request has a TPOT"))
 	}
 	if c.summary != nil {
 		e.set(KeyUserRateE2E, c.summary.Mean, 0)
 	} else {
-		e.lack(KeyUserRateE2E, cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run)))
+		e.lack(KeyUserRateE2E, cmp.Or(x.WhyNot("output_tokens_per_s"), withoutNormalized(run)))
 	}
 	x.Economics = e
 }
@@ -140,9 +141,9 @@ func (e *Economics) lack(key, why string) {
 	}
 }
 
-// addEnergy completes the figures of economics by the telemetry of a run with so many GPUs. without is the reason
+// AddEnergy completes the figures of economics by the telemetry of a run with so many GPUs. without is the reason
 // why a run without energy has none.
-func (x *Level) addEnergy(run *export.Run, energy []serverfigures.Energy, gpus int, without string) {
+func (x *Level) AddEnergy(run *export.Run, energy []serverfigures.Energy, gpus int, without string) {
 	e := x.Economics
 	e.Energy = energy
 	if e.GPUs = e.Config.GPUs; e.GPUs == 0 {
@@ -150,7 +151,7 @@ func (x *Level) addEnergy(run *export.Run, energy []serverfigures.Energy, gpus i
 	}
 	seconds := float64(x.DurationNS) / 1e9
 	rate := x.Throughput.OutputTokens
-	noRate := cmp.Or(x.whyNot("output_tokens_per_s"), "the rate of output tokens is not known")
+	noRate := cmp.Or(x.WhyNot("output_tokens_per_s"), "the rate of output tokens is not known")
 	const noGPUs = "the number of GPUs is not known: --gpus"
 	perRate := func(key, why string, value func() float64) {
 		switch {
@@ -185,7 +186,7 @@ func (x *Level) addEnergy(run *export.Run, energy []serverfigures.Energy, gpus i
 	each(KeyPower, seconds, "", 1)
 	tokens := perSecond(rate) * seconds
 	each(KeyPerOutput, tokens, noRate, 1)
-	each(KeyPerToken, perSecond(x.Throughput.TotalTokens)*seconds, cmp.Or(x.whyNot("output_tokens_per_s"), "the input tokens of some requests are not known"), 1)
+	each(KeyPerToken, perSecond(x.Throughput.TotalTokens)*seconds, cmp.Or(x.WhyNot("output_tokens_per_s"), "the input tokens of some requests are not known"), 1)
 	each(KeyPerRequest, perSecond(x.Throughput.Requests)*seconds, "the rate of requests is not known", 1)
 	each(KeyEnergyDollars, tokens, noRate, e.Config.EnergyPrice/3.6)
 	switch f := e.Figure(KeyRatePerMW); {
@@ -207,7 +208,7 @@ func (x *Level) energy(run *export.Run, without string) (joules, bound float64, 
 	e := x.Economics
 	switch {
 	case x.DurationNS <= 0:
-		return 0, 0, cmp.Or(x.whyNot("throughput"), withoutDuration(run))
+		return 0, 0, cmp.Or(x.WhyNot("throughput"), withoutDuration(run))
 	case e.Span.Duration().Nanoseconds() != x.DurationNS:
 		return 0, 0, "the time of the pauses is left out, but energy was used in it"
 	case len(e.Energy) == 0:

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"cmp"
@@ -44,11 +44,11 @@ type Share struct {
 	NA string
 }
 
-// An attainer counts requests by whether they met an objective.
-type attainer struct {
+// An Attainer counts requests by whether they met an objective.
+type Attainer struct {
 	counts     Attainment
-	conditions []*attainer
-	lacking    tally
+	conditions []*Attainer
+	lacking    Tally
 	output     stat.IntSum // tokens of requests that met it
 	uncounted  int         // requests that met it and have no number of tokens
 	dropped    bool        // the recorder left outputs out
@@ -62,18 +62,18 @@ type judged struct {
 	margin float32
 }
 
-func newAttainer(e *expr.Objective) *attainer {
-	a := &attainer{counts: Attainment{SLO: e}}
+func NewAttainer(e *expr.Objective) *Attainer {
+	a := &Attainer{counts: Attainment{SLO: e}}
 	if parts := e.Conditions(); len(parts) > 1 {
 		for _, p := range parts {
-			a.conditions = append(a.conditions, &attainer{counts: Attainment{SLO: p}})
+			a.conditions = append(a.conditions, &Attainer{counts: Attainment{SLO: p}})
 		}
 	}
 	return a
 }
 
-// fail counts a failed request.
-func (a *attainer) fail(p *answer.Measured) {
+// Fail counts a failed request.
+func (a *Attainer) Fail(p *answer.Measured) {
 	a.counts.Failed++
 	a.judged = append(a.judged, judged{p.PlaceNS, float32(math.Inf(-1))})
 	for _, c := range a.conditions {
@@ -81,8 +81,8 @@ func (a *attainer) fail(p *answer.Measured) {
 	}
 }
 
-// add judges and counts a request that succeeded.
-func (a *attainer) add(p *answer.Measured) {
+// Add judges and counts a request that succeeded.
+func (a *Attainer) Add(p *answer.Measured) {
 	a.gaps = a.gaps[:0]
 	value := func(m expr.Metric) (float64, bool) { return a.value(p, m) }
 	if r := a.judge(p, value); r != expr.Unknown {
@@ -93,7 +93,7 @@ func (a *attainer) add(p *answer.Measured) {
 	}
 }
 
-func (a *attainer) judge(p *answer.Measured, value func(expr.Metric) (float64, bool)) expr.Truth {
+func (a *Attainer) judge(p *answer.Measured, value func(expr.Metric) (float64, bool)) expr.Truth {
 	r := a.counts.SLO.Eval(value)
 	switch r {
 	case expr.True:
@@ -109,7 +109,7 @@ func (a *attainer) judge(p *answer.Measured, value func(expr.Metric) (float64, b
 		a.counts.Unknown++
 		for _, m := range a.counts.SLO.Metrics() {
 			if _, ok := value(m); !ok {
-				a.lacking.add(m.Name)
+				a.lacking.Add(m.Name)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (a *attainer) judge(p *answer.Measured, value func(expr.Metric) (float64, b
 
 // value returns a metric of a request, in nanoseconds, tokens, or tokens per
 // second.
-func (a *attainer) value(p *answer.Measured, m expr.Metric) (float64, bool) {
+func (a *Attainer) value(p *answer.Measured, m expr.Metric) (float64, bool) {
 	switch {
 	case m.Kind == expr.Rate:
 		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
@@ -154,16 +154,16 @@ func (a *attainer) value(p *answer.Measured, m expr.Metric) (float64, bool) {
 	panic("analyze: no such metric in an objective: " + m.Name) // the parser has a list
 }
 
-// end implements figureGroup.
-func (a *attainer) end() error { return nil }
+// End implements [Group].
+func (a *Attainer) End() error { return nil }
 
-// set implements figureGroup.
-func (a *attainer) set(x *Level, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
+// Set implements [Group].
+func (a *Attainer) Set(x *Level, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
 
 // finish returns the counts and the goodput over the length of the level.
-func (a *attainer) finish(durationNS int64) *Attainment {
+func (a *Attainer) finish(durationNS int64) *Attainment {
 	x := a.counts
-	x.Lacking = a.lacking.counts()
+	x.Lacking = a.lacking.Counts()
 	switch judged := x.Met + x.Missed; {
 	case judged+x.Failed+x.Unknown == 0:
 		x.Share.NA = "no request counts"

@@ -1,9 +1,9 @@
-package names
+package explain
 
 import (
 	"sync"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -73,7 +73,7 @@ var entries = sync.OnceValue(func() []Entry {
 			all = append(all, Entry{Group: group, Key: d.Key(), Label: d.Label(), Unit: string(d.Unit()), Formula: d.Formula, Doc: d.Doc, Source: d.Source, Foreign: d.Foreign})
 		}
 	}
-	figures := func(group Group, figures []analyze.LevelFigure) {
+	figures := func(group Group, figures []figure.Figure) {
 		for i := range figures {
 			f := &figures[i]
 			all = append(all, Entry{Group: group, Key: f.Key, Label: f.Label, Unit: f.Unit, Formula: f.Formula, Source: f.Source, OfLevel: true})
@@ -85,11 +85,11 @@ var entries = sync.OnceValue(func() []Entry {
 		all = append(all, r)
 	}
 	metrics(Quality, answer.QualityMetrics)
-	figures(Quality, analyze.QualityFigures[:])
-	figures(Economics, analyze.EconomicsFigures[:])
-	figures(Prefix, analyze.PrefixFigures[:])
+	figures(Quality, figure.QualityFigures[:])
+	figures(Economics, figure.EconomicsFigures[:])
+	figures(Prefix, figure.PrefixFigures[:])
 	metrics(Phases, answer.ServerMetrics)
-	figures(Phases, analyze.PhaseFigures[:])
+	figures(Phases, figure.PhaseFigures[:])
 	return all
 })
 

@@ -2,25 +2,13 @@ package analyze
 
 import (
 	"errors"
+
 	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/analyze/summary"
-	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// A ModelPart is the analysis of the requests to one of several models. Its rates are
-// over the time of the level, or of its selected part.
-type ModelPart struct {
-	Model      string
-	OK, Failed int
-	Metrics    []summary.Metric
-	Throughput Throughput
-}
-
-// Metric returns the summary of a metric; nil if it has no values.
-func (m *ModelPart) Metric(x answer.Metric) *summary.Summary { return summary.Find(m.Metrics, x) }
 
 // byModel gathers the values of a level's requests by their model, if the run had
 // several. The zero value is ready.
@@ -62,7 +50,7 @@ func (b *byModel) finish(meta *export.RunMeta, durationNS int64) []ModelPart {
 	var all []ModelPart
 	for _, i := range b.order(meta.Models) {
 		c := &b.parts[i]
-		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: total(c.failed.counts()), Metrics: c.metrics()}
+		m := ModelPart{Model: b.names[i], OK: c.ok, Failed: figure.Total(c.failed.Counts()), Metrics: c.metrics()}
 		b.err = errors.Join(b.err, c.err)
 		if b.sel == nil {
 			m.Throughput = c.throughput(durationNS, &export.Experiment{}) // there are no users of one model
@@ -94,3 +82,55 @@ func (b *byModel) order(first []string) []int {
 // severalModels reports whether the requests of a run went to several models. Each then
 // names its model.
 func severalModels(run *export.Run) bool { return run.Meta != nil && len(run.Meta.Models) > 1 }
+
+// windowTable returns the windows of a level; of is the span of its points. The time of lost does not
+// count. Values of a window that do not fit in memory move to a file; unread gets the error of reading them
+// back.
+func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Selected, lost *lostTime, cfg Config, memory *stat.Store, unread *error) ([]Window, error) {
+	level, ok := of.extent(e)
+	if !ok || cfg.Windows == (Windows{}) {
+		return nil, nil
+	}
+	bounds, err := cfg.Windows.of(e, level, sel)
+	if err != nil || len(bounds) < 2 {
+		return nil, err
+	}
+	f := flows(points, bounds, level.ToNS)
+	users := concurrency(e)
+	var all []Window
+	var part Selected
+	var c collector
+	begin := func() {
+		i := len(all)
+		part = Selected{Span: figure.Span{FromNS: bounds[i], ToNS: bounds[i+1]}, Level: level, lost: lost}
+		c = collector{}
+		c.useMemory(memory)
+	}
+	end := func() {
+		all = append(all, Window{
+			Span: part.Span, OffsetNS: int64(part.FromNS - level.FromNS), OK: c.ok, Failed: figure.Total(c.failed.Counts()),
+			Metrics:    c.metrics(),
+			Throughput: f[len(all)].throughput(part.Counting().Seconds(), users),
+		})
+		*unread = errors.Join(*unread, c.err)
+	}
+	begin()
+	points(func(p *Point) bool {
+		for p.PlaceNS >= part.FromNS && !part.has(p) {
+			if end(); len(all) == len(f) {
+				return false
+			}
+			begin()
+		}
+		if p.PlaceNS >= part.FromNS {
+			c.add(p)
+		}
+		return true
+	})
+	for len(all) < len(f) {
+		if end(); len(all) < len(f) {
+			begin()
+		}
+	}
+	return all, nil
+}
