@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -250,20 +249,6 @@ func proxyURL(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("--proxy: scheme %q; use http, https or socks5", u.Scheme)
 	}
 	return u, nil
-}
-
-// openAIConfig returns the configuration of the backend for the OpenAI server at url.
-func (s *settings) openAIConfig(url string) openai.Config {
-	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
-		HistoryReasoning: s.historyReasoning(),
-		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
-		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
-	}
-	for _, h := range s.Headers {
-		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
-	}
-	return cfg
 }
 
 // tlsFlags returns perf_analyzer's TLS flags: one group for gRPC and one for HTTP, which

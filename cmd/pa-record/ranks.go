@@ -16,7 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -91,10 +91,10 @@ func (p *parser) ranks(s *settings, getenv func(string) string) {
 		p.errorf("%v, as %s: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.world, says)
 	}
 	if s.HTML != "" {
-		p.errorf("--html: a page of several ranks needs the exports of all; write it with %s", shell.Command("pa-analyze", "html", shell.File(s.allRanksPattern(s.exportPaths()[0])), "-o", shell.File(s.HTML)))
+		p.errorf("--html: a page of several ranks needs the exports of all; write it with %s", sanitize.Command("pa-analyze", "html", sanitize.PathArgument(s.allRanksPattern(s.exportPaths()[0])), "-o", sanitize.PathArgument(s.HTML)))
 	}
 	if s.Report {
-		p.errorf("--report: a report of several ranks needs the exports of all; print it with %s", shell.Command("pa-analyze", "report", shell.File(s.allRanksPattern(s.exportPaths()[0]))))
+		p.errorf("--report: a report of several ranks needs the exports of all; print it with %s", sanitize.Command("pa-analyze", "report", sanitize.PathArgument(s.allRanksPattern(s.exportPaths()[0]))))
 	}
 	p.indivisible(s)
 }
@@ -210,7 +210,7 @@ func (s *settings) allRanksPattern(path string) string {
 	for _, name := range s.Exports {
 		if s.rankedPath(name, strconv.Itoa(s.world.Rank)) == path {
 			if s.rankedPath(name, "*") != path {
-				return s.rankedPath(shell.Pattern(name), "*")
+				return s.rankedPath(sanitize.Pattern(name), "*")
 			}
 		}
 	}

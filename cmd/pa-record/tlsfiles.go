@@ -13,7 +13,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // Formats of certificates and keys.
@@ -42,7 +42,7 @@ func (f tlsFile) errorf(format string, args ...any) error {
 
 // read reads the file. Its error names the flag and the file.
 func (f tlsFile) read() ([]byte, error) {
-	text, err := regular.ReadFile(context.Background(), f.Path, maxTLSFileBytes)
+	text, err := disk.ReadFile(context.Background(), f.Path, maxTLSFileBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", f.Flag, err) // names the path
 	}

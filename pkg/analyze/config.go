@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"runtime"
 
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -35,7 +36,7 @@ type Config struct {
 	// Windows asks for a table over time.
 	Windows Windows
 	// SLO is the objective of each request; nil means none.
-	SLO *slo.Expr
+	SLO *expr.Objective
 	// SLOTarget is the share of requests that should meet it, for
 	// [Report.MaxLoad]; 0 means 0.99.
 	SLOTarget float64
@@ -51,7 +52,7 @@ type Config struct {
 	// the derived values is compared.
 	Verify bool
 	// Quality asks for [Experiment.Quality]; nil means no.
-	Quality *QualityConfig
+	Quality *quality.Config
 	// Economics asks for [Experiment.Economics]; nil means no.
 	Economics *EconomicsConfig
 	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].

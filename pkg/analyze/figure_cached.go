@@ -198,8 +198,8 @@ func (p *promptLevels) add(i int, q *Point) {
 		p.levels = append(p.levels, levelPrompts{earlier: map[int]float64{}, shared: map[int]float64{}})
 	}
 	l := &p.levels[i]
-	if l.firstNS == 0 || q.placeNS != 0 && q.placeNS < l.firstNS {
-		l.firstNS = q.placeNS
+	if l.firstNS == 0 || q.PlaceNS != 0 && q.PlaceNS < l.firstNS {
+		l.firstNS = q.PlaceNS
 	}
 	if !q.UncachedInput().OK {
 		return

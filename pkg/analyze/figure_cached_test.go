@@ -148,7 +148,7 @@ func TestCachedMemory(t *testing.T) {
 		q := &export.Request{Inputs: export.Fields{{Name: "text_input", Value: export.Text(strings.Repeat(fmt.Sprintf("%-15d.", k), 120))}}}
 		h.reset()
 		m := &Point{}
-		m.Counted, m.placeNS = true, uint64(1+level)
+		m.Counted, m.PlaceNS = true, uint64(1+level)
 		m.InputTokens.V, m.InputTokens.OK, m.CachedTokens.V, m.CachedTokens.OK = 500, true, cached, true
 		m.prompt = h.hash(q)
 		p.add(level, m)

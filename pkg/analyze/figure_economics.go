@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -43,13 +42,7 @@ type Economics struct {
 }
 
 // Figure returns the figure with a key; nil if there is none.
-func (e *Economics) Figure(key string) *LevelFigure {
-	i := slices.IndexFunc(e.Figures, func(f LevelFigure) bool { return f.Key == key })
-	if i < 0 {
-		return nil
-	}
-	return &e.Figures[i]
-}
+func (e *Economics) Figure(key string) *LevelFigure { return findFigure(e.Figures, key) }
 
 // The keys of the figures.
 const (
@@ -84,29 +77,29 @@ var EconomicsFigures = [...]LevelFigure{
 // An economicsCollector gathers the values of a level that the usual figures lack.
 type economicsCollector struct {
 	cfg     EconomicsConfig
-	rates   sample[float64] // output tokens per second of each request
-	summary *Summary        // of rates
+	rates   summary.Sample[float64] // output tokens per second of each request
+	summary *summary.Summary        // of rates
 }
 
 func newEconomics(cfg EconomicsConfig, memory *stat.Store) *economicsCollector {
-	return &economicsCollector{cfg: cfg, rates: sample[float64]{memory: memory}}
+	return &economicsCollector{cfg: cfg, rates: summary.Sample[float64]{Memory: memory}}
 }
 
 // add implements figureGroup.
-func (c *economicsCollector) add(p *Point) {
+func (c *economicsCollector) add(p *answer.Measured) {
 	if p.OutputTokens.OK && p.E2EL.OK && p.E2EL.V > 0 {
-		c.rates.addOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
+		c.rates.AddOne(float64(p.OutputTokens.V) / (float64(p.E2EL.V) / 1e9))
 	}
 }
 
 // end implements figureGroup.
 func (c *economicsCollector) end() error {
-	c.summary = c.rates.summary()
-	return c.rates.err
+	c.summary = c.rates.Summary()
+	return c.rates.Err
 }
 
 // set sets the figures that need no telemetry; addEnergy completes them.
-func (c *economicsCollector) set(x *Experiment, run *export.Run) {
+func (c *economicsCollector) set(x *Level, run *export.Run) {
 	cfg := &c.cfg
 	e := &Economics{Config: *cfg, Figures: make([]LevelFigure, 0, len(EconomicsFigures))}
 	for _, f := range EconomicsFigures {
@@ -147,26 +140,13 @@ func (e *Economics) lack(key, why string) {
 	}
 }
 
-// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
-func (r *Report) withoutGPUs() string {
-	m := r.Run.Meta
-	switch {
-	case r.FromRecorder():
-		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
-	case m != nil && m.Import.Format != "":
-		return m.Import.Format + " holds no telemetry of GPUs"
-	}
-	return "the file holds no telemetry of GPUs"
-}
-
-// addEnergy completes the figures by the telemetry, in which the run of rep has gpus GPUs.
-func (x *Experiment) addEnergy(rep *Report, energy []serverfigures.Energy, gpus int) {
+// addEnergy completes the figures of economics by the telemetry of a run with so many GPUs. without is the reason
+// why a run without energy has none.
+func (x *Level) addEnergy(run *export.Run, energy []serverfigures.Energy, gpus int, without string) {
 	e := x.Economics
 	e.Energy = energy
 	if e.GPUs = e.Config.GPUs; e.GPUs == 0 {
 		e.GPUs, e.Counted = gpus, gpus > 0
-	} else if gpus > 0 && gpus != e.GPUs {
-		x.Warnings = append(x.Warnings, said(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), e.GPUs))
 	}
 	seconds := float64(x.DurationNS) / 1e9
 	rate := x.Throughput.OutputTokens
@@ -190,7 +170,7 @@ func (x *Experiment) addEnergy(rep *Report, energy []serverfigures.Energy, gpus 
 	perRate(KeyGPUDollars, why, func() float64 {
 		return 1e6 * e.Config.GPUHourPrice * float64(e.GPUs) / (3600 * rate.PerSecond)
 	})
-	joules, bound, why := x.energy(rep)
+	joules, bound, why := x.energy(run, without)
 	each := func(key string, n float64, lacking string, scale float64) {
 		switch {
 		case why != "":
@@ -223,15 +203,15 @@ func (x *Experiment) addEnergy(rep *Report, energy []serverfigures.Energy, gpus 
 
 // energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
 // why it is not known.
-func (x *Experiment) energy(rep *Report) (joules, bound float64, why string) {
+func (x *Level) energy(run *export.Run, without string) (joules, bound float64, why string) {
 	e := x.Economics
 	switch {
 	case x.DurationNS <= 0:
-		return 0, 0, cmp.Or(x.whyNot("throughput"), withoutDuration(rep.Run))
+		return 0, 0, cmp.Or(x.whyNot("throughput"), withoutDuration(run))
 	case e.Span.Duration().Nanoseconds() != x.DurationNS:
 		return 0, 0, "the time of the pauses is left out, but energy was used in it"
 	case len(e.Energy) == 0:
-		return 0, 0, rep.withoutGPUs()
+		return 0, 0, without
 	}
 	for i := range e.Energy {
 		g := &e.Energy[i]
@@ -248,24 +228,4 @@ func (x *Experiment) energy(rep *Report) (joules, bound float64, why string) {
 		joules -= idle
 	}
 	return joules, bound, ""
-}
-
-// gpusOf returns the number of GPUs in the telemetry of a run: of all levels together.
-func gpusOf(results []serverfigures.Result) int {
-	seen := map[string]bool{}
-	for i := range results {
-		for _, g := range results[i].Energy {
-			seen[g.Of] = true
-		}
-	}
-	return len(seen)
-}
-
-// energySpan returns the time of the rates of the level; 0, 0 if it is not known or if energies are not
-// wanted.
-func energySpan(e *Experiment) (from, to uint64) {
-	if e.Economics == nil || e.DurationNS <= 0 {
-		return 0, 0
-	}
-	return e.Economics.Span.FromNS, e.Economics.Span.ToNS
 }

@@ -99,13 +99,13 @@ func (rep *Report) MaxLoad() *MaxLoad {
 		}
 		if j, ok := at[load]; ok {
 			t := &all[j]
-			if n, more := float64(len(t.margins)), float64(len(e.SLO.margins)); n+more > 0 {
+			if n, more := float64(len(t.margins)), float64(len(e.SLO.Margins)); n+more > 0 {
 				t.Load = (n*t.Load + more*sent) / (n + more)
 			}
-			t.margins = slices.Concat(t.margins, e.SLO.margins)
+			t.margins = slices.Concat(t.margins, e.SLO.Margins)
 		} else {
 			at[load] = len(all)
-			all = append(all, tried{LoadLevel: LoadLevel{Load: sent, Value: e.Value}, margins: e.SLO.margins})
+			all = append(all, tried{LoadLevel: LoadLevel{Load: sent, Value: e.Value}, margins: e.SLO.Margins})
 		}
 	}
 	if len(all) < 2 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -14,7 +15,7 @@ import (
 // Phases says where the time of the requests of a level went at the server.
 type Phases struct {
 	// Metrics are the times that the answers state, of [answer.ServerMetrics]; those without a value are absent.
-	Metrics []MetricSummary
+	Metrics []summary.Metric
 	// Figures holds the figures that PhaseFigures lists.
 	Figures []LevelFigure
 }
@@ -37,23 +38,23 @@ var PhaseFigures = [...]LevelFigure{
 
 // A phasesCollector gathers the times that answers state.
 type phasesCollector struct {
-	times   [answer.NumServer]sample[int64]
-	metrics []MetricSummary
+	times   [answer.NumServer]summary.Sample[int64]
+	metrics []summary.Metric
 }
 
 func newPhases(memory *stat.Store) *phasesCollector {
 	c := &phasesCollector{}
 	for i := range c.times {
-		c.times[i].memory = memory
+		c.times[i].Memory = memory
 	}
 	return c
 }
 
 // add implements figureGroup.
-func (c *phasesCollector) add(p *Point) {
+func (c *phasesCollector) add(p *answer.Measured) {
 	for i := range c.times {
 		if v := p.Value(answer.ServerMetrics[i].Metric); v.OK {
-			c.times[i].addOne(v.V)
+			c.times[i].AddOne(v.V)
 		}
 	}
 }
@@ -61,28 +62,28 @@ func (c *phasesCollector) add(p *Point) {
 // end implements figureGroup.
 func (c *phasesCollector) end() (err error) {
 	for i := range c.times {
-		if s := c.times[i].summary(); s != nil {
-			c.metrics = append(c.metrics, MetricSummary{&answer.ServerMetrics[i], s})
+		if s := c.times[i].Summary(); s != nil {
+			c.metrics = append(c.metrics, summary.Metric{Definition: &answer.ServerMetrics[i], Summary: s})
 		}
-		err = errors.Join(err, c.times[i].err)
+		err = errors.Join(err, c.times[i].Err)
 	}
 	return err
 }
 
 // set sets the times that answers state; addPhases completes them.
-func (c *phasesCollector) set(x *Experiment, _ *export.Run) {
+func (c *phasesCollector) set(x *Level, _ *export.Run) {
 	x.Phases = &Phases{Metrics: c.metrics, Figures: append([]LevelFigure{}, PhaseFigures[:]...)}
 }
 
 // addPhases completes the figures by the servers' figures.
-func (x *Experiment) addPhases(run *export.Run) {
+func (x *Level) addPhases(run *export.Run) {
 	p := x.Phases
 	triton := run.ServiceKind != nil && *run.ServiceKind == "triton"
 	all, known := 0.0, 0
 	for i := range p.Figures {
 		f := &p.Figures[i]
 		m := map[string]answer.Metric{KeyPrefillTime: answer.ServerPrefill, KeyDecodeTime: answer.ServerDecode}[f.Key]
-		switch s := metricOf(p.Metrics, m); {
+		switch s := summary.Find(p.Metrics, m); {
 		case f.Key == KeyOtherTime:
 			continue
 		case triton && x.decoupled():
@@ -117,7 +118,7 @@ func (x *Experiment) addPhases(run *export.Run) {
 }
 
 // decoupled reports whether the times of a Triton server belong to a decoupled model.
-func (x *Experiment) decoupled() bool {
+func (x *Level) decoupled() bool {
 	return x.SeveralResponses || slices.ContainsFunc(x.Server, func(f serverfigures.Figure) bool { return f.Incomparable != "" })
 }
 
@@ -125,7 +126,7 @@ func (x *Experiment) decoupled() bool {
 const noPhase = "no server metric and no answer states it"
 
 // phase returns the mean time of a phase, of all servers together, and the metric that it comes from.
-func (x *Experiment) phase(name string) (ns float64, from, why string) {
+func (x *Level) phase(name string) (ns float64, from, why string) {
 	n, models := 0.0, 0
 	counter := ""
 	for i := range x.Server {

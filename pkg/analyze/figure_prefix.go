@@ -52,7 +52,7 @@ var PrefixFigures = [...]LevelFigure{
 	{Key: KeyTTFTExplains, Label: "share of the TTFT's variance that the line explains", Unit: "ratio", Formula: "square of the correlation"},
 }
 
-// An uncached is a request with known input and cached tokens; ttft is noLatency without a TTFT.
+// An uncached is a request with known input and cached tokens; ttft is answer.Missing without a TTFT.
 type uncached struct{ tokens, input, ttft int64 }
 
 // A prefixCollector gathers the values of a level. It keeps 24 bytes for each request.
@@ -64,7 +64,7 @@ type prefixCollector struct {
 }
 
 // add implements figureGroup. A request with more cached than input tokens states nothing.
-func (c *prefixCollector) add(p *Point) {
+func (c *prefixCollector) add(p *answer.Measured) {
 	in, cached := p.InputTokens, p.CachedTokens
 	uncachedTokens := p.UncachedInput()
 	if !uncachedTokens.OK {
@@ -76,7 +76,7 @@ func (c *prefixCollector) add(p *Point) {
 	}
 	c.input.Add(in.V)
 	c.cached.Add(cached.V)
-	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, latencyNS(p.TTFT)})
+	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, p.TTFT.Int()})
 }
 
 // withoutCached returns why no request of a run has cached tokens. A file of another tool need not hold answers, so its
@@ -92,14 +92,14 @@ func withoutCached(run *export.Run) string {
 func (c *prefixCollector) end() error { return nil }
 
 // set implements figureGroup.
-func (c *prefixCollector) set(x *Experiment, run *export.Run) {
+func (c *prefixCollector) set(x *Level, run *export.Run) {
 	x.Prefix = c.finish(cmp.Or(x.whyNot(answer.CachedTokens.Key()), withoutCached(run)))
 }
 
 // finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.
 func (c *prefixCollector) finish(without string) *Prefix {
 	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
-	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == noLatency })
+	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == answer.Missing })
 	slices.SortFunc(timed, func(a, b uncached) int {
 		return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.ttft, b.ttft), cmp.Compare(a.input, b.input))
 	})

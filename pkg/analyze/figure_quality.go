@@ -7,32 +7,16 @@ import (
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A QualityConfig holds the parameters of the metrics of [Quality]. Times are nanoseconds, at least 1.
-type QualityConfig struct {
-	FirstTokenNS, TokenNS int64   // deadlines of the fluidity index
-	Target                float64 // fluidity index that a request should have, above 0, at most 1
-	Share                 float64 // share of the requests that should have this index, above 0, at most 1
-	PaceNS                int64   // time that a reader takes for each token
-	StallNS               int64
-	StallFactor           float64
-}
-
-// DefaultQuality returns the usual parameters: the first token is due after 1 s, each later token
-// after 50 ms; nine tenths of the deadlines shall be met by 99 % of the requests; a reader takes 50 ms a
-// token; a stall is longer than 200 ms and five times the median gap.
-func DefaultQuality() QualityConfig {
-	return QualityConfig{FirstTokenNS: 1e9, TokenNS: 50e6, Target: 0.9, Share: 0.99, PaceNS: 50e6, StallNS: 200e6, StallFactor: 5}
-}
-
 // A Quality says how smoothly the tokens of a level came. It is about successful requests.
 type Quality struct {
-	Config QualityConfig
+	Config quality.Config
 	// Metrics holds the metrics that have a value, in the order of answer.QualityMetrics.
-	Metrics []MetricSummary
+	Metrics []summary.Metric
 	// Figures holds the figures that QualityFigures lists.
 	Figures []LevelFigure
 	// Positions holds the mean gap by its position in the answer.
@@ -47,13 +31,13 @@ type Quality struct {
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
-func (q *Quality) Metric(m answer.Metric) *Summary { return metricOf(q.Metrics, m) }
+func (q *Quality) Metric(m answer.Metric) *summary.Summary { return summary.Find(q.Metrics, m) }
 
 // A qualityCollector gathers the values of a level.
 type qualityCollector struct {
-	meter  *QualityMeter
-	whole  [answer.NumQuality]sample[int64]
-	ratios [answer.NumQuality]sample[float64]
+	meter  *quality.Meter
+	whole  [answer.NumQuality]summary.Sample[int64]
+	ratios [answer.NumQuality]summary.Sample[float64]
 
 	requests, unreached int // requests with token times, and requests that reach Target at no interval
 	deadlines, misses   stat.IntSum
@@ -65,20 +49,20 @@ type qualityCollector struct {
 	positions           quality.Positions
 	severalChoices      int
 	counted             int // requests with token times whose events have counted tokens
-	perToken            perToken
-	itl                 *sample[int64] // the gaps of the level
-	added               sums           // of itl when the last request had been added
-	rank                int            // of the request whose interval is the fluid interval of the level, from 1
-	summaries           [answer.NumQuality]*Summary
+	perToken            summary.PerToken
+	itl                 *summary.Sample[int64] // the gaps of the level
+	added               summary.Sums           // of itl when the last request had been added
+	rank                int                    // of the request whose interval is the fluid interval of the level, from 1
+	summaries           [answer.NumQuality]*summary.Summary
 }
 
 // newQuality returns a collector of a level whose gaps are in itl.
-func newQuality(cfg QualityConfig, itl *sample[int64]) *qualityCollector {
-	q, memory := &qualityCollector{meter: NewQualityMeter(cfg), itl: itl}, itl.memory
+func newQuality(cfg quality.Config, itl *summary.Sample[int64]) *qualityCollector {
+	q, memory := &qualityCollector{meter: quality.NewMeter(cfg), itl: itl}, itl.Memory
 	for i := range answer.QualityMetrics {
-		q.whole[i].memory, q.ratios[i].memory = memory, memory
+		q.whole[i].Memory, q.ratios[i].Memory = memory, memory
 	}
-	q.perToken.memory = memory
+	q.perToken.Memory = memory
 	return q
 }
 
@@ -86,53 +70,54 @@ func newQuality(cfg QualityConfig, itl *sample[int64]) *qualityCollector {
 func qualityIndex(m answer.Metric) int { return int(m - answer.Fluidity) }
 
 // add implements figureGroup.
-func (c *qualityCollector) add(p *Point) {
-	gaps := c.itl.since(c.added)
-	c.added = c.itl.sums
-	q := c.meter.measure(&p.Measured)
-	c.perToken.add(&q, &p.Measures, c.itl, gaps)
+func (c *qualityCollector) add(p *answer.Measured) {
+	gaps := c.itl.Since(c.added)
+	c.added = c.itl.Sums
+	q := c.meter.MeasureForLevel(p)
+	factor, tokens := q.PerToken(&p.Measures)
+	c.perToken.Add(p.Gaps, tokens, factor, c.itl, gaps)
 	for _, m := range [...]answer.Metric{answer.Fluidity, answer.TokensInTime, answer.StallShare, answer.TokensPerEvent, answer.NormalizedLatency} {
 		if v := q.Value(m); !math.IsNaN(v) {
-			c.ratios[qualityIndex(m)].addOne(v)
+			c.ratios[qualityIndex(m)].AddOne(v)
 		}
 	}
 	if !math.IsNaN(q.TokensPerEvent) {
 		c.visible.Add(p.VisibleTokens().V)
 		c.events.Add(int64(p.Events))
 	}
-	if q.severalChoices {
+	if q.SeveralChoices {
 		c.severalChoices++
 	}
 	if !q.Timed {
 		return
 	}
 	c.times(&q)
-	c.positions.Add(&c.meter.answer)
-	if q.counted {
+	c.positions.Add(&c.meter.Answer)
+	if q.Counted {
 		c.counted++
 	}
 }
 
 // times adds the whole numbers that follow from the token times.
-func (c *qualityCollector) times(q *RequestQuality) {
+func (c *qualityCollector) times(q *quality.Request) {
 	c.requests++
 	c.deadlines.Add(q.Fluidity.Deadlines)
 	c.misses.Add(q.Fluidity.Misses)
 	if q.IntervalNS.OK {
-		c.whole[qualityIndex(answer.FluidInterval)].addOne(q.IntervalNS.V)
+		c.whole[qualityIndex(answer.FluidInterval)].AddOne(q.IntervalNS.V)
 	} else {
 		c.unreached++
 	}
 	c.tokens.Add(q.Timeliness.Tokens)
 	c.inTime.Add(q.Timeliness.Met)
 	c.idle.Add(q.Timeliness.IdleNS)
-	c.whole[qualityIndex(answer.ReaderIdle)].addOne(q.Timeliness.IdleNS)
+	c.whole[qualityIndex(answer.ReaderIdle)].AddOne(q.Timeliness.IdleNS)
 	s := &q.Stall
-	c.whole[qualityIndex(answer.Stalls)].addOne(int64(s.N))
+	c.whole[qualityIndex(answer.Stalls)].AddOne(int64(s.N))
 	c.nStalls += s.N
 	if s.N > 0 {
 		c.stalled++
-		c.whole[qualityIndex(answer.LongestStall)].addOne(s.LongestNS)
+		c.whole[qualityIndex(answer.LongestStall)].AddOne(s.LongestNS)
 	}
 	c.stallNS.Add(s.TotalNS)
 	c.decodeNS.Add(s.DecodeNS)
@@ -140,31 +125,31 @@ func (c *qualityCollector) times(q *RequestQuality) {
 
 // end implements figureGroup.
 func (c *qualityCollector) end() error {
-	c.perToken.finish(c.itl)
-	c.rank = int(math.Ceil(c.meter.cfg.Share*float64(c.requests) - 1e-9))
-	c.whole[qualityIndex(answer.FluidInterval)].nth = c.rank - 1
-	err := c.perToken.err
+	c.perToken.Finish(c.itl)
+	c.rank = int(math.Ceil(c.meter.Config.Share*float64(c.requests) - 1e-9))
+	c.whole[qualityIndex(answer.FluidInterval)].Nth = c.rank - 1
+	err := c.perToken.Err
 	for i := range c.summaries {
-		if c.summaries[i] = c.whole[i].summary(); c.summaries[i] == nil {
-			c.summaries[i] = c.ratios[i].summary()
+		if c.summaries[i] = c.whole[i].Summary(); c.summaries[i] == nil {
+			c.summaries[i] = c.ratios[i].Summary()
 		}
-		err = errors.Join(err, c.whole[i].err, c.ratios[i].err)
+		err = errors.Join(err, c.whole[i].Err, c.ratios[i].Err)
 	}
 	return err
 }
 
 // set implements figureGroup.
-func (c *qualityCollector) set(x *Experiment, run *export.Run) {
-	cfg := &c.meter.cfg
+func (c *qualityCollector) set(x *Level, run *export.Run) {
+	cfg := &c.meter.Config
 	q := &Quality{Config: *cfg, Positions: c.positions.Means(), Requests: c.requests, Counted: c.counted, Missing: c.missing(run)}
 	x.Quality = q
 	intervals := &c.whole[qualityIndex(answer.FluidInterval)]
 	for i, s := range c.summaries {
 		if answer.QualityMetrics[i].Metric == answer.ITLPerToken {
-			s = c.perToken.summary(x.Metric(answer.ITL))
+			s = c.perToken.Summary(x.Metric(answer.ITL))
 		}
 		if s != nil {
-			q.Metrics = append(q.Metrics, MetricSummary{&answer.QualityMetrics[i], s})
+			q.Metrics = append(q.Metrics, summary.Metric{Definition: &answer.QualityMetrics[i], Summary: s})
 		}
 	}
 	q.Figures = append(q.Figures, QualityFigures[:]...)
@@ -183,10 +168,10 @@ func (c *qualityCollector) set(x *Experiment, run *export.Run) {
 		switch {
 		case c.rank > c.requests-c.unreached:
 			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
-		case intervals.nthValue <= 1:
+		case intervals.NthValue <= 1:
 			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter --due-first"
-		case intervals.err == nil:
-			set(fluidRate, 1e9/intervals.nthValue)
+		case intervals.Err == nil:
+			set(fluidRate, 1e9/intervals.NthValue)
 		}
 		if x.DurationNS > 0 {
 			set(smoothGoodput, (c.tokens.Float64()-c.idle.Float64()/float64(cfg.PaceNS))/(float64(x.DurationNS)/1e9))
@@ -207,7 +192,7 @@ func (c *qualityCollector) set(x *Experiment, run *export.Run) {
 			q.Figures[poolPerEvent].Why = why
 		}
 	}
-	normalized := metricOf(q.Metrics, answer.NormalizedLatency)
+	normalized := summary.Find(q.Metrics, answer.NormalizedLatency)
 	for i, level := range map[int]float64{interactivity90: 90, interactivity75: 75} {
 		if normalized == nil {
 			q.Figures[i].Why = cmp.Or(x.whyNot("output_tokens_per_s"), withoutNormalized(run))

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -17,7 +17,7 @@ import (
 // as from all figures. A request that counts but lacks a metric of the objective (an
 // answer of one token has no gap) is Unknown and left out as well.
 type Attainment struct {
-	SLO *slo.Expr
+	SLO *expr.Objective
 	Met int
 	// Missed counts successful requests that did not meet the objective.
 	Missed, Failed, Unknown int
@@ -28,9 +28,9 @@ type Attainment struct {
 	// Conditions has an Attainment for each condition of the objective alone; nil for
 	// an objective with one condition.
 	Conditions []Attainment
-	// margins has the margins of the Met, Missed and Failed requests, in the order of their
+	// Margins has the margins of the Met, Missed and Failed requests, in the order of their
 	// starts: by how much a request met the objective, negative if it did not.
-	margins []float32
+	Margins []float32
 	// Requests and OutputTokens are the goodput: requests that met the
 	// objective and their output tokens, per second of the level.
 	Requests, OutputTokens Rate
@@ -62,7 +62,7 @@ type judged struct {
 	margin float32
 }
 
-func newAttainer(e *slo.Expr) *attainer {
+func newAttainer(e *expr.Objective) *attainer {
 	a := &attainer{counts: Attainment{SLO: e}}
 	if parts := e.Conditions(); len(parts) > 1 {
 		for _, p := range parts {
@@ -73,37 +73,37 @@ func newAttainer(e *slo.Expr) *attainer {
 }
 
 // fail counts a failed request.
-func (a *attainer) fail(p *Point) {
+func (a *attainer) fail(p *answer.Measured) {
 	a.counts.Failed++
-	a.judged = append(a.judged, judged{p.placeNS, float32(math.Inf(-1))})
+	a.judged = append(a.judged, judged{p.PlaceNS, float32(math.Inf(-1))})
 	for _, c := range a.conditions {
 		c.counts.Failed++
 	}
 }
 
 // add judges and counts a request that succeeded.
-func (a *attainer) add(p *Point) {
+func (a *attainer) add(p *answer.Measured) {
 	a.gaps = a.gaps[:0]
-	value := func(m slo.Metric) (float64, bool) { return a.value(p, m) }
-	if r := a.judge(p, value); r != slo.Unknown {
-		a.judged = append(a.judged, judged{p.placeNS, slo.Signed(a.counts.SLO.Margin(value), r == slo.Met)})
+	value := func(m expr.Metric) (float64, bool) { return a.value(p, m) }
+	if r := a.judge(p, value); r != expr.Unknown {
+		a.judged = append(a.judged, judged{p.PlaceNS, expr.Signed(a.counts.SLO.Margin(value), r == expr.True)})
 	}
 	for _, c := range a.conditions {
 		c.judge(p, value)
 	}
 }
 
-func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.Result {
+func (a *attainer) judge(p *answer.Measured, value func(expr.Metric) (float64, bool)) expr.Truth {
 	r := a.counts.SLO.Eval(value)
 	switch r {
-	case slo.Met:
+	case expr.True:
 		a.counts.Met++
 		if p.OutputTokens.OK {
 			a.output.Add(p.OutputTokens.V)
 		} else {
 			a.uncounted++
 		}
-	case slo.Missed:
+	case expr.False:
 		a.counts.Missed++
 	default:
 		a.counts.Unknown++
@@ -113,15 +113,15 @@ func (a *attainer) judge(p *Point, value func(slo.Metric) (float64, bool)) slo.R
 			}
 		}
 	}
-	a.dropped = a.dropped || p.dropped
+	a.dropped = a.dropped || p.Dropped
 	return r
 }
 
 // value returns a metric of a request, in nanoseconds, tokens, or tokens per
 // second.
-func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
+func (a *attainer) value(p *answer.Measured, m expr.Metric) (float64, bool) {
 	switch {
-	case m.Kind == slo.Rate:
+	case m.Kind == expr.Rate:
 		if !p.OutputTokens.OK || !p.E2EL.OK || p.E2EL.V <= 0 {
 			return 0, false
 		}
@@ -151,14 +151,14 @@ func (a *attainer) value(p *Point, m slo.Metric) (float64, bool) {
 	case "itl_max":
 		return float64(slices.Max(p.Gaps)), true
 	}
-	panic("analyze: no such metric in an objective: " + m.Name) // slo has a list
+	panic("analyze: no such metric in an objective: " + m.Name) // the parser has a list
 }
 
 // end implements figureGroup.
 func (a *attainer) end() error { return nil }
 
 // set implements figureGroup.
-func (a *attainer) set(x *Experiment, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
+func (a *attainer) set(x *Level, _ *export.Run) { x.SLO = a.finish(x.DurationNS) }
 
 // finish returns the counts and the goodput over the length of the level.
 func (a *attainer) finish(durationNS int64) *Attainment {
@@ -181,21 +181,10 @@ func (a *attainer) finish(durationNS int64) *Attainment {
 	}
 	slices.SortStableFunc(a.judged, func(x, y judged) int { return cmp.Compare(x.start, y.start) })
 	for _, j := range a.judged {
-		x.margins = append(x.margins, j.margin)
+		x.Margins = append(x.Margins, j.margin)
 	}
 	for _, c := range a.conditions {
 		x.Conditions = append(x.Conditions, *c.finish(durationNS))
 	}
 	return &x
-}
-
-func (x *Attainment) warnings() []error {
-	if x.Unknown == 0 {
-		return nil
-	}
-	n := x.Met + x.Missed + x.Failed + x.Unknown
-	lacking := x.Lacking[0].Name
-	return []error{counted(KindSLO, lacking, func(n []int64) string {
-		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, so the share leaves them out"
-	}, int64(x.Unknown), int64(n))}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func objective(t *testing.T, text string) *slo.Expr {
+func objective(t *testing.T, text string) *expr.Objective {
 	t.Helper()
-	e, err := slo.Parse(text)
+	e, err := expr.ParseObjective(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,44 +123,6 @@ func TestAttainmentOfNothing(t *testing.T) {
 		x := analyzed(t, reader("", tt.r), Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s && e2el<2s")}).Experiments[0].SLO
 		if x.Share != tt.want || len(tt.r) != 1 && x.Requests.OK {
 			t.Errorf("%s: %+v, %+v, want %+v", tt.name, x.Share, x.Requests, tt.want)
-		}
-	}
-}
-
-// Every metric of an objective has the value of the report.
-func TestObjectiveMetrics(t *testing.T) {
-	r := openaiRequest(thought, thought, delta("a"), delta("b"), usage5) // 10 … 50 ns
-	r.Responses[3].RecvNS = 1070                                         // gaps 10, 10, 40
-	r.Responses[4].RecvNS = 1100
-	want := map[string]float64{
-		"ttft": 10, "ttfat": 30, "ttst": 10, "tpot": 60. / 4, "e2el": 100,
-		"itl_mean": 20, "itl_min": 10, "itl_max": 40, "itl_p50": 10, "itl_p99": 10 + 30*0.98,
-		"output_tokens": 5, "input_tokens": 9, "reasoning_tokens": 2, "cached_tokens": 8, "output_tokens_per_s": 5e7,
-	}
-	got := map[string]float64{}
-	m := answer.NewMeter(&export.Run{}, answer.Config{})
-	q := m.Measure(&r)
-	p := point(&r, q)
-	var a attainer
-	for _, name := range slo.Names() {
-		metric := objective(t, name+">0").Metrics()[0]
-		a.gaps = a.gaps[:0]
-		v, ok := a.value(&p, metric)
-		if !ok {
-			t.Errorf("%s is lacking", name)
-		}
-		if _, special := want[name]; !special {
-			want[name], _ = q.Value(metric.Of).Float()
-		}
-		got[name] = v
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	empty := Point{}
-	for _, name := range slo.Names() {
-		if v, ok := a.value(&empty, objective(t, name+">0").Metrics()[0]); ok {
-			t.Errorf("%s of nothing is %v", name, v)
 		}
 	}
 }
@@ -368,20 +330,20 @@ func TestMaxLoadInterval(t *testing.T) {
 	for i := range rep.Experiments {
 		x := rep.Experiments[i].SLO
 		met := 0
-		for _, margin := range x.margins {
+		for _, margin := range x.Margins {
 			if margin >= 0 {
 				met++
 			}
 		}
-		if met != x.Met || len(x.margins) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
-			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.margins), x.Met, x.Missed, x.Failed)
+		if met != x.Met || len(x.Margins) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
+			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.Margins), x.Met, x.Missed, x.Failed)
 		}
 	}
 	// The order of time is the order of the starts, whatever the order of the file.
 	late := []export.Request{sent(3, 3.2), sent(1, 1.3), as(sent(2), export.StatusTimeout, export.PhaseMeasured, 3), sent(0, 0.2)}
 	log := func(v float64) float32 { return float32(math.Log(v)) }
 	want := []float32{log(0.25 / 0.2), log(0.25 / 0.3), float32(math.Inf(-1)), log(0.25 / 0.2)}
-	if d := cmp.Diff(want, analyzed(t, reader("", late), cfg).Experiments[0].SLO.margins, cmpopts.EquateApprox(0, 1e-6)); d != "" {
+	if d := cmp.Diff(want, analyzed(t, reader("", late), cfg).Experiments[0].SLO.Margins, cmpopts.EquateApprox(0, 1e-6)); d != "" {
 		t.Errorf("margins in the order of time (-want +got):\n%s", d)
 	}
 	few := analyzed(t, reader("", level(10, 0), level(4000, 0.2)), cfg).MaxLoad()

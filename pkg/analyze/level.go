@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
@@ -24,7 +23,7 @@ type level struct {
 // points share blocks. They are compared with the lengths that the run asked for.
 func atLeast(levels []*level, n int, cfg *Config, memory *stat.Store, blocks *spool.Blocks, asked askedLengths) []*level {
 	for len(levels) < n {
-		l := &level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
+		l := &level{models: byModel{memory: memory}, points: pointStore{records: spool.Records{Blocks: blocks}}}
 		l.useMemory(memory)
 		l.lengths.asked = asked
 		l.prepare(cfg)
@@ -71,7 +70,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 		var out []Span
 		points(func(p *Point) bool {
 			if p.LeftOut {
-				out = append(out, Span{p.placeNS, p.EndNS})
+				out = append(out, Span{p.PlaceNS, p.EndNS})
 			}
 			return true
 		})
@@ -103,7 +102,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 	var part []Point
 	var keeper pointKeeper // of part
 	points(func(p *Point) bool {
-		if sel != nil && p.placeNS == 0 {
+		if sel != nil && p.PlaceNS == 0 {
 			nowhere++
 		}
 		if sel != nil && !sel.has(p) {

@@ -7,7 +7,11 @@ import (
 	"strconv"
 	"strings"
 
+	"slices"
+
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -15,8 +19,8 @@ import (
 // A collector gathers the values of one experiment. It keeps 24 bytes for each request, besides the
 // values of the metrics (see sample).
 type collector struct {
-	whole [answer.NumStrict]sample[int64] // but not of TPOT
-	tpot  sample[float64]
+	whole [answer.NumStrict]summary.Sample[int64] // but not of TPOT
+	tpot  summary.Sample[float64]
 	err   error // from metrics: values could not be read back from a temporary file
 
 	ok       int
@@ -97,7 +101,7 @@ func (c *collector) add(p *Point) {
 		c.paused++
 	}
 	if p.LeftOut {
-		c.leftOut = append(c.leftOut, Span{p.placeNS, p.EndNS})
+		c.leftOut = append(c.leftOut, Span{p.PlaceNS, p.EndNS})
 	}
 	if p.resent {
 		c.resent++
@@ -112,7 +116,7 @@ func (c *collector) add(p *Point) {
 		c.failed.add(p.Class)
 		c.addMessage(p)
 		if c.slo != nil {
-			c.slo.fail(p)
+			c.slo.fail(&p.Measured)
 		}
 	default:
 		c.excluded.add(string(p.Excluded))
@@ -146,17 +150,17 @@ func (c *collector) count(p *Point) {
 	for i := range answer.StrictMetrics {
 		switch m := answer.StrictMetrics[i].Metric; m {
 		case answer.ITL:
-			c.whole[i].add(p.Gaps...)
+			c.whole[i].Add(p.Gaps...)
 		case answer.TPOT:
 			if v, ok := p.TPOT(); ok {
-				c.tpot.addOne(v)
+				c.tpot.AddOne(v)
 				if c.certified {
 					c.tpots = append(c.tpots, timedTPOT{p.StartNS, v})
 				}
 			}
 		default:
 			if v := p.Value(m); v.OK {
-				c.whole[i].addOne(v.V)
+				c.whole[i].AddOne(v.V)
 			}
 		}
 	}
@@ -179,9 +183,9 @@ func (c *collector) count(p *Point) {
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
-	c.timed = append(c.timed, timed{p.StartNS, latencyNS(p.TTFT), latencyNS(p.E2EL)})
+	c.timed = append(c.timed, timed{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
 	for _, g := range c.figures {
-		g.add(p)
+		g.add(&p.Measured)
 	}
 	c.countAnomalies(p)
 }
@@ -192,13 +196,13 @@ func (c *collector) countAnomalies(p *Point) {
 	o.gaps += len(p.Gaps) + p.Backward
 	o.backward += p.Backward
 	o.impossible += p.Impossible
-	o.unreadable += p.unreadable
-	if p.dropped {
+	o.unreadable += p.Unreadable
+	if p.Dropped {
 		o.dropped++
 		if p.damaged {
 			o.damaged++
 		}
-	} else if p.Events == 0 && !p.numbers {
+	} else if p.Events == 0 && !p.Numbers {
 		o.noToken++
 	}
 	if p.FromNS == 0 {
@@ -214,10 +218,10 @@ func (c *collector) countAnomalies(p *Point) {
 		if o.notCounted++; c.refusal == "" {
 			c.refusal = p.NotCounted.Error()
 		}
-	case !p.OutputTokens.OK && !p.dropped && !p.numbers && !p.HasWrong(answer.Quantity(answer.OutputTokens)):
+	case !p.OutputTokens.OK && !p.Dropped && !p.Numbers && !p.HasWrong(answer.Quantity(answer.OutputTokens)):
 		o.noTokens++
 	}
-	if p.assumed {
+	if p.Assumed {
 		o.assumed++
 	}
 	if p.Wrong != nil {
@@ -235,31 +239,31 @@ func (c *collector) countAnomalies(p *Point) {
 
 // useMemory makes the samples share m. It must be called before the first request.
 func (c *collector) useMemory(m *stat.Store) {
-	c.tpot.memory = m
+	c.tpot.Memory = m
 	for i := range answer.StrictMetrics {
-		c.whole[i].memory = m
+		c.whole[i].Memory = m
 	}
 }
 
 // wants says whether the summaries have certified percentiles, and a curve.
 func (c *collector) wants(certified, curve bool) {
-	c.tpot.certified, c.tpot.curve = certified, curve
+	c.tpot.Certified, c.tpot.Curve = certified, curve
 	for i := range answer.StrictMetrics {
-		c.whole[i].certified, c.whole[i].curve = certified, curve
+		c.whole[i].Certified, c.whole[i].Curve = certified, curve
 	}
 }
 
 // metrics returns the summaries of the collected values.
-func (c *collector) metrics() []MetricSummary {
-	var all []MetricSummary
+func (c *collector) metrics() []summary.Metric {
+	var all []summary.Metric
 	for i := range answer.StrictMetrics {
-		s := c.whole[i].summary()
+		s := c.whole[i].Summary()
 		if answer.StrictMetrics[i].Metric == answer.TPOT {
-			s = c.tpot.summary()
+			s = c.tpot.Summary()
 		}
-		c.err = errors.Join(c.err, c.whole[i].err, c.tpot.err)
+		c.err = errors.Join(c.err, c.whole[i].Err, c.tpot.Err)
 		if s != nil && (s.Max != 0 || !answer.StrictMetrics[i].Rare) {
-			all = append(all, MetricSummary{Definition: &answer.StrictMetrics[i], Summary: s})
+			all = append(all, summary.Metric{Definition: &answer.StrictMetrics[i], Summary: s})
 		}
 	}
 	return all
@@ -284,7 +288,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		TokenSource: c.source(),
 		TokenEvents: c.events, SharedStamps: c.shared, Backward: c.anomalies.backward,
 		Stamps: c.stamps, Starts: c.starts, Resent: c.resent,
-		Metrics: c.metrics(), Selected: sel, Hidden: c.hidden.summary(),
+		Level: Level{Metrics: c.metrics()}, Selected: sel, Hidden: c.hidden.summary(),
 	}
 	if sel != nil {
 		x.DurationNS = int64(sel.Counting())
@@ -307,7 +311,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	x.Unavailable = append(x.Unavailable, c.unstatedTokens(x.Metrics, run, cfg)...)
 	x.Unavailable = append(x.Unavailable, c.impossibleMetrics(x.Metrics, x.Unavailable)...)
 	for _, g := range c.figures {
-		g.set(&x, run)
+		g.set(&x.Level, run)
 	}
 	if x.Economics != nil {
 		x.Economics.Span = c.ratesSpan(sel)
@@ -351,7 +355,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 
 // uncountable returns the metrics and rates that have no value because the tokenizer
 // could not count a text. Metrics keep the values of the other requests.
-func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
+func (c *collector) uncountable(metrics []summary.Metric) []Unavailable {
 	if c.anomalies.notCounted == 0 {
 		return nil
 	}
@@ -359,10 +363,10 @@ func (c *collector) uncountable(metrics []MetricSummary) []Unavailable {
 }
 
 // withoutTokens returns the metrics and rates that have no value because of the number of output tokens.
-func withoutTokens(metrics []MetricSummary, why string) []Unavailable {
+func withoutTokens(metrics []summary.Metric, why string) []Unavailable {
 	var all []Unavailable
 	for _, m := range []answer.Metric{answer.TPOT, answer.OutputTokens} {
-		if metricOf(metrics, m) == nil {
+		if summary.Find(metrics, m) == nil {
 			all = append(all, Unavailable{m.Key(), m.Label(), why})
 		}
 	}
@@ -371,7 +375,7 @@ func withoutTokens(metrics []MetricSummary, why string) []Unavailable {
 
 // unstatedTokens returns the metrics and rates that have no value because the file of another tool states no
 // output tokens.
-func (c *collector) unstatedTokens(metrics []MetricSummary, run *export.Run, cfg Config) []Unavailable {
+func (c *collector) unstatedTokens(metrics []summary.Metric, run *export.Run, cfg Config) []Unavailable {
 	m := run.Meta
 	others := c.streams.not + c.streams.unknown + c.anomalies.dropped + c.anomalies.notCounted + c.wrongTokens() // other functions give their reasons
 	if m == nil || m.Import == nil || c.ok == 0 || c.sources[answer.TokenAuto] < c.ok || others > 0 {
@@ -480,13 +484,39 @@ func (c *collector) groups(cfg *Config) []figureGroup {
 		all = append(all, newQuality(*cfg.Quality, itl))
 	}
 	if cfg.Economics != nil {
-		all = append(all, newEconomics(*cfg.Economics, itl.memory))
+		all = append(all, newEconomics(*cfg.Economics, itl.Memory))
 	}
 	if cfg.Prefix {
 		all = append(all, &prefixCollector{})
 	}
 	if cfg.Phases {
-		all = append(all, newPhases(itl.memory))
+		all = append(all, newPhases(itl.Memory))
 	}
 	return all
+}
+
+// A timedTPOT is the TPOT of a request that started at a time.
+type timedTPOT struct {
+	start uint64
+	ns    float64
+}
+
+// setEffective computes how many independent values the latencies of the requests are worth, from their
+// order in time, for their certified percentiles.
+func (c *collector) setEffective() {
+	worth := func(values []float64) float64 {
+		if len(values) == 0 {
+			return 0
+		}
+		return inference.NewSeries(values).Effective()
+	}
+	slices.SortFunc(c.timed, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
+	c.whole[answer.TTFT].Effective = worth(inTime(c.timed, func(t *timed) int64 { return t.ttft }))
+	c.whole[answer.E2EL].Effective = worth(inTime(c.timed, func(t *timed) int64 { return t.e2el }))
+	slices.SortFunc(c.tpots, func(a, b timedTPOT) int { return cmp.Compare(a.start, b.start) })
+	values := make([]float64, len(c.tpots))
+	for i, t := range c.tpots {
+		values[i] = t.ns
+	}
+	c.tpot.Effective = worth(values)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // The first tenth of a level's requests is compared with the rest if it has at least
@@ -114,7 +115,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 func latencies(x []timed, of func(*timed) int64) []int64 {
 	v := make([]int64, 0, len(x))
 	for i := range x {
-		if l := of(&x[i]); l != noLatency {
+		if l := of(&x[i]); l != answer.Missing {
 			v = append(v, l)
 		}
 	}

@@ -63,7 +63,7 @@ func (p *Point) Delivers() bool { return p.complete || p.cancelled }
 // are no tokens because the answer was not streamed, the tokenizer could not count a text, or the stated number
 // cannot be true.
 func (p *Point) TokensLost() bool {
-	return p.dropped || p.Uncounted || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
+	return p.Dropped || p.Uncounted || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
 }
 
 // An eachPoint calls do with points in the order of their starts until it returns false. A point is valid
@@ -111,7 +111,7 @@ func (m *flowMeter) in(t uint64) int {
 // add counts a request.
 func (m *flowMeter) add(p *Point) {
 	f := m.windows
-	if !p.Delivers() || p.EndNS < m.bounds[0] || p.placeNS > m.bounds[len(f)] {
+	if !p.Delivers() || p.EndNS < m.bounds[0] || p.PlaceNS > m.bounds[len(f)] {
 		return
 	}
 	end := m.in(p.EndNS)
@@ -120,7 +120,7 @@ func (m *flowMeter) add(p *Point) {
 	}
 	// Each window from the start of the request to its end counts it: finish adds up these changes.
 	t := p.tokens()
-	from, to := m.near(p.placeNS), m.near(max(p.EndNS, p.placeNS))
+	from, to := m.near(p.PlaceNS), m.near(max(p.EndNS, p.PlaceNS))
 	f[from].tally.plus(t)
 	if to+1 < len(f) {
 		f[to+1].tally.minus(t)

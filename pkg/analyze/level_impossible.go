@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -137,7 +138,7 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 
 // impossibleMetrics returns the metrics and rates that have no value because of numbers that cannot be true. have
 // are the other metrics without a value.
-func (c *collector) impossibleMetrics(metrics []MetricSummary, have []Unavailable) []Unavailable {
+func (c *collector) impossibleMetrics(metrics []summary.Metric, have []Unavailable) []Unavailable {
 	var all []Unavailable
 	add := func(key, name, why string) {
 		if !slices.ContainsFunc(have, func(u Unavailable) bool { return u.Key == key }) {
@@ -150,7 +151,7 @@ func (c *collector) impossibleMetrics(metrics []MetricSummary, have []Unavailabl
 		if t.requests == 0 && d.Metric == answer.TPOT {
 			t = c.wrong[answer.Quantity(answer.OutputTokens)]
 		}
-		if t.requests > 0 && metricOf(metrics, d.Metric) == nil {
+		if t.requests > 0 && summary.Find(metrics, d.Metric) == nil {
 			add(d.Key(), d.Label(), "the values cannot be true, such as "+strconv.FormatInt(t.example, 10))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -14,12 +15,12 @@ import (
 type ModelPart struct {
 	Model      string
 	OK, Failed int
-	Metrics    []MetricSummary
+	Metrics    []summary.Metric
 	Throughput Throughput
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
-func (m *ModelPart) Metric(x answer.Metric) *Summary { return metricOf(m.Metrics, x) }
+func (m *ModelPart) Metric(x answer.Metric) *summary.Summary { return summary.Find(m.Metrics, x) }
 
 // byModel gathers the values of a level's requests by their model, if the run had
 // several. The zero value is ready.

@@ -199,7 +199,7 @@ func (s *Selected) Counting() time.Duration { return s.lost.counting(s.FromNS, s
 // has reports whether a request belongs to the part. A part at the end of the level
 // includes its last instant.
 func (s *Selected) has(p *Point) bool {
-	return p.placeNS >= s.FromNS && (p.placeNS < s.ToNS || p.placeNS == s.ToNS && s.ToNS == s.Level.ToNS)
+	return p.PlaceNS >= s.FromNS && (p.PlaceNS < s.ToNS || p.PlaceNS == s.ToNS && s.ToNS == s.Level.ToNS)
 }
 
 // apply returns the part of a level that s selects; of is the span of its points. It returns nil when s is the whole level

@@ -1,23 +1,11 @@
 package analyze
 
 import (
-	"math"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// A Span is the time from one instant to another.
-type Span struct{ FromNS, ToNS uint64 }
-
-// Duration returns the length of the span, at most 292 years; 0 if ToNS is before FromNS.
-func (s Span) Duration() time.Duration {
-	if s.ToNS < s.FromNS {
-		return 0
-	}
-	return time.Duration(min(s.ToNS-s.FromNS, math.MaxInt64))
-}
 
 // seconds writes a duration in seconds: 90s, never 1m30s.
 func seconds(d time.Duration) string {
@@ -32,13 +20,13 @@ type requestSpan struct {
 
 // add extends the span to p if p counts or failed.
 func (s *requestSpan) add(p *Point) {
-	if !p.Counted && p.Excluded != export.ExcludedFailed || p.placeNS == 0 {
+	if !p.Counted && p.Excluded != export.ExcludedFailed || p.PlaceNS == 0 {
 		return
 	}
-	if !s.ok || p.placeNS < s.FromNS {
-		s.FromNS = p.placeNS
+	if !s.ok || p.PlaceNS < s.FromNS {
+		s.FromNS = p.PlaceNS
 	}
-	s.ToNS = max(s.ToNS, p.EndNS, p.placeNS) // the clock may have been set back
+	s.ToNS = max(s.ToNS, p.EndNS, p.PlaceNS) // the clock may have been set back
 	s.ok = true
 }
 

@@ -86,8 +86,8 @@ func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 // took no time are left out.
 func flights(points eachPoint) (starts, ends []uint64) {
 	points(func(p *Point) bool {
-		if p.placeNS != 0 && p.EndNS > p.placeNS {
-			starts = append(starts, p.placeNS)
+		if p.PlaceNS != 0 && p.EndNS > p.PlaceNS {
+			starts = append(starts, p.PlaceNS)
 			ends = append(ends, p.EndNS)
 		}
 		return true

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -16,7 +17,7 @@ type streamCount struct {
 
 func (s *streamCount) add(p *Point) {
 	switch {
-	case p.numbers:
+	case p.Numbers:
 		return
 	case p.Streamed == answer.StreamedNo:
 		s.not++
@@ -47,7 +48,7 @@ const (
 
 // unavailable returns the metrics that no request of the level has because the
 // answers were not streamed, or may not have been.
-func (c *collector) unavailable(metrics []MetricSummary, run *export.Run, cfg Config) []Unavailable {
+func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg Config) []Unavailable {
 	s := c.streams
 	if s.not+s.unknown == 0 {
 		return nil
@@ -65,7 +66,7 @@ func (c *collector) unavailable(metrics []MetricSummary, run *export.Run, cfg Co
 	for i := range answer.StrictMetrics {
 		d := &answer.StrictMetrics[i]
 		switch {
-		case metricOf(metrics, d.Metric) != nil:
+		case summary.Find(metrics, d.Metric) != nil:
 		case d.NeedsStream:
 			all = append(all, Unavailable{d.Key(), d.Label(), why})
 		case d.Metric == answer.OutputTokens && s.uncounted > 0:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -30,12 +31,12 @@ type Window struct {
 	Span
 	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
 	OK, Failed int   // requests that started in it
-	Metrics    []MetricSummary
+	Metrics    []summary.Metric
 	Throughput Throughput
 }
 
 // Metric returns the summary of a metric; nil if it has no values.
-func (w *Window) Metric(m answer.Metric) *Summary { return metricOf(w.Metrics, m) }
+func (w *Window) Metric(m answer.Metric) *summary.Summary { return summary.Find(w.Metrics, m) }
 
 // of returns the bounds of the windows of a level or of its selected part, in order; nil for no windows.
 func (w Windows) of(e *export.Experiment, level Span, sel *Selected) ([]uint64, error) {
@@ -146,13 +147,13 @@ func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Se
 	}
 	begin()
 	points(func(p *Point) bool {
-		for p.placeNS >= part.FromNS && !part.has(p) {
+		for p.PlaceNS >= part.FromNS && !part.has(p) {
 			if end(); len(all) == len(f) {
 				return false
 			}
 			begin()
 		}
-		if p.placeNS >= part.FromNS {
+		if p.PlaceNS >= part.FromNS {
 			c.add(p)
 		}
 		return true

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 
+	"math"
+
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -41,4 +43,11 @@ func metricsBut(some ...answer.Metric) []string {
 		}
 	}
 	return keys
+}
+
+// tolerance is relative: stats.Mean and stats.StandardDeviation sum in floats.
+const tolerance = 1e-12
+
+func close12(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -1,8 +1,7 @@
 package analyze
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -13,7 +12,7 @@ type Report struct {
 	From answer.From
 	// SLO and SLOTarget are from the Config, with the default target filled in; nil
 	// and 0 without an objective.
-	SLO       *slo.Expr
+	SLO       *expr.Objective
 	SLOTarget float64
 	// Model is the model's name, from the run's metadata or the first payload;
 	// "" if neither names it. Several models are joined by commas.
@@ -56,6 +55,7 @@ func (r *Report) Calibration() *export.Calibration {
 
 // An Experiment is the analysis of one load level.
 type Experiment struct {
+	Level
 	Mode  string
 	Value string
 	// Load describes the load if the file says more about it than mode and value.
@@ -71,18 +71,11 @@ type Experiment struct {
 	// [export.Request.Resent].
 	Resent int
 
-	// DurationNS is the time of the rates: the selected part, or for a whole level the time
-	// from the first start to the last response of the successful requests. It excludes
-	// pauses that were left out and is 0 if the time is unknown.
-	DurationNS int64
 	// Sent is the rate of requests that a level of a named rate sent, whether or not they
 	// succeeded: pa-record's own figure for a whole level, else the gaps between the starts.
 	Sent Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
-	// Metrics holds the metrics that have a value, in the order of [answer.StrictMetrics].
-	Metrics    []MetricSummary
-	Throughput Throughput
 	// TokenEvents counts token events. SharedStamps counts the token events with the
 	// same time as the previous one in their choice.
 	TokenEvents  int
@@ -101,20 +94,9 @@ type Experiment struct {
 	Windows []Window
 	// Models are the parts of a level whose requests went to several models.
 	Models []ModelPart
-	// SLO counts the requests that met Config.SLO; nil without an objective.
-	SLO *Attainment
-	// Quality says how smoothly tokens came; nil unless Config.Quality asks for it.
-	Quality *Quality
-	// Economics says what the tokens cost; nil unless Config.Economics asks for it.
-	Economics *Economics
 	// Cached says which input tokens the server had in its cache; nil if no answer states
 	// them.
 	Cached *Cached
-	// Prefix says how the prefix cache of the server and the first tokens are related; nil unless
-	// Config.Prefix asks for it.
-	Prefix *Prefix
-	// Phases says where the time of requests went at the server; nil unless Config.Phases asks for it.
-	Phases *Phases
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point
@@ -138,30 +120,9 @@ type Experiment struct {
 	// Selection.WithoutPauses left out.
 	Pauses []export.Pause
 	Paused int
-	// Unavailable lists the metrics that have no value because the answers of the
-	// level were not streamed, or because nothing shows whether they were.
-	Unavailable []Unavailable
 	// Client holds the recorder's figures about itself; nil if it measured none.
-	Client *export.ClientMeta
-	// Server holds the figures of servers and GPUs during the level; nil without
-	// telemetry.
-	Server []serverfigures.Figure
-	// SeveralResponses says that streamed requests had more than one response. A Triton
-	// model that sends several is decoupled.
-	SeveralResponses bool
-	Warnings         []error
-}
-
-// Metric returns the summary of a metric; nil if it has no values.
-func (e *Experiment) Metric(m answer.Metric) *Summary { return metricOf(e.Metrics, m) }
-
-func metricOf(all []MetricSummary, m answer.Metric) *Summary {
-	for i := range all {
-		if all[i].Definition.Metric == m {
-			return all[i].Summary
-		}
-	}
-	return nil
+	Client   *export.ClientMeta
+	Warnings []error
 }
 
 // FailedRequests returns the number of failed requests of all classes.
@@ -170,61 +131,3 @@ func (e *Experiment) FailedRequests() int { return total(e.Failed) }
 // ExcludedRequests returns the number of requests that were left out for a reason other
 // than failure.
 func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
-
-// A MetricSummary is a definition with the summary of its values.
-type MetricSummary struct {
-	Definition *answer.Definition
-	Summary    *Summary
-}
-
-// Throughput holds rates per second over DurationNS, or over the length of a Window. A
-// rate that is not known is 0 and not OK.
-type Throughput struct {
-	Requests     Rate
-	OutputTokens Rate
-	// TotalTokens counts input and output tokens; not OK unless the number of input
-	// tokens of every request is known.
-	TotalTokens Rate
-	// OutputTokensPerUser is OutputTokens divided by the concurrency; not OK
-	// at other kinds of load.
-	OutputTokensPerUser Rate
-}
-
-// A Rate is a number per second that may be missing.
-type Rate struct {
-	PerSecond float64
-	OK        bool
-}
-
-// whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
-func (e *Experiment) whyNot(key string) string {
-	for _, u := range e.Unavailable {
-		if u.Key == key {
-			return u.Why
-		}
-	}
-	return ""
-}
-
-// A LevelFigure is a figure of a whole level, with a value or the reason why there is none.
-type LevelFigure struct {
-	Key, Label string
-	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
-	Formula    string
-	Source     string // where the definition was published; "" for our own
-	From       string // what a value of Phases comes from: the source's metric
-	Value      float64
-	// Bound bounds the error of Value that comes from the times between samples; 0 if there is no
-	// such error.
-	Bound float64
-	// Why is the reason why there is no value; "" if there is one.
-	Why string
-}
-
-// perSecond returns a rate; 0 if it is not known.
-func perSecond(r Rate) float64 {
-	if !r.OK {
-		return 0
-	}
-	return r.PerSecond
-}

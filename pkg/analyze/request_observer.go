@@ -70,7 +70,7 @@ func firstTokens(x []timed) []FirstToken {
 	slices.SortFunc(x, func(a, b timed) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.ttft, b.ttft)) })
 	var all []FirstToken
 	for i := range x {
-		if x[i].ttft != noLatency && x[i].start != 0 {
+		if x[i].ttft != answer.Missing && x[i].start != 0 {
 			all = append(all, FirstToken{x[i].start, x[i].ttft})
 		}
 	}

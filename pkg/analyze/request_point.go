@@ -1,7 +1,6 @@
 package analyze
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -37,39 +36,29 @@ type Point struct {
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.
 	*Sending
 
-	// placeNS is StartNS; for a request that never left, its time of issue, of the
-	// schedule or of its end; 0 if there is none.
-	placeNS uint64
-	prompt  sentPrompt // of a request with known cached tokens, until all requests are read
-	stamps  Stamps     // of a request that counts
-	start   export.StampSource
+	prompt sentPrompt // of a request with known cached tokens, until all requests are read
+	stamps Stamps     // of a request that counts
+	start  export.StampSource
 	// complete says that the request was answered in full, in any phase.
 	complete, cancelled bool
-	// assumed, dropped, numbers and unreadable are the fields of the Answer.
-	assumed, dropped bool
-	damaged          bool // dropped, because the derived columns are damaged and the file lacks the outputs
-	numbers          bool
-	unreadable       int
-	resent           bool // see [export.Request.Resent]
-	early            bool // the first response comes before FromNS
-	answeredEarly    bool // and after the start: before the request was sent whole
+	damaged             bool // Dropped, because the derived columns are damaged and the file lacks the outputs
+	resent              bool // see [export.Request.Resent]
+	early               bool // the first response comes before FromNS
+	answeredEarly       bool // and after the start: before the request was sent whole
 }
 
 // point returns the Point of r, without Place, InputHash, TokenNS and GapNS.
 func point(r *export.Request, q *answer.Measured) Point {
 	p := Point{
 		ID: r.ID, StartNS: r.StartNS, Model: r.Model, Measured: *q,
-		assumed: q.Answer.Assumed, dropped: q.Answer.Dropped, numbers: q.Answer.Numbers, unreadable: q.Answer.Unreadable,
 		cancelled: r.Status == export.StatusCancelled && !q.LeftOut,
 		Numbered:  r.HasMeta, start: r.StartSource, resent: r.Resent,
 	}
 	p.Answer = nil
 	if q.StartWrong {
 		p.StartNS = 0
-	} else {
-		p.placeNS = answer.PlaceNS(r)
 	}
-	p.EndNS = p.placeNS
+	p.EndNS = p.PlaceNS
 	if end, ok := r.LatestResponseNS(); ok {
 		if !q.EndWrong {
 			p.EndNS = end
@@ -185,28 +174,17 @@ func inputHash(f export.Fields) uint64 {
 }
 
 // A timed holds the start of a request and its latencies; a missing latency is
-// noLatency.
+// [answer.Missing].
 type timed struct {
 	start      uint64
 	ttft, e2el int64
-}
-
-// noLatency stands for a latency that is missing.
-const noLatency = math.MinInt64
-
-// latencyNS returns the nanoseconds of v, or noLatency if v is missing.
-func latencyNS(v answer.Value) int64 {
-	if !v.OK {
-		return noLatency
-	}
-	return v.V
 }
 
 // inTime returns the known values in the order of x.
 func inTime(x []timed, of func(*timed) int64) []float64 {
 	v := make([]float64, 0, len(x))
 	for i := range x {
-		if l := of(&x[i]); l != noLatency {
+		if l := of(&x[i]); l != answer.Missing {
 			v = append(v, float64(l))
 		}
 	}

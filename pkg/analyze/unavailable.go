@@ -63,3 +63,6 @@ func withoutDuration(run *export.Run) string { return whyLacking(run, "throughpu
 func withoutNormalized(run *export.Run) string {
 	return whyLacking(run, answer.E2EL.Key(), whyLacking(run, answer.OutputTokens.Key(), whyNoNormalized))
 }
+
+// whyUntimed is the reason why a level has no TPOT.
+const whyUntimed = "the server counts tokens that no event carried, or several with the first event"

@@ -92,7 +92,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		w = append(w, u)
 	}
 	if x.SLO != nil {
-		w = append(w, x.SLO.warnings()...)
+		w = append(w, sloWarnings(x.SLO)...)
 	}
 	return w
 }
@@ -107,4 +107,16 @@ func (c *collector) mixture() error {
 		}
 		return text + "; --token-source chooses one"
 	}, int64(c.sources[answer.TokenUsage]), int64(c.sources[answer.TokenTokenizer]), int64(c.sources[answer.TokenResponses]), int64(c.sources[answer.TokenStated]))
+}
+
+// sloWarnings returns the warning about requests for which nothing decides whether they met the objective.
+func sloWarnings(x *Attainment) []error {
+	if x.Unknown == 0 {
+		return nil
+	}
+	n := x.Met + x.Missed + x.Failed + x.Unknown
+	lacking := x.Lacking[0].Name
+	return []error{counted(KindSLO, lacking, func(n []int64) string {
+		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, so the share leaves them out"
+	}, int64(x.Unknown), int64(n))}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -35,7 +36,7 @@ func TestGoldenGroups(t *testing.T) {
 			files[name] = b
 		}
 	}
-	q := analyze.DefaultQuality()
+	q := quality.Default()
 	cfg := analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{GPUs: 1, GPUHourPrice: 2, EnergyPrice: 0.1}, Prefix: true, Phases: true}
 	above := map[string]float64{ // the largest value of ratios and rates
 		"fluidity_index": 1, "tokens_in_time": 1, "stall_share": 1, "fluid_token_rate": 1e9 - 1, analyze.KeyHitRate: 1, analyze.KeyHitRateZero: 1, analyze.KeyTTFTExplains: 1,
@@ -101,7 +102,7 @@ func TestUnstatedTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	q := analyze.DefaultQuality()
+	q := quality.Default()
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{}})
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,6 @@ var layers = []struct {
 	uses []string
 }{
 	{"internal", nil},
-	{"schemas", nil},
 	{"pkg/tokenizer", []string{"internal"}},
 	{"pkg/export", []string{"internal"}},
 	{"pkg/wire", []string{"internal", "pkg/export"}},
@@ -33,13 +32,13 @@ var layers = []struct {
 	{"pkg/analyze", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
 	{"pkg/tool", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/analyze"}},
 	{"pkg/pa", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
-	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
+	{"cmd", []string{"internal", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
 }
 
 // isTestHelper reports whether only tests, the programs of test and other helpers import a package. A helper may
 // import any package of the lower layers.
 func isTestHelper(pkg string) bool {
-	return within(pkg, "internal/test") || pkg == "pkg/tool/dialect/dialecttest"
+	return within(pkg, "internal/test")
 }
 
 // withoutHTTP are trees that import net/http nowhere: the analysis of recordings, and what it
@@ -63,7 +62,7 @@ var commandHelpers = []string{"internal/cmdline"}
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
-		{"pkg/export/jsonfile", "pkg/export/pawindow", "pkg/export/shards"},
+		{"pkg/export/pawindow", "pkg/export/shards"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},
 		{"pkg/export/formats"},
@@ -81,8 +80,7 @@ var rows = map[string][][]string{
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
 	"pkg/analyze": {
-		{"pkg/analyze/exampleavg", "pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/lanes", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/svg", "pkg/analyze/validate"},
-		{"pkg/analyze/diff/gate", "pkg/analyze/slo"},
+		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
 		{"pkg/analyze"},
 		{"pkg/analyze/names"},
 		{"pkg/analyze/explain", "pkg/analyze/sql", "pkg/analyze/view"},
@@ -90,7 +88,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/trace"},
 		{"pkg/analyze/diff"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
-		{"pkg/analyze/plan", "pkg/analyze/plot", "pkg/analyze/trend/baseline"},
+		{"pkg/analyze/plot"},
 		{"pkg/analyze/page"},
 	},
 	"pkg/tool": {
@@ -151,7 +149,7 @@ func wrongImport(from, to string) string {
 func TestLayers(t *testing.T) {
 	root := os.DirFS("../..")
 	imports := 0
-	for _, top := range []string{"cmd", "pkg", "internal", "schemas"} {
+	for _, top := range []string{"cmd", "pkg", "internal"} {
 		err := fs.WalkDir(root, top, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -240,7 +238,7 @@ func TestWrongImport(t *testing.T) {
 		{"internal/test/memrun", "pkg/export", true},
 		{"pkg/analyze", "pkg/recorder/load", false},
 		{"pkg/recorder/journal", "pkg/analyze", false},
-		{"pkg/answer", "pkg/analyze/slo", false},
+		{"pkg/answer", "pkg/analyze/expr", false},
 		{"pkg/export", "pkg/wire/sse", false},
 		{"pkg/wire/sse", "pkg/answer", false},
 		{"internal/stat", "pkg/export", false},

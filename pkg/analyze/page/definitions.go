@@ -3,6 +3,7 @@ package page
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -24,7 +25,7 @@ type definitions struct {
 // newDefinitions collects the definitions that the analysis of the runs used.
 func newDefinitions(reports []*analyze.Report) *definitions {
 	d := &definitions{keys: map[string]int{}}
-	metrics := func(all []analyze.MetricSummary) {
+	metrics := func(all []summary.Metric) {
 		for _, m := range all {
 			d.metric(m.Definition)
 		}

@@ -20,9 +20,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -64,11 +65,11 @@ func collected(t *testing.T, name string, r export.Reader, cfg analyze.Config) R
 // full is a run with everything that a report can ask for.
 func full(t *testing.T) Run {
 	t.Helper()
-	objective, err := slo.Parse("ttft<=51ms && itl_p99<=100ms")
+	objective, err := expr.ParseObjective("ttft<=51ms && itl_p99<=100ms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	r := memrun.New("openai", requests(40), requests(70), requests(20))
 	streamed := true
 	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: &streamed, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}
@@ -349,7 +350,7 @@ func TestLegendsNameSides(t *testing.T) {
 
 // A page says once why a maximum load has no interval.
 func TestMaxLoadOnce(t *testing.T) {
-	objective, err := slo.Parse("ttft<=500ms")
+	objective, err := expr.ParseObjective("ttft<=500ms")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -78,11 +79,11 @@ func columnsOfSweep() []sweepColumn {
 		d := &answer.StrictMetrics[m]
 		for _, s := range []struct {
 			key string
-			of  func(*analyze.Summary) float64
+			of  func(*summary.Summary) float64
 		}{
-			{"n", func(s *analyze.Summary) float64 { return float64(s.N) }},
-			{"p50", func(s *analyze.Summary) float64 { return s.P(50) }},
-			{"p99", func(s *analyze.Summary) float64 { return s.P(99) }},
+			{"n", func(s *summary.Summary) float64 { return float64(s.N) }},
+			{"p50", func(s *summary.Summary) float64 { return s.P(50) }},
+			{"p99", func(s *summary.Summary) float64 { return s.P(99) }},
 		} {
 			all = append(all, sweepColumn{Name: d.Label() + " " + s.key, path: []string{"metrics", d.Key(), s.key}, metric: d, of: func(e *analyze.Experiment) (float64, bool) {
 				if x := e.Metric(m); x != nil {

@@ -21,9 +21,9 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 	"github.com/pa-tools/pa/pkg/analyze/view"
@@ -121,7 +121,7 @@ func chunk(at uint64, text string) export.Response {
 // collected collects a run under an objective.
 func collected(t testing.TB, name string, r export.Reader) *view.Run {
 	t.Helper()
-	objective, err := slo.Parse("ttft<=60ms && tpot<=10ms")
+	objective, err := expr.ParseObjective("ttft<=60ms && tpot<=10ms")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // CSV writes one line per metric of each experiment of each input, with all percentiles.
@@ -20,7 +21,7 @@ func CSV(inputs []Input) Renderer {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w) // it keeps its first error
 		header := []string{"file", "experiment", "mode", "value", "metric", "unit", "n", "mean", "std", "min"}
-		for _, level := range analyze.Levels {
+		for _, level := range summary.Levels {
 			header = append(header, PercentileName(level))
 		}
 		_ = c.Write(append(header, "max", "window", "from_ns", "to_ns", "model"))
@@ -74,7 +75,7 @@ type csvLine struct {
 func (l *csvLine) row(first []string, place [4]string) []string {
 	row := slices.Concat(first, []string{l.name, l.unit, l.n, l.mean, l.std, l.min})
 	row = append(row, l.pct...)
-	for range len(analyze.Levels) - len(l.pct) {
+	for range len(summary.Levels) - len(l.pct) {
 		row = append(row, "")
 	}
 	return append(append(row, l.max), place[:]...)
@@ -118,13 +119,13 @@ func csvLevel(e *analyze.Experiment) []csvLine {
 }
 
 // csvPart returns the lines of a window or of a model.
-func csvPart(metrics []analyze.MetricSummary, ok, failed int, t *analyze.Throughput) []csvLine {
+func csvPart(metrics []summary.Metric, ok, failed int, t *analyze.Throughput) []csvLine {
 	lines := append(csvMetrics(metrics),
 		csvLine{name: "requests_ok", unit: "requests", n: strconv.Itoa(ok)}, csvLine{name: "requests_failed", unit: "requests", n: strconv.Itoa(failed)})
 	return append(lines, csvRates(throughputs(t)...)...)
 }
 
-func csvMetrics(all []analyze.MetricSummary) (lines []csvLine) {
+func csvMetrics(all []summary.Metric) (lines []csvLine) {
 	for _, m := range all {
 		s := m.Summary
 		l := csvLine{

@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // Schema names the layout that JSON writes.
@@ -117,14 +118,14 @@ func jsonRates(t *analyze.Throughput) sheet.Object {
 }
 
 // metrics returns metrics in the layout.
-func (w jsonLayout) metrics(all []analyze.MetricSummary) namedMetrics {
+func (w jsonLayout) metrics(all []summary.Metric) namedMetrics {
 	return namedMetrics{all, w.otel}
 }
 
 // namedMetrics are metrics in the order of the definitions: a JSON object by our keys, or an array
 // with the names of OpenTelemetry.
 type namedMetrics struct {
-	all  []analyze.MetricSummary
+	all  []summary.Metric
 	otel bool
 }
 
@@ -149,9 +150,9 @@ func (m namedMetrics) MarshalJSON() ([]byte, error) {
 }
 
 // statistics writes the members of a summary; format formats its values.
-func statistics(b *bytes.Buffer, s *analyze.Summary, format func(float64) string) {
+func statistics(b *bytes.Buffer, s *summary.Summary, format func(float64) string) {
 	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, format(s.Mean), format(s.Std), format(s.Min))
-	for j, level := range analyze.Levels {
+	for j, level := range summary.Levels {
 		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), format(s.Pct[j]))
 	}
 	fmt.Fprintf(b, `,"max":%s`, format(s.Max))

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -55,7 +56,7 @@ func otelAttributes(rep *analyze.Report) map[string]string {
 }
 
 // otelMetrics returns metrics as an array of objects with a name, a unit and statistics.
-func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
+func otelMetrics(all []summary.Metric) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('[')
 	for i, x := range all {

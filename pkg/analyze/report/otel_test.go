@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
 
@@ -47,7 +48,7 @@ func TestOTelGolden(t *testing.T) {
 		compareGolden(t, filepath.Join("testdata", name+"_otel.json"), got.Bytes())
 	}
 	cfg := parts(t)
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
 	grouped := measured(t, "sweep.json", sweep(), cfg)
 	if e := &grouped.Report.Experiments[0]; len(e.Windows) == 0 || e.Quality == nil || len(e.Quality.Metrics) == 0 {

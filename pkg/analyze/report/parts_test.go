@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -159,9 +159,9 @@ func edges(t *testing.T) []Input {
 	}
 }
 
-func expression(t *testing.T, text string) *slo.Expr {
+func expression(t *testing.T, text string) *expr.Objective {
 	t.Helper()
-	e, err := slo.Parse(text)
+	e, err := expr.ParseObjective(text)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -15,7 +17,7 @@ import (
 // groupsOf analyzes a run with all groups of metrics.
 func groupsOf(t *testing.T, r export.Reader) Input {
 	t.Helper()
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true})
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +117,7 @@ func TestFluidIntervalOfAnyLength(t *testing.T) {
 		for _, v := range values {
 			mean += float64(v) / float64(len(values))
 		}
-		m := analyze.MetricSummary{Definition: &answer.QualityMetrics[1], Summary: &analyze.Summary{Mean: mean}}
+		m := summary.Metric{Definition: &answer.QualityMetrics[1], Summary: &summary.Summary{Mean: mean}}
 		if m.Definition.Metric != answer.FluidInterval {
 			t.Fatal(m.Definition.Metric)
 		}
@@ -131,7 +133,7 @@ func TestFluidIntervalOfAnyLength(t *testing.T) {
 	if d := cmp.Diff([]string{"6.00", "0", "12.00"}, row(1, 12e6)); d != "" {
 		t.Error(d)
 	}
-	ttft := rowFormat(analyze.MetricSummary{Definition: &answer.StrictMetrics[0], Summary: &analyze.Summary{Mean: 1}}, scaleFor(1e6))
+	ttft := rowFormat(summary.Metric{Definition: &answer.StrictMetrics[0], Summary: &summary.Summary{Mean: 1}}, scaleFor(1e6))
 	if got := ttft.text(1); got == "0" {
 		t.Error("a TTFT of 1 ns shows as 0")
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -36,7 +37,7 @@ type Row struct {
 	Model      string       // in a run with several
 	Message    string
 	// Quality says how smoothly the tokens came; nil if the list does not show it.
-	Quality *analyze.RequestQuality
+	Quality *quality.Request
 
 	TPOT                        float64      // ns; NaN if there is none
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -139,7 +140,7 @@ func distribution(e *engine, view answer.View, column string) string {
 		fmt.Sprintf("%s(%s) AS std", e.std, e.float(column)),
 		fmt.Sprintf("min(%s) AS min", column),
 	}
-	for _, level := range analyze.Levels {
+	for _, level := range summary.Levels {
 		lines = append(lines, e.quantile(column, level/100)+" AS "+percentileColumn(level))
 	}
 	lines = append(lines, fmt.Sprintf("max(%s) AS max", column))

@@ -6,16 +6,16 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // QualityNames lists the queries about the quality of streams, which a script holds only by name.
-func QualityNames() []string { return namesOf(qualityMetrics(analyze.DefaultQuality())) }
+func QualityNames() []string { return namesOf(qualityMetrics(quality.Default())) }
 
 // qualityMetrics lists the queries about quality with these parameters.
-func qualityMetrics(cfg analyze.QualityConfig) []metric {
+func qualityMetrics(cfg quality.Config) []metric {
 	perToken := func(e *engine) string {
 		return "CASE WHEN output_tokens > 0 THEN " + e.float("e2el_ns") + " / output_tokens END"
 	}
@@ -132,7 +132,7 @@ type lists struct {
 
 // streamsView returns the query of the view streams: a row for each request whose token times are
 // known, with its deadlines and stalls.
-func streamsView(e *engine, cfg analyze.QualityConfig) string {
+func streamsView(e *engine, cfg quality.Config) string {
 	l := listsOf(e)
 	initial := [numState]int64{slack: cfg.FirstTokenNS - cfg.TokenNS}
 	next := func(s [numState]string, gap string) [numState]string {

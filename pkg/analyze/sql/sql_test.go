@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
 )
 
@@ -54,7 +55,7 @@ func TestChosenMetrics(t *testing.T) {
 
 // The queries about quality come by name only, and with the parameters that were asked for.
 func TestQualityQueries(t *testing.T) {
-	cfg := analyze.DefaultQuality()
+	cfg := quality.Default()
 	cfg.TokenNS, cfg.StallNS = 41_000_000, 77_000_000
 	for _, e := range sql.EngineNames() {
 		files := "s3://b/r/"
@@ -97,7 +98,7 @@ func TestWindows(t *testing.T) {
 		if strings.Contains(got, "requests_per_s") || strings.Count(got, "GROUP BY") != strings.Count(got, "window_number, error_class\n")+strings.Count(got, "GROUP BY experiment, mode, value, window_number\n") {
 			t.Errorf("%s: a row for whole levels in\n%s", e, got)
 		}
-		q.Quality, q.Metrics = analyze.DefaultQuality(), []string{"fluidity"}
+		q.Quality, q.Metrics = quality.Default(), []string{"fluidity"}
 		if got, err = sql.Script(e, q); err != nil || strings.Contains(got, "smooth_goodput") || !strings.Contains(got, "AS fluidity_index") {
 			t.Errorf("%s: %v in\n%s", e, err, got)
 		}
@@ -110,7 +111,7 @@ func TestWindows(t *testing.T) {
 
 // Comments define each metric and each figure of the report by the table of package names.
 func TestDefinitions(t *testing.T) {
-	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: analyze.DefaultQuality()})
+	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: quality.Default()})
 	if err != nil {
 		t.Fatal(err)
 	}
