@@ -25,7 +25,7 @@ var flagsWithoutFiles = strings.Fields(`
 	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
 	max-error-rate barrier start-at grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
 	analysis-hint metrics-url ui
-	openai-addr triton-grpc-addr triton-http-addr triton-model ttft itl output-tokens vocabulary fault ledger-content
+	triton-model ttft itl output-tokens vocabulary fault ledger-content
 	service format`)
 
 // triedWithoutFile returns the flags with a text that TestEveryFlag tries with a value that is no file.
@@ -56,7 +56,11 @@ func commands() map[string][]cli.Flag {
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
 	t.Parallel()
-	commandtest.CheckMarks(t, commands(), slices.Concat(flagsWithoutFiles, triedWithoutFile(recordFlags())))
+	without := slices.Concat(flagsWithoutFiles, triedWithoutFile(recordFlags()))
+	for _, a := range simAPIs {
+		without = append(without, a.flag)
+	}
+	commandtest.CheckMarks(t, commands(), without)
 }
 
 // A distinctFile is a file that a command line reads or writes.

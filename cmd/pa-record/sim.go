@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -57,7 +58,12 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	sim.TakeCompressed()
 	srv, err := sim.Start(c.Context, cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or %s", err, sim.Off)
+		var flags []string
+		for _, a := range simAPIs {
+			flags = append(flags, "--"+a.flag)
+		}
+		last := len(flags) - 1
+		return fmt.Errorf("%w; %s and %s take another address, or %s", err, strings.Join(flags[:last], ", "), flags[last], sim.Off)
 	}
 	if err != nil {
 		return err
@@ -143,6 +149,18 @@ var simAPIs = []struct {
 	{"openai-addr", "127.0.0.1:8000", "OpenAI requests", "OpenAI", func(c *sim.Config) *string { return &c.OpenAIAddr }, (*sim.Server).OpenAIURL},
 	{"triton-grpc-addr", "127.0.0.1:8001", "Triton gRPC", "Triton gRPC", func(c *sim.Config) *string { return &c.TritonGRPCAddr }, (*sim.Server).TritonGRPCAddr},
 	{"triton-http-addr", "127.0.0.1:8080", "Triton HTTP", "Triton HTTP", func(c *sim.Config) *string { return &c.TritonHTTPAddr }, (*sim.Server).TritonHTTPURL},
+}
+
+// simAddresses returns the flags by which the simulated server listens for the APIs of these flags only, on free ports.
+func simAddresses(flags ...string) (args []string) {
+	for _, a := range simAPIs {
+		addr := sim.Off
+		if slices.Contains(flags, a.flag) {
+			addr = sim.DefaultAddr
+		}
+		args = append(args, "--"+a.flag, addr)
+	}
+	return args
 }
 
 // simFlags returns the flags of "pa-record sim".
