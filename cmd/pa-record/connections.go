@@ -139,11 +139,11 @@ func (p *parser) transport(s *settings) {
 		return
 	}
 	s.HTTP2 = p.c.Bool("http2")
-	if s.ServiceKind == kindOpenAI {
-		s.openAITransport = asked
-		p.openAITransports(s)
-		return
-	}
+	s.kind().transport(p, s, asked)
+}
+
+// tritonTransport sets the transport to a Triton server, which has one for each protocol.
+func (p *parser) tritonTransport(s *settings, asked openai.Transport) {
 	s.Transport = transportNetHTTP
 	if s.Protocol == protocolGRPC {
 		s.Transport = transportGRPC
@@ -160,7 +160,8 @@ func (p *parser) transport(s *settings) {
 }
 
 // openAITransports asks the backends, which are not used, for theirs.
-func (p *parser) openAITransports(s *settings) {
+func (p *parser) openAITransports(s *settings, asked openai.Transport) {
+	s.openAITransport = asked
 	urls := s.rawURLs
 	if s.simulated() {
 		urls = []string{"http://127.0.0.1:1"} // its address is not known yet

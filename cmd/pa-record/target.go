@@ -132,7 +132,7 @@ func (t *target) checkWarnings(stderr io.Writer) func([]backend.Warning) {
 // newBackend returns the protocol that s asks for, to one server or to several
 // in turn, and to one model or several.
 func newBackend(s *settings, urls []string) (backend.Backend, error) {
-	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
+	if s.kind().modelInBody || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls)
 	}
 	var targets []backend.Target
@@ -150,7 +150,7 @@ func newBackend(s *settings, urls []string) (backend.Backend, error) {
 func newServers(s *settings, model string, urls []string) (backend.Backend, error) {
 	var targets []backend.Target
 	for _, u := range urls {
-		b, err := newTarget(s, model, u)
+		b, err := s.kind().backend(s, model, u)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
@@ -162,11 +162,8 @@ func newServers(s *settings, model string, urls []string) (backend.Backend, erro
 	return backend.RoundRobin(targets, s.turns())
 }
 
-// newTarget returns the protocol for one model of one server.
-func newTarget(s *settings, model, url string) (backend.Backend, error) {
-	if s.ServiceKind == kindOpenAI {
-		return openai.New(s.openAIConfig(url))
-	}
+// newTriton returns the backend for one model of one Triton server.
+func newTriton(s *settings, model, url string) (backend.Backend, error) {
 	cfg := kserve.Config{
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.requestParameters, Bodies: s.bodies,
 		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.Style, Render: s.renderOptions(), Headers: http.Header{},
