@@ -347,18 +347,11 @@ func (d *decoder) sources(b []byte, i int) (end int, err error) {
 	if i >= len(b) || b[i] != '[' {
 		return d.aside(b, i, `member "sources": expected a string or an array of strings`)
 	}
-	i++
-	for first := true; ; first = false {
-		var more bool
-		if i, more, err = jsonscan.NextElem(b, i, first); err != nil || !more {
-			return i, err
-		}
-		var s export.StampSource
-		if s, i, err = enum(d, b, i, "sources", parseSource); err != nil {
-			return i, err
-		}
+	return jsonscan.Elements(b, i, func(at int) (end int, err error) {
+		s, end, err := enum(d, b, at, "sources", parseSource)
 		m.sources = append(m.sources, s)
-	}
+		return end, err
+	})
 }
 
 // uints appends the integers of an array to dst. The result is nil when the
@@ -371,28 +364,23 @@ func (d *decoder) uints(dst []uint64, b []byte, i int, member string) (v []uint6
 		end, err = d.aside(b, i, what())
 		return nil, end, err
 	}
-	if dst == nil {
-		dst = []uint64{}
-	}
-	i++
-	for first := true; ; first = false {
-		var more bool
-		if i, more, err = jsonscan.NextElem(b, i, first); err != nil || !more {
-			return dst, i, err
-		}
-		n, next, bad, err := jsonscan.Uint(b, i)
+	v, sound := dst, true
+	end, err = jsonscan.Elements(b, i, func(at int) (end int, err error) {
+		n, end, bad, err := jsonscan.Uint(b, at)
 		if err == nil && (bad || n > 1<<32-1) {
-			dst = nil
-			next, err = d.aside(b, i, what())
+			sound = false
+			return d.aside(b, at, what())
 		}
-		if err != nil {
-			return dst, next, err
-		}
-		if dst != nil {
-			dst = append(dst, n)
-		}
-		i = next
+		v = append(v, n)
+		return end, err
+	})
+	switch {
+	case !sound:
+		v = nil
+	case v == nil:
+		v = []uint64{}
 	}
+	return v, end, err
 }
 
 // appendMeta appends the "pa" of r, comma first. Members that have their default are left out: 0,
