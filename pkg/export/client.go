@@ -260,10 +260,6 @@ func possibleSpans(ns ...int64) bool {
 	return !slices.ContainsFunc(ns, func(v int64) bool { return v < 0 || v > LongestNS })
 }
 
-// CalibrationSchema is the value of Calibration.Schema that this version of
-// the project writes.
-const CalibrationSchema = "pa-calibration/1"
-
 // A Calibration holds the errors of the recorder's times on the machine that recorded. It
 // compares the times recorded with a simulated server in another process with the
 // server's own kernel stamps. All errors are in nanoseconds, recorded time minus true
@@ -328,4 +324,48 @@ type ClockError struct {
 	P99NS    int64 `json:"p99_ns"`
 	P999NS   int64 `json:"p99.9_ns"`
 	MaxNS    int64 `json:"max_ns"`
+}
+
+// HostMeta describes the machine that recorded.
+type HostMeta struct {
+	Name      string `json:"name,omitempty"`
+	OS        string `json:"os"`
+	Arch      string `json:"arch"`
+	Kernel    string `json:"kernel,omitempty"`
+	CPUs      int    `json:"cpus"`
+	GoVersion string `json:"go_version"`
+}
+
+// StampCount counts stamps by source.
+type StampCount struct {
+	Kernel uint64 `json:"kernel"`
+	User   uint64 `json:"user"`
+	// Waited counts the responses within User whose bytes may have waited for a lost or
+	// overtaken segment, so that the kernel's time would be too early.
+	Waited uint64 `json:"waited,omitempty"`
+}
+
+// WaitedShare returns Waited / (Kernel + User), 0 for none.
+func (c *StampCount) WaitedShare() float64 {
+	if c == nil || c.Waited == 0 {
+		return 0
+	}
+	return float64(c.Waited) / float64(c.Kernel+c.User)
+}
+
+// Add counts a stamp; one of an unknown source is none.
+func (c *StampCount) Add(s StampSource) {
+	switch s {
+	case SourceKernel:
+		c.Kernel++
+	case SourceUser:
+		c.User++
+	}
+}
+
+// Merge adds the counts of o.
+func (c *StampCount) Merge(o StampCount) {
+	c.Kernel += o.Kernel
+	c.User += o.User
+	c.Waited += o.Waited
 }

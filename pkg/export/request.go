@@ -2,6 +2,8 @@ package export
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -366,4 +368,88 @@ func (c *RequestCounts) Differences(stated *RequestCounts) []CountDifference {
 		}
 	}
 	return all
+}
+
+// Stated holds figures of a request that the file of another tool states and that the
+// responses do not show: such files hold numbers of tokens instead of the texts that
+// were counted. It is stored as JSON under "stated" in the "pa" of the request. A
+// number that the file does not state is nil.
+type Stated struct {
+	InputTokens     *int64 `json:"input_tokens,omitempty"`
+	OutputTokens    *int64 `json:"output_tokens,omitempty"`
+	ReasoningTokens *int64 `json:"reasoning_tokens,omitempty"`
+	CachedTokens    *int64 `json:"cached_tokens,omitempty"`
+	// TokenEvents is the number of token events. Responses may hold fewer: the first
+	// and the last.
+	TokenEvents *int64 `json:"token_events,omitempty"`
+	// Silent are the indices of responses that added no output.
+	Silent []int `json:"silent,omitempty"`
+	// Streamed says whether the answer was streamed; nil if RunMeta.Streaming of the
+	// run holds.
+	Streamed *bool `json:"streamed,omitempty"`
+	// Text is the whole answer.
+	Text *string `json:"text,omitempty"`
+	// CountedInput and CountedOutput are the tool's own counts, if the server's counts,
+	// InputTokens and OutputTokens, differ. If the server gave no counts, InputTokens
+	// and OutputTokens hold the tool's counts, too.
+	CountedInput  *int64 `json:"counted_input,omitempty"`
+	CountedOutput *int64 `json:"counted_output,omitempty"`
+	// EndNS is the time at which the tool was done with a successful request, after
+	// its last response.
+	EndNS *uint64 `json:"end_ns,omitempty"`
+	// ErrorType is the tool's name for the kind of a failure.
+	ErrorType string `json:"error_type,omitempty"`
+	// ErrorCause and ErrorChain are the causes that the tool gives for the failure.
+	ErrorCause string   `json:"error_cause,omitempty"`
+	ErrorChain []string `json:"error_chain,omitempty"`
+	// Figures are further figures of the request, by the tool's names and in its
+	// units, which no other member holds.
+	Figures map[string]float64 `json:"figures,omitempty"`
+}
+
+// IsSilent returns a function that reports whether Silent holds i. It looks through a long list once,
+// because an answer can have as many silent responses as it has responses. s may be nil.
+func (s *Stated) IsSilent() func(i int) bool {
+	const short = 8
+	switch {
+	case s == nil || len(s.Silent) == 0:
+		return func(int) bool { return false }
+	case len(s.Silent) <= short:
+		return func(i int) bool { return slices.Contains(s.Silent, i) }
+	}
+	all := make(map[int]struct{}, len(s.Silent))
+	for _, i := range s.Silent {
+		all[i] = struct{}{}
+	}
+	return func(i int) bool {
+		_, silent := all[i]
+		return silent
+	}
+}
+
+// Clone returns a copy of s that shares no memory with it.
+func (s *Stated) Clone() *Stated {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	for _, p := range []**int64{&c.InputTokens, &c.OutputTokens, &c.ReasoningTokens, &c.CachedTokens, &c.TokenEvents, &c.CountedInput, &c.CountedOutput} {
+		if *p != nil {
+			n := **p
+			*p = &n
+		}
+	}
+	if s.EndNS != nil {
+		n := *s.EndNS
+		c.EndNS = &n
+	}
+	if s.Streamed != nil {
+		b := *s.Streamed
+		c.Streamed = &b
+	}
+	if s.Silent != nil {
+		c.Silent = append([]int{}, s.Silent...)
+	}
+	c.ErrorChain, c.Figures = slices.Clone(s.ErrorChain), maps.Clone(s.Figures)
+	return &c
 }
