@@ -369,3 +369,7 @@ func (c *StampCount) Merge(o StampCount) {
 	c.User += o.User
 	c.Waited += o.Waited
 }
+
+// CalibrationSchema is the value of Calibration.Schema that this version of
+// the project writes.
+const CalibrationSchema = "pa-calibration/1"

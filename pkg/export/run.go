@@ -292,7 +292,3 @@ func (r *Run) lacks(p Part, counts func(*Lack) bool) (why string, ok bool) {
 	}
 	return "", false
 }
-
-// CalibrationSchema is the value of Calibration.Schema that this version of
-// the project writes.
-const CalibrationSchema = "pa-calibration/1"
