@@ -97,6 +97,9 @@ const e2elMean = "e2el_mean"
 // IsRate reports whether the metric is a rate.
 func (m *Metric) IsRate() bool { return m.of == outputRate || m.of == requestRate }
 
+// ofRequest reports whether the metric is the time of a whole request.
+func (m *Metric) ofRequest() bool { return m.of == e2el || m.of == readerIdle }
+
 // latency returns the metric of a percentile of q; of the mean for 0.
 func latency(q quantity, pct float64) *Metric {
 	statistic := "mean"

@@ -153,7 +153,7 @@ func (res *Result) outlyingLine() string {
 // kinds describes a side whose runs are of two kinds, such as those of a server with a fast and a slow
 // state: "runs of new are of two kinds (TTFT p50 about 100 ms in 3 runs and 300 ms in 2)"; "" for other
 // sides. Each kind needs two runs, and the gap between the kinds is five times as wide as each of them.
-func (r *Row) kinds(side string, runs []float64, u *timeUnits) string {
+func (r *Row) kinds(side string, runs []float64, u *Units) string {
 	const wider, atLeast = 5, 0.1
 	logs := make([]float64, 0, len(runs))
 	for _, v := range runs {

@@ -126,7 +126,7 @@ func (r *ServerRow) compare(why string, sides Sides) {
 }
 
 // serverTable returns the table of the figures of servers; empty without figures.
-func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
+func (l *LevelResult) serverTable(u *Units) sheet.Table {
 	if len(l.Server) == 0 {
 		return sheet.Table{}
 	}

@@ -92,11 +92,12 @@ func (l *Group) Of(r *Run) *Level {
 
 // Units chooses the time units that suit all values of the set.
 func (s *Set) Units() Units {
-	return newUnits(func(m *Metric) (values []float64) {
+	return newUnits(func(add func(*Metric, ...float64)) {
 		for _, l := range s.Levels {
-			values = append(values, l.Values(m)...)
+			for _, m := range Metrics {
+				add(m, l.Values(m)...)
+			}
 		}
-		return values
 	})
 }
 

@@ -64,7 +64,7 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 }
 
 // judged returns the table of how the primary metrics of a level were judged.
-func (l *LevelResult) judged(u *timeUnits) sheet.Table {
+func (l *LevelResult) judged(u *Units) sheet.Table {
 	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
 	runs := l.perRun(u)
 	for _, row := range l.Rows {
@@ -317,7 +317,7 @@ func (l *LevelResult) reasonOf(r *Row) string {
 }
 
 // table returns the table of a level's metrics.
-func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
+func (l *LevelResult) table(u *Units, explain bool) sheet.Table {
 	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
 	if explain {
 		head = append(head, "p", "n")
@@ -343,7 +343,7 @@ func (l *LevelResult) ranked() bool {
 }
 
 // cells returns a row of the table.
-func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
+func (l *LevelResult) cells(r *Row, u *Units, explain bool) []string {
 	name := r.Metric.Name
 	if r.Primary {
 		name += primaryMark
@@ -405,24 +405,25 @@ func (r *Row) interval() string {
 	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
 }
 
-// Units are the units of time of a comparison: times of tokens have one unit on all levels,
-// and times of requests have one.
-type Units struct{ token, request report.TimeUnit }
+// Units are the units of time of a comparison, on all levels.
+type Units struct {
+	report.Units
+	server report.TimeUnit // of the times that servers report
+}
 
-// newUnits chooses the units that suit all values of all metrics. values returns the values of
-// a metric, NaN for missing ones.
-func newUnits(values func(*Metric) []float64) Units {
+// newUnits chooses the units that suit the values of metrics, which each passes to add; NaN is a missing one.
+func newUnits(each func(add func(m *Metric, values ...float64))) Units {
 	var token, request []float64
-	for _, m := range Metrics {
+	each(func(m *Metric, values ...float64) {
 		switch {
 		case m.Kind != KindTime:
-		case m.of == e2el || m.of == readerIdle:
-			request = append(request, values(m)...)
+		case m.ofRequest():
+			request = append(request, values...)
 		default:
-			token = append(token, values(m)...)
+			token = append(token, values...)
 		}
-	}
-	return Units{report.TokenUnit(token), report.RequestUnit(request)}
+	})
+	return Units{Units: report.UnitsOf(token, request)}
 }
 
 // Amount formats a value of a metric with its unit; "–" for NaN.
@@ -430,43 +431,33 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == KindTime && (m.of == e2el || m.of == readerIdle):
-		return u.request.Span(v)
+	case m.Kind == KindTime && m.ofRequest():
+		return u.Request.Span(v)
 	case m.Kind == KindTime:
-		return u.token.Span(v)
+		return u.Token.Span(v)
 	case m.Kind == KindShare:
 		return sheet.Share(v)
 	}
 	return report.Number(v)
 }
 
-// timeUnits are Units and the unit of the times that servers report.
-type timeUnits struct {
-	Units
-	server report.TimeUnit
-}
-
 // units chooses the units of r from all its values.
-func (r *Result) units() *timeUnits {
+func (r *Result) units() *Units {
 	var server []float64
-	for _, l := range r.Levels {
-		for _, x := range l.Server {
-			if x.Unit == "ns" {
-				server = append(server, x.Old.Value, x.New.Value)
-			}
-		}
-	}
-	metrics := newUnits(func(m *Metric) (values []float64) {
+	u := newUnits(func(add func(*Metric, ...float64)) {
 		for _, l := range r.Levels {
 			for _, row := range l.Rows {
-				if row.Metric == m {
-					values = append(values, row.Old.Value, row.New.Value)
+				add(row.Metric, row.Old.Value, row.New.Value)
+			}
+			for _, x := range l.Server {
+				if x.Unit == "ns" {
+					server = append(server, x.Old.Value, x.New.Value)
 				}
 			}
 		}
-		return values
 	})
-	return &timeUnits{metrics, report.RequestUnit(server)}
+	u.server = report.RequestUnit(server)
+	return &u
 }
 
 // counts returns "2000", or "2000+1800" where the sides differ.
@@ -478,7 +469,7 @@ func counts(older, newer int) string {
 }
 
 // perRun returns the values of each run for the primary metrics: name, old and new.
-func (l *LevelResult) perRun(u *timeUnits) [][]string {
+func (l *LevelResult) perRun(u *Units) [][]string {
 	var rows [][]string
 	if len(l.Old) == 1 && len(l.New) == 1 {
 		return nil

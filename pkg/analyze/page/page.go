@@ -368,7 +368,7 @@ func (l *levelPart) reasons(e *analyze.Experiment) {
 
 // metrics adds metrics of the level to the table of metrics.
 func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.MetricSummary, path string, value any) {
-	units := unitsOf(e)
+	units := report.LevelUnits(e)
 	for _, m := range metrics {
 		key := m.Definition.Key()
 		row := metricRow{Name: m.Definition.Label(), Def: w.defs.of(key)}
@@ -378,11 +378,11 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.
 				row.Cells = append(row.Cells, metricCell{Figure: &figure{Text: "n/a"}})
 				continue
 			}
-			show := units.of(m.Definition)
+			text := show(m.Definition, units)
 			if s == "n" {
-				show = nil
+				text = nil
 			}
-			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, show)}
+			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, text)}
 			if p := i - 4; p >= 0 && p < len(analyze.Levels) && analyze.Levels[p] > 50 {
 				c.Few = float64(m.Summary.N)*(100-analyze.Levels[p])/100 < leastAbove
 				l.Few = l.Few || c.Few

@@ -12,31 +12,21 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// units formats the times of a level: one unit for the times of tokens, one for the times of requests.
-type units struct{ token, request report.TimeUnit }
-
-// unitsOf chooses the units that suit the metrics of a level.
-func unitsOf(e *analyze.Experiment) units {
-	token, request := report.LevelUnits(e)
-	return units{token, request}
-}
-
-// of returns how the values of a metric are shown.
-func (u units) of(d *answer.Definition) func(float64) string {
+// show returns how the values of a metric are shown.
+func show(d *answer.Definition, u report.Units) func(float64) string {
+	unit := u.Of(d)
 	switch {
 	case d.Unit() != answer.Nanoseconds:
 		return report.Number
-	case d.Metric == answer.E2EL:
-		return u.request.Span
 	case d.Metric == answer.FluidInterval:
 		return func(ns float64) string {
 			if ns == 1 { // every interval is long enough
 				ns = 0
 			}
-			return u.token.Span(ns)
+			return unit.Span(ns)
 		}
 	}
-	return u.token.Span
+	return unit.Span
 }
 
 // A sweepTable has a row for each level of a run.
@@ -106,7 +96,7 @@ func columnsOfSweep() []sweepColumn {
 
 // figureOf returns the figure of a column of the level e, whose times have the units u; nil for none. value is the level in the JSON at path; nil
 // if it is not decoded, and then the figure has no path.
-func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path string, value any) *figure {
+func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u report.Units, path string, value any) *figure {
 	var n json.Number
 	if value == nil {
 		v, ok := c.of(e)
@@ -121,14 +111,14 @@ func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path s
 		}
 		path += "." + strings.Join(c.path, ".")
 	}
-	var show func(float64) string
+	var text func(float64) string
 	switch last := c.path[len(c.path)-1]; {
 	case last == "attained":
-		show = percent
+		text = percent
 	case c.metric != nil && last != "n":
-		show = u.of(c.metric)
+		text = show(c.metric, u)
 	}
-	return w.figure(path, n, show)
+	return w.figure(path, n, text)
 }
 
 // add adds the row of a level, which is value in the JSON at path: see figureOf.
@@ -137,7 +127,7 @@ func (t *sweepTable) add(w *walker, name string, e *analyze.Experiment, path str
 		t.Head = columnsOfSweep()
 	}
 	row := sweepRow{Name: name}
-	u := unitsOf(e)
+	u := report.LevelUnits(e)
 	for i := range t.Head {
 		c := &t.Head[i]
 		f := c.figureOf(w, e, u, path, value)
