@@ -56,6 +56,29 @@ func (c *Cause) Effect() string {
 	return ""
 }
 
+// cause returns the cause of a [Difference] or a [SetDifference].
+func (c *Cause) cause() *Cause { return c }
+
+// refused returns the differences that refuse the runs.
+func refused[D interface{ cause() *Cause }](all []D) (some []D) {
+	for _, d := range all {
+		if d.cause().refuses() {
+			some = append(some, d)
+		}
+	}
+	return some
+}
+
+// namesOf returns the names of differences, each once.
+func namesOf[D interface{ cause() *Cause }](all []D) (names []string) {
+	for _, d := range all {
+		if name := d.cause().Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // All in [Options.Ignore] means every name of a [Difference].
 const All = "all"
 

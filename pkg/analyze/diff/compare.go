@@ -97,26 +97,10 @@ type Result struct {
 }
 
 // Refused returns the differences that refuse the comparison.
-func (r *Result) Refused() []*Difference {
-	var all []*Difference
-	for _, d := range r.Differences {
-		if d.refuses() {
-			all = append(all, d)
-		}
-	}
-	return all
-}
+func (r *Result) Refused() []*Difference { return refused(r.Differences) }
 
 // refusedNames returns the names of the differences that refuse the comparison, each once.
-func (r *Result) refusedNames() []string {
-	var names []string
-	for _, d := range r.Refused() {
-		if !slices.Contains(names, d.Name) {
-			names = append(names, d.Name)
-		}
-	}
-	return names
-}
+func (r *Result) refusedNames() []string { return namesOf(r.Refused()) }
 
 // A LevelResult is the comparison of one load level.
 type LevelResult struct {

@@ -20,10 +20,8 @@ import (
 
 func rowOf(t *testing.T, l *LevelResult, key string) *Row {
 	t.Helper()
-	for i := range l.Rows {
-		if l.Rows[i].Metric.Key == key {
-			return l.Rows[i]
-		}
+	if r := l.row(key); r != nil {
+		return r
 	}
 	t.Fatalf("no row %s", key)
 	return nil

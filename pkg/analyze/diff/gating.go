@@ -95,20 +95,11 @@ type gateValues struct {
 
 var _ gateSource = (*gateValues)(nil)
 
-func (l *gateValues) find(metric string) *Row {
-	for _, r := range l.Rows {
-		if r.Metric.Key == metric {
-			return r
-		}
-	}
-	return nil
-}
-
 const noValue = "neither side has a value"
 
 // Number implements gateSource.
 func (l *gateValues) Number(metric string, of operand) (v float64, missing string) {
-	r := l.find(metric)
+	r := l.row(metric)
 	if r == nil {
 		return 0, noValue
 	}
@@ -190,7 +181,7 @@ func (l *gateValues) undecided(r *Row, word string) (state GateState, because st
 		return GateClear, fmt.Sprintf("%s is not %s by %s or more", r.Metric.Key, word, margin)
 	}
 	if t := l.res.Together; t != nil && t != l.LevelResult {
-		if over := t.row(r.Metric); over != nil && over.Verdict == inference.NoDifference {
+		if over := t.row(r.Metric.Key); over != nil && over.Verdict == inference.NoDifference {
 			if state, _ := (&gateValues{l.res, t}).undecided(over, word); state == GateClear {
 				return GateClear, fmt.Sprintf("%s is not %s by %s or more over %s", r.Metric.Key, word, margin, t.Name)
 			}
@@ -202,7 +193,7 @@ func (l *gateValues) undecided(r *Row, word string) (state GateState, because st
 // judged returns the row that is judged for a metric: of single runs, a mean may be judged in place of the
 // median.
 func (l *gateValues) judged(metric string) *Row {
-	r := l.find(metric)
+	r := l.row(metric)
 	if r == nil || r.Primary {
 		return r
 	}
@@ -229,7 +220,7 @@ func (l *gateValues) direction(r *Row) inference.Verdict {
 // Within implements gateSource.
 func (l *gateValues) Within(metric string, margin float64) (state GateState, because string) {
 	if metric != allMetrics {
-		r := l.find(metric)
+		r := l.row(metric)
 		if r == nil {
 			return GateUnknown, metric + " is n/a: " + noValue
 		}

@@ -372,7 +372,7 @@ func (r *Result) levelsApart() []string {
 	at := map[string][]string{}
 	for _, s := range r.special {
 		head := "less at " + s.level
-		if t := r.Together.row(s.metric); s.more == (t.Change > 0) {
+		if t := r.Together.row(s.metric.Key); s.more == (t.Change > 0) {
 			head = "more at " + s.level
 		}
 		if at[head] == nil {

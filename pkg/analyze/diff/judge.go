@@ -202,7 +202,7 @@ func (res *Result) togetherRow(all *LevelResult, m *Metric) *Row {
 	var older, newer [][]float64
 	some := false
 	for _, l := range res.Levels {
-		at := l.row(m)
+		at := l.row(m.Key)
 		if at == nil || !at.Primary {
 			continue
 		}
@@ -276,7 +276,7 @@ func (res *Result) specials(m *Metric, at float64) []special {
 	var rows []*Row
 	var names []string
 	for _, l := range res.Levels {
-		if r := l.row(m); r != nil && !r.NA.Missing() {
+		if r := l.row(m.Key); r != nil && !r.NA.Missing() {
 			rows, names = append(rows, r), append(names, sanitize.Text(l.Name))
 		}
 	}
@@ -349,17 +349,17 @@ func (res *Result) judgeTogether() {
 func (res *Result) surest(m *Metric) string {
 	name, least := "", math.Inf(1)
 	for _, l := range res.Levels {
-		if r := l.row(m); r != nil && r.P < least {
+		if r := l.row(m.Key); r != nil && r.P < least {
 			name, least = sanitize.Text(l.Name), r.P
 		}
 	}
 	return name
 }
 
-// row returns the row of a metric; nil without one.
-func (l *LevelResult) row(m *Metric) *Row {
+// row returns the row of the metric with a key; nil without one.
+func (l *LevelResult) row(key string) *Row {
 	for _, r := range l.Rows {
-		if r.Metric == m {
+		if r.Metric.Key == key {
 			return r
 		}
 	}

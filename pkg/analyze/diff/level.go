@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -256,20 +257,13 @@ const ofLevel = "the level"
 // levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
-	var all []analyze.LevelFigure
-	if e.Economics != nil {
-		all = append(all, e.Economics.Figures...)
-	}
-	if e.Prefix != nil {
-		all = append(all, e.Prefix.Figures...)
-	}
-	if e.Phases != nil {
-		all = append(all, e.Phases.Figures...)
-	}
 	var figures []serverfigures.Figure
-	for i := range all {
-		f := &all[i]
-		figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+	for _, g := range report.GroupsOf(e) {
+		for _, f := range g.Figures {
+			if g.Name != "quality" { // its figures are metrics
+				figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+			}
+		}
 	}
 	return figures
 }

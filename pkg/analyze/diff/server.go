@@ -145,7 +145,7 @@ func (l *LevelResult) serverTable(u *Units) sheet.Table {
 		interval := r.NA.String()
 		if !r.NA.Missing() {
 			x := r.Interval(confidence)
-			interval = sheet.Change(x.Low) + " " + sheet.Change(x.High)
+			interval = sheet.Changes(x.Low, x.High)
 		}
 		rows = append(rows, []string{
 			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),

@@ -215,15 +215,10 @@ func (d *SetDifference) put(text, run string) {
 }
 
 // Refused returns the differences that refuse the runs.
-func (s *Set) Refused() []*SetDifference {
-	var all []*SetDifference
-	for _, d := range s.Differences {
-		if d.refuses() {
-			all = append(all, d)
-		}
-	}
-	return all
-}
+func (s *Set) Refused() []*SetDifference { return refused(s.Differences) }
+
+// RefusedNames returns the names of the differences that refuse the runs, each once.
+func (s *Set) RefusedNames() []string { return namesOf(s.Refused()) }
 
 // Incomparable returns an error that names the differences that refuse the runs; nil if
 // there are none.

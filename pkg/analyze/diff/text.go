@@ -402,7 +402,7 @@ func (r *Row) interval() string {
 		return "n/a"
 	}
 	i := r.Shown()
-	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
+	return sheet.Changes(i.Low, i.High)
 }
 
 // Units are the units of time of a comparison, on all levels.

@@ -317,11 +317,8 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
-		if q := e.Quality; q != nil {
-			l.metrics(w, e, q.Metrics, path+".quality.metrics", get(value, "quality", "metrics"))
-		}
-		if p := e.Phases; p != nil {
-			l.metrics(w, e, p.Metrics, path+".phases.metrics", get(value, "phases", "metrics"))
+		for _, g := range report.GroupsOf(e) {
+			l.metrics(w, e, g.Metrics, path+"."+g.Name+".metrics", get(value, g.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")

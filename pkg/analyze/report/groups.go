@@ -14,6 +14,30 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
+// A Group has the metrics and figures that a level has on request.
+type Group struct {
+	Name    string // in JSON
+	Metrics []analyze.MetricSummary
+	Figures []analyze.LevelFigure
+}
+
+// GroupsOf returns the groups of a level.
+func GroupsOf(e *analyze.Experiment) (all []Group) {
+	if q := e.Quality; q != nil {
+		all = append(all, Group{"quality", q.Metrics, q.Figures})
+	}
+	if x := e.Economics; x != nil {
+		all = append(all, Group{"economics", nil, x.Figures})
+	}
+	if x := e.Prefix; x != nil {
+		all = append(all, Group{"prefix", nil, x.Figures})
+	}
+	if x := e.Phases; x != nil {
+		all = append(all, Group{"phases", x.Metrics, x.Figures})
+	}
+	return all
+}
+
 // qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
 // have no value.
 func qualityFigures(q *analyze.Quality) []string {

@@ -110,10 +110,11 @@ func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet
 }
 
 func jsonRates(t *analyze.Throughput) sheet.Object {
-	return sheet.Object{
-		"requests_per_s", rate(t.Requests), "output_tokens_per_s", rate(t.OutputTokens), "total_tokens_per_s", rate(t.TotalTokens),
-		"output_tokens_per_s_per_user", rate(t.OutputTokensPerUser),
+	o := sheet.Object{}
+	for _, x := range throughputs(t) {
+		o = append(o, x.key, rate(x.rate))
 	}
+	return o
 }
 
 // metrics returns metrics in the layout.

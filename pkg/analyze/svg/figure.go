@@ -70,6 +70,16 @@ type Interval struct{ Low, High float64 }
 
 func (i Interval) ok() bool { return i.Low < i.High }
 
+// eachEnd calls f with the pixel of each end that is finite; low and high are the pixels of the ends.
+func (i Interval) eachEnd(low, high float64, f func(at float64)) {
+	if !math.IsInf(i.Low, 0) {
+		f(low)
+	}
+	if !math.IsInf(i.High, 0) {
+		f(high)
+	}
+}
+
 // A Line is a reference line across the panel.
 type Line struct {
 	Vertical bool

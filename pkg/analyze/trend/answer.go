@@ -301,12 +301,12 @@ func (j *Judgement) Headline() string {
 
 // finding returns what was found among the points that are not left out.
 func (j *Judgement) finding() string {
-	if refused := j.Set.Refused(); len(refused) > 0 {
+	if refused := j.Set.RefusedNames(); refused != nil {
 		with := ""
 		if len(j.Accepted) > 0 {
 			with = " with " + j.accepted()
 		}
-		return "not comparable" + with + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
+		return "not comparable" + with + ": the runs differ in " + strings.Join(refused, ", ")
 	}
 	all, names := j.findings(), j.accepted()
 	var parts []string

@@ -130,15 +130,11 @@ func (j *Judgement) source() string {
 func (j *Judgement) table(l *JudgedLevel, u *diff.Units) sheet.Table {
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
 	for _, r := range l.Rows {
-		interval := ""
-		if !math.IsNaN(r.Interval.Low) {
-			interval = sheet.Change(r.Interval.Low) + " " + sheet.Change(r.Interval.High)
-		}
 		change := sheet.Change(r.Change)
 		if r.Metric.Key == diff.KeyFailedShare {
 			change = ""
 		}
-		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, sheet.PValue(r.Adjusted), r.Verdict.String()})
+		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, sheet.Changes(r.Interval.Low, r.Interval.High), sheet.PValue(r.Adjusted), r.Verdict.String()})
 	}
 	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
 }
