@@ -82,7 +82,7 @@ func (res *Result) answers() {
 	switch {
 	case res.Together == nil && len(res.Levels) == 1:
 		res.Answer = res.Levels[0].Answer
-	case slices.ContainsFunc(res.Levels, func(l *LevelResult) bool { return l.Answer == FailsMore }):
+	case slices.ContainsFunc(res.Levels, func(l *LevelDiff) bool { return l.Answer == FailsMore }):
 		res.Answer = FailsMore
 	case res.Together != nil && (res.Together.Answer.Shown() || res.Together.Answer == NoDifference && res.shownAtLevels() == CannotTell):
 		res.Answer = res.Together.Answer
@@ -91,7 +91,7 @@ func (res *Result) answers() {
 		}
 	default:
 		res.Answer = res.shownAtLevels()
-		if res.Answer == CannotTell && res.Together == nil && !slices.ContainsFunc(res.Levels, func(l *LevelResult) bool { return l.Answer != NoDifference }) {
+		if res.Answer == CannotTell && res.Together == nil && !slices.ContainsFunc(res.Levels, func(l *LevelDiff) bool { return l.Answer != NoDifference }) {
 			res.Answer = NoDifference
 		}
 	}
@@ -113,7 +113,7 @@ func (res *Result) shownAtLevels() Answer {
 }
 
 // answer gives the answer of a level.
-func (res *Result) answer(l *LevelResult) {
+func (res *Result) answer(l *LevelDiff) {
 	worse, better, differs := false, false, false
 	shown, judged := true, 0
 	l.Within = 0
@@ -166,7 +166,7 @@ func (res *Result) answer(l *LevelResult) {
 }
 
 // because returns why a level has no answer: the first reason that applies, and what would be enough.
-func (res *Result) because(l *LevelResult) string {
+func (res *Result) because(l *LevelDiff) string {
 	if l.failures.known {
 		if why := l.failures.doubt(l); why != "" {
 			return why
@@ -191,7 +191,7 @@ func (res *Result) because(l *LevelResult) string {
 }
 
 // drifting names the metrics that drift; "" if none does.
-func (l *LevelResult) drifting() string {
+func (l *LevelDiff) drifting() string {
 	var names []string
 	why := ""
 	for _, r := range l.Rows {
@@ -208,7 +208,7 @@ func (l *LevelResult) drifting() string {
 
 // notJudged returns why judged metrics have no interval or are spoiled, with what would be enough; "" if
 // all of them can be judged.
-func (res *Result) notJudged(l *LevelResult) string {
+func (res *Result) notJudged(l *LevelDiff) string {
 	var missing []*Row
 	judged := 0
 	for _, r := range l.Rows {
@@ -264,7 +264,7 @@ func sameReason(a, b string) bool {
 }
 
 // noVerdict returns why a judged metric has no verdict, without what would be enough.
-func (l *LevelResult) noVerdict(r *Row) string {
+func (l *LevelDiff) noVerdict(r *Row) string {
 	switch {
 	case r.Spoiled != "":
 		return r.Spoiled
@@ -276,7 +276,7 @@ func (l *LevelResult) noVerdict(r *Row) string {
 
 // tooWide returns which metric may change by the margin or more, and how much would be enough to tell; "" if
 // none may.
-func (res *Result) tooWide(l *LevelResult) string {
+func (res *Result) tooWide(l *LevelDiff) string {
 	var widest *Row
 	for _, r := range l.Rows {
 		if !r.Primary || r.Metric.of == failedShare || r.Verdict == inference.NotAvailable || r.inMargin() {
@@ -317,7 +317,7 @@ func (r *Row) mayMatter() string {
 }
 
 // spread says that the runs of a side differ much: by kinds, or by a factor.
-func (res *Result) spread(l *LevelResult, r *Row) string {
+func (res *Result) spread(l *LevelDiff, r *Row) string {
 	const large = 1.5
 	u := res.units()
 	why, most := "", large
@@ -497,7 +497,7 @@ func (r *Row) span(i inference.Interval) string {
 
 // unsteady says that single runs begin with cold requests or drift, with what to do: "the first 3 requests of
 // both runs took 10 times as long as the others; --trim-start leaves them out"; "" if they do neither.
-func (l *LevelResult) unsteady() string {
+func (l *LevelDiff) unsteady() string {
 	if text := l.coldStart(); text != "" {
 		return text + "; --trim-start leaves them out"
 	}
@@ -518,7 +518,7 @@ func (l *LevelResult) unsteady() string {
 }
 
 // coldStart names the requests at the start of single runs that took longer than the others; "" without any.
-func (l *LevelResult) coldStart() string {
+func (l *LevelDiff) coldStart() string {
 	o, n := l.Old[0].firstRequests(), l.New[0].firstRequests()
 	text := func(k int, of, factor string) string {
 		return fmt.Sprintf("the first %s of %s took %s times as long as the others", plural.Of(k, "request"), of, factor)
@@ -538,7 +538,7 @@ func (l *LevelResult) coldStart() string {
 }
 
 // firstRequests returns the first requests of a run that took longer than the others, by TTFT or else by E2EL.
-func (l *Level) firstRequests() inference.Start {
+func (l *RunLevel) firstRequests() inference.Start {
 	for _, q := range [...]quantity{ttft, e2el} {
 		if s := inference.StartOf(l.inTime(q)); s.Differs() {
 			return s
@@ -548,7 +548,7 @@ func (l *Level) firstRequests() inference.Start {
 }
 
 // drift returns the change of TTFT from the first request of a run to the last; 0 if it does not drift.
-func (l *Level) drift() float64 {
+func (l *RunLevel) drift() float64 {
 	if s := inference.SlopeOf(l.inTime(ttft)); s.Drifts() {
 		return s.Change
 	}
@@ -557,7 +557,7 @@ func (l *Level) drift() float64 {
 
 // inTime returns the values of a quantity in the order of time; nil for so many that they do not fit well in
 // memory. So many also need no explanation of why they are too few.
-func (l *Level) inTime(q quantity) []float64 {
+func (l *RunLevel) inTime(q quantity) []float64 {
 	const most = 100_000
 	values := listed(l.follow.series[q])
 	n := values.Len()
@@ -574,12 +574,12 @@ func (l *Level) inTime(q quantity) []float64 {
 
 // unequal returns why a tail is not compared: the runs have different numbers of values,
 // and a percentile far out moves with their number.
-func (l *LevelResult) unequal(r *Row) (inference.NA, bool) {
+func (l *LevelDiff) unequal(r *Row) (inference.NA, bool) {
 	const tail = 90
 	if r.Metric.pct < tail {
 		return inference.NA{}, false
 	}
-	span := func(levels []*Level) (low, high int) {
+	span := func(levels []*RunLevel) (low, high int) {
 		low = levels[0].n[r.Metric.of]
 		for _, x := range levels {
 			low, high = min(low, x.n[r.Metric.of]), max(high, x.n[r.Metric.of])
@@ -613,13 +613,13 @@ func lowToHigh(low, high int) string {
 // request; the rate of a short run is lower by about half the share of that time. RatesMove is
 // true if the numbers of requests differ by more than a tenth and these shares by more than one
 // percentage point. Selected parts have no start and end.
-func RatesMove(older, newer []*Level) bool {
+func RatesMove(older, newer []*RunLevel) bool {
 	const most = 0.01
 	all := slices.Concat(older, newer)
-	if slices.ContainsFunc(all, func(l *Level) bool { return l.Selected != nil }) || equalNumbers(requestsSpan(all)) {
+	if slices.ContainsFunc(all, func(l *RunLevel) bool { return l.Selected != nil }) || equalNumbers(requestsSpan(all)) {
 		return false
 	}
-	share := func(levels []*Level) float64 {
+	share := func(levels []*RunLevel) float64 {
 		sum := 0.0
 		for _, l := range levels {
 			sum += l.Statistic(e2elMean) / float64(l.DurationNS)
@@ -630,7 +630,7 @@ func RatesMove(older, newer []*Level) bool {
 }
 
 // requestsSpan returns the smallest and the largest number of finished requests of the levels.
-func requestsSpan(levels []*Level) (low, high int) {
+func requestsSpan(levels []*RunLevel) (low, high int) {
 	low = levels[0].OK + levels[0].Failed
 	for _, l := range levels {
 		low, high = min(low, l.OK+l.Failed), max(high, l.OK+l.Failed)
@@ -639,8 +639,8 @@ func requestsSpan(levels []*Level) (low, high int) {
 }
 
 // missing returns why a row cannot be compared: a run lacks the metric.
-func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
-	lacks := func(side string, runs []float64, levels []*Level) string {
+func (l *LevelDiff) missing(r *Row) (inference.NA, bool) {
+	lacks := func(side string, runs []float64, levels []*RunLevel) string {
 		n, failed, none := 0, 0, 0
 		for i, v := range runs {
 			if !math.IsNaN(v) {
@@ -685,7 +685,7 @@ func (l *LevelResult) missing(r *Row) (inference.NA, bool) {
 
 // because returns a colon and the reason of the first level that gives a reason why it lacks a figure of
 // quality; "" if no level gives a reason.
-func because(levels []*Level, of quantity) string {
+func because(levels []*RunLevel, of quantity) string {
 	for _, l := range levels {
 		if why := l.noFigure[of]; why != "" {
 			return ": " + why
@@ -723,7 +723,7 @@ const (
 //     the pauses; medians do if the pauses touched more than 1 % of the requests.
 //   - The clock was set. Times that were being measured then are wrong, and means and tails
 //     contain them.
-func (l *Level) Spoils(m *Metric) string {
+func (l *RunLevel) Spoils(m *Metric) string {
 	if m.of == failedShare || m.of == tokensPerEvent {
 		return ""
 	}
@@ -743,7 +743,7 @@ func (l *Level) Spoils(m *Metric) string {
 
 // together returns the share of tokens that arrived together with the previous one; 0
 // without tokens.
-func (l *Level) together() float64 {
+func (l *RunLevel) together() float64 {
 	if l.TokenEvents == 0 {
 		return 0
 	}
@@ -752,10 +752,10 @@ func (l *Level) together() float64 {
 
 // spoiled returns why a metric gets no verdict: the first reason that Spoils finds in the
 // runs of both sides, and the run; "" if Spoils finds none.
-func (l *LevelResult) spoiled(m *Metric) string {
+func (l *LevelDiff) spoiled(m *Metric) string {
 	for _, side := range [...]struct {
 		name   string
-		levels []*Level
+		levels []*RunLevel
 	}{{l.sides.old(), l.Old}, {l.sides.new(), l.New}} {
 		for _, x := range side.levels {
 			if why := x.Spoils(m); why != "" {

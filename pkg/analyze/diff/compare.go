@@ -67,12 +67,12 @@ type Result struct {
 	// neither side has data for.
 	Unchecked []string
 	// Levels are the levels that both sides have; OldOnly and NewOnly name the others.
-	Levels           []*LevelResult
+	Levels           []*LevelDiff
 	OldOnly, NewOnly []string
 	// Together compares the judged metrics over all levels: the value of a run is the geometric
 	// mean of its values at the levels. It is nil for one level, for one run a side, and if a run
 	// lacks a level.
-	Together *LevelResult
+	Together *LevelDiff
 	// Answer is what the comparison says in a word. Headline says it in a sentence.
 	Answer Answer
 	// Outlying are the runs that differ from the others of their side.
@@ -102,13 +102,13 @@ func (r *Result) Refused() []*Difference { return refused(r.Differences) }
 // refusedNames returns the names of the differences that refuse the comparison, each once.
 func (r *Result) refusedNames() []string { return namesOf(r.Refused()) }
 
-// A LevelResult is the comparison of one load level.
-type LevelResult struct {
+// A LevelDiff is the comparison of one load level.
+type LevelDiff struct {
 	Name  string // "concurrency 8"
 	Mode  string
 	Value string
 	// Old and New are the level in each run that has it.
-	Old, New []*Level
+	Old, New []*RunLevel
 	// Pairs is the number of prompts that both runs sent at the same place
 	// and that both answered; 0 unless the runs are paired by prompt.
 	Pairs int
@@ -133,7 +133,7 @@ type LevelResult struct {
 
 // Nothing returns why no metric of the level, but for the share of failed
 // requests, has a value on both sides; "" where one has.
-func (l *LevelResult) Nothing() string {
+func (l *LevelDiff) Nothing() string {
 	why := ""
 	for _, r := range l.Rows {
 		switch {
@@ -151,8 +151,8 @@ func (l *LevelResult) Nothing() string {
 }
 
 // begun reports whether some run has a request that counts or failed.
-func (l *LevelResult) begun() bool {
-	return slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *Level) bool { return x.OK+x.Failed > 0 })
+func (l *LevelDiff) begun() bool {
+	return slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *RunLevel) bool { return x.OK+x.Failed > 0 })
 }
 
 // A Row is a metric of one level. Its Comparison has values even if its NA says that
@@ -288,7 +288,7 @@ func (res *Result) unequalRuns() string {
 
 // shortRuns returns a warning for each run that has less than half as many requests at a level as the run in
 // the middle: it counts as much as the others.
-func (res *Result) shortRuns(l *LevelResult) []string {
+func (res *Result) shortRuns(l *LevelDiff) []string {
 	all := slices.Concat(l.Old, l.New)
 	if len(all) < 3 {
 		return nil
@@ -348,7 +348,7 @@ func (res *Result) match(whatever bool) {
 		if !l.Old[0].SameLoad(l.New[0]) {
 			l.Name += " → " + l.New[0].Name()
 		}
-		res.Levels = []*LevelResult{l}
+		res.Levels = []*LevelDiff{l}
 		return
 	}
 	left := make(map[nthLoad]*Group, len(newer)) // of newer
@@ -371,11 +371,11 @@ func (res *Result) match(whatever bool) {
 }
 
 // levelResult returns the comparison of two groups, without values.
-func (res *Result) levelResult(older, newer *Group) *LevelResult {
-	return &LevelResult{
+func (res *Result) levelResult(older, newer *Group) *LevelDiff {
+	return &LevelDiff{
 		Name: older.Name, Mode: older.Mode, Value: older.Value,
 		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
-		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*Level).failuresUnknown)},
+		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*RunLevel).failuresUnknown)},
 	}
 }
 
@@ -384,7 +384,7 @@ type Group struct {
 	Name        string // "concurrency 8"
 	Mode, Value string
 	Runs        []*Run
-	Levels      []*Level // as many as Runs
+	Levels      []*RunLevel // as many as Runs
 
 	load nthLoad
 }
@@ -422,7 +422,7 @@ func groups(runs []*Run) []*Group {
 }
 
 // rows calls f for each metric that either side has, with its row.
-func (res *Result) rows(l *LevelResult, f func(r *Row)) {
+func (res *Result) rows(l *LevelDiff, f func(r *Row)) {
 	for i, m := range Metrics {
 		judged := res.o.judges(m) && (res.o.Primary != nil || !m.IsRate() || !l.fewCompletions())
 		r := &Row{Metric: m, Primary: judged, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()}
@@ -450,14 +450,14 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 }
 
 // values fills the rows with values only; why is the reason.
-func (res *Result) values(l *LevelResult, why string) {
+func (res *Result) values(l *LevelDiff, why string) {
 	res.rows(l, func(r *Row) { l.bare(r, inference.NA{Reason: why}) })
 }
 
 // bare makes r a comparison without an interval: values and their change. The value of
 // several runs is their geometric mean, as in [inference.Runs], or their mean if
 // there is no geometric mean.
-func (l *LevelResult) bare(r *Row, na inference.NA) {
+func (l *LevelDiff) bare(r *Row, na inference.NA) {
 	r.P = math.NaN()
 	r.NA = na
 	r.Old = inference.Estimate{Value: inference.MeanOfRuns(r.OldRuns), N: len(r.OldRuns), NA: na}
@@ -472,7 +472,7 @@ func (l *LevelResult) bare(r *Row, na inference.NA) {
 }
 
 // single compares one run with one.
-func (res *Result) single(l *LevelResult) {
+func (res *Result) single(l *LevelDiff) {
 	o, n := l.Old[0], l.New[0]
 	if why := cmp.Or(o.untimed, n.untimed); why != "" {
 		res.values(l, "the order of time is not known: "+why)
@@ -536,8 +536,8 @@ func (res *Result) judgesSingle(m *Metric, primary bool, paired *pairing) bool {
 const minCompletions = 200
 
 // fewCompletions reports whether a side has too few completed requests for a verdict about a rate.
-func (l *LevelResult) fewCompletions() bool {
-	completed := func(levels []*Level) (n int) {
+func (l *LevelDiff) fewCompletions() bool {
+	completed := func(levels []*RunLevel) (n int) {
 		for _, x := range levels {
 			n += x.OK
 		}
@@ -547,7 +547,7 @@ func (l *LevelResult) fewCompletions() bool {
 }
 
 // several compares runs by their values.
-func (res *Result) several(l *LevelResult) {
+func (res *Result) several(l *LevelDiff) {
 	res.rows(l, func(r *Row) {
 		if na, missing := l.missing(r); missing {
 			l.bare(r, na)

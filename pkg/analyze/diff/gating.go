@@ -72,7 +72,7 @@ func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 
 // unfit returns why a condition that does not hold at a level has not passed; ""
 // if it has.
-func (res *Result) unfit(l *LevelResult) string {
+func (res *Result) unfit(l *LevelDiff) string {
 	if res.itself != "" {
 		return res.itself
 	}
@@ -90,7 +90,7 @@ func (res *Result) unfit(l *LevelResult) string {
 // gateValues gives expressions the values of a level.
 type gateValues struct {
 	res *Result
-	*LevelResult
+	*LevelDiff
 }
 
 var _ gateSource = (*gateValues)(nil)
@@ -162,7 +162,7 @@ func (l *gateValues) Verdict(metric, word string) (state GateState, because stri
 	case inference.NoDifference:
 	}
 	if r.Metric.of == failedShare {
-		if why := l.failures.doubt(l.LevelResult); why != "" {
+		if why := l.failures.doubt(l.LevelDiff); why != "" {
 			return GateUnknown, why
 		}
 		return GateClear, name + " is not shown to be " + word + ": " + l.failed()
@@ -180,7 +180,7 @@ func (l *gateValues) undecided(r *Row, word string) (state GateState, because st
 	if r.Equal || small[word] {
 		return GateClear, fmt.Sprintf("%s is not %s by %s or more", r.Metric.Key, word, margin)
 	}
-	if t := l.res.Together; t != nil && t != l.LevelResult {
+	if t := l.res.Together; t != nil && t != l.LevelDiff {
 		if over := t.row(r.Metric.Key); over != nil && over.Verdict == inference.NoDifference {
 			if state, _ := (&gateValues{l.res, t}).undecided(over, word); state == GateClear {
 				return GateClear, fmt.Sprintf("%s is not %s by %s or more over %s", r.Metric.Key, word, margin, t.Name)
@@ -256,7 +256,7 @@ func (l *gateValues) withinOf(r *Row, margin float64) (state GateState, because 
 	case l.Answer == FailsMore:
 		return GateClear, l.sides.new() + " fails more: " + l.failed()
 	case r.Metric.of == failedShare:
-		if why := l.failures.doubt(l.LevelResult); why != "" || !l.failures.known {
+		if why := l.failures.doubt(l.LevelDiff); why != "" || !l.failures.known {
 			return GateUnknown, cmp.Or(why, "the shares of failed requests are not known")
 		}
 		return GateTripped, key + " is not shown to be worse: " + l.failed()

@@ -36,16 +36,16 @@ func (res *Result) judge() {
 }
 
 // allLevels returns the levels, after Together if there is one.
-func (res *Result) allLevels() []*LevelResult {
+func (res *Result) allLevels() []*LevelDiff {
 	if res.Together == nil {
 		return res.Levels
 	}
-	return append([]*LevelResult{res.Together}, res.Levels...)
+	return append([]*LevelDiff{res.Together}, res.Levels...)
 }
 
 // judgeFamily adjusts the p-values of some primary metrics as one family that may find something wrong
 // with the probability at. A row of an earlier family keeps the smaller adjusted p-value.
-func (res *Result) judgeFamily(levels []*LevelResult, at float64, in func(*Row) bool) {
+func (res *Result) judgeFamily(levels []*LevelDiff, at float64, in func(*Row) bool) {
 	var family []*Row
 	var tests []inference.Test
 	for _, l := range levels {
@@ -72,7 +72,7 @@ func (res *Result) judgeFamily(levels []*LevelResult, at float64, in func(*Row) 
 
 // test returns the test of a primary metric. Values of runs are given only for levels that every
 // run has, because the values of several levels must be of the same runs.
-func (res *Result) test(l *LevelResult, r *Row) inference.Test {
+func (res *Result) test(l *LevelDiff, r *Row) inference.Test {
 	t := inference.Test{P: r.P}
 	switch {
 	case r.Spoiled != "" || r.NA.Missing():
@@ -84,7 +84,7 @@ func (res *Result) test(l *LevelResult, r *Row) inference.Test {
 }
 
 // verdict judges a primary metric by its adjusted p-value.
-func (res *Result) verdict(l *LevelResult, r *Row) inference.Verdict {
+func (res *Result) verdict(l *LevelDiff, r *Row) inference.Verdict {
 	switch {
 	case r.Spoiled != "" || res.refused:
 		return inference.NotAvailable
@@ -107,13 +107,13 @@ func (res *Result) verdict(l *LevelResult, r *Row) inference.Verdict {
 
 // repeats reports whether all values of both sides are the same, and whether each side repeats one value
 // so often that the difference of the two cannot be chance.
-func (l *LevelResult) repeats(r *Row) (equal, steady bool) {
+func (l *LevelDiff) repeats(r *Row) (equal, steady bool) {
 	q := r.Metric.of
 	if q >= seriesQuantities && len(r.OldRuns) == 1 && len(r.NewRuns) == 1 || q == failedShare {
 		return false, false
 	}
 	const least = 4 // of each side: they divide into two constant sides by chance in 2 of 70 ways
-	constant := func(levels []*Level, runs []float64) (value float64, n int, ok bool) {
+	constant := func(levels []*RunLevel, runs []float64) (value float64, n int, ok bool) {
 		if len(runs) == 1 && len(l.Old)+len(l.New) == 2 {
 			return runs[0], levels[0].n[q], levels[0].same[q]
 		}
@@ -155,11 +155,11 @@ func (m *Metric) badEnds(i inference.Interval) inference.Interval {
 // together compares the judged metrics over all levels of a sweep, nil if that is not possible. A run's
 // value is the geometric mean of its values at the levels, so that its change is the average change, and
 // runs are the units as they are at one level.
-func (res *Result) together() *LevelResult {
+func (res *Result) together() *LevelDiff {
 	if res.Single || len(res.Levels) < 2 {
 		return nil
 	}
-	all := &LevelResult{Name: fmt.Sprintf("all %d levels", len(res.Levels)), sides: res.o.Sides, oldRuns: res.Old, newRuns: res.New}
+	all := &LevelDiff{Name: fmt.Sprintf("all %d levels", len(res.Levels)), sides: res.o.Sides, oldRuns: res.Old, newRuns: res.New}
 	switch {
 	case len(res.OldOnly)+len(res.NewOnly) > 0:
 		all.Name = fmt.Sprintf("the %d levels in common", len(res.Levels))
@@ -197,7 +197,7 @@ func addCounts(to, from []count) []count {
 }
 
 // togetherRow compares a metric over all levels; nil if no level has it.
-func (res *Result) togetherRow(all *LevelResult, m *Metric) *Row {
+func (res *Result) togetherRow(all *LevelDiff, m *Metric) *Row {
 	r := &Row{Metric: m, Primary: true, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()}
 	var older, newer [][]float64
 	some := false
@@ -328,7 +328,7 @@ func againstOthers(rows []*Row, i int) inference.Comparison {
 func (res *Result) judgeTogether() {
 	const half = alpha / 2
 	every := func(*Row) bool { return true }
-	res.judgeFamily([]*LevelResult{res.Together}, half, every)
+	res.judgeFamily([]*LevelDiff{res.Together}, half, every)
 	res.judgeFamily(res.Levels, half, every)
 	var found []*Row
 	for _, r := range res.Together.Rows {
@@ -357,7 +357,7 @@ func (res *Result) surest(m *Metric) string {
 }
 
 // row returns the row of the metric with a key; nil without one.
-func (l *LevelResult) row(key string) *Row {
+func (l *LevelDiff) row(key string) *Row {
 	for _, r := range l.Rows {
 		if r.Metric.Key == key {
 			return r
@@ -478,7 +478,7 @@ func (d *drift) interval(level float64) inference.Interval {
 // spoilDrifting takes the verdicts from the metrics of a level that drift, where the sides did not take
 // turns: a drift moves the side that was recorded later. A verdict stays if it would be the same for
 // sides recorded at the same time.
-func (res *Result) spoilDrifting(l *LevelResult) {
+func (res *Result) spoilDrifting(l *LevelDiff) {
 	if res.apart != oneByOne || len(l.oldRuns) < len(res.Old) || len(l.newRuns) < len(res.New) {
 		return
 	}

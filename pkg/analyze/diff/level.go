@@ -16,8 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Level is one load level of a run, or the part of it that was selected.
-type Level struct {
+// A RunLevel is one load level of a run, or the part of it that was selected.
+type RunLevel struct {
 	Mode, Value string
 	Load        string // see [analyze.Experiment]
 	// Selected is the part that all figures are about; nil for the whole level.
@@ -82,7 +82,7 @@ type Level struct {
 }
 
 // Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
-func (l *Level) Name() string {
+func (l *RunLevel) Name() string {
 	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
 		return name
 	}
@@ -90,11 +90,11 @@ func (l *Level) Name() string {
 }
 
 // loadKnown reports whether the file states the load.
-func (l *Level) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
+func (l *RunLevel) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
 
 // allOfLoad returns the recorder's description of the load if it says more than the
 // name; else load; "" if the load is not known.
-func (l *Level) allOfLoad() string {
+func (l *RunLevel) allOfLoad() string {
 	if !l.loadKnown() {
 		return ""
 	}
@@ -105,7 +105,7 @@ func (l *Level) allOfLoad() string {
 }
 
 // load returns the name with a canonical number: 10 for 10.0.
-func (l *Level) load() string {
+func (l *RunLevel) load() string {
 	if x, err := strconv.ParseFloat(l.Value, 64); err == nil {
 		return l.Mode + " " + strconv.FormatFloat(x, 'g', -1, 64)
 	}
@@ -113,11 +113,11 @@ func (l *Level) load() string {
 }
 
 // SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
-func (l *Level) SameLoad(o *Level) bool { return l.load() == o.load() }
+func (l *RunLevel) SameLoad(o *RunLevel) bool { return l.load() == o.load() }
 
 // level returns the figures of an analyzed level that a comparison needs.
-func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Level {
-	l := Level{
+func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) RunLevel {
+	l := RunLevel{
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward, Hidden: e.Hidden,
@@ -197,7 +197,7 @@ func settings(config json.RawMessage) map[string]string {
 }
 
 // statistics fills values and n.
-func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
+func (l *RunLevel) statistics(e *analyze.Experiment, run *export.Run) {
 	var summaries [seriesQuantities]*analyze.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
@@ -247,7 +247,7 @@ func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
 }
 
 // failuresUnknown reports whether the level has requests, but not the share of them that failed.
-func (l *Level) failuresUnknown() bool {
+func (l *RunLevel) failuresUnknown() bool {
 	return l.OK+l.Failed > 0 && math.IsNaN(l.Statistic(KeyFailedShare))
 }
 
@@ -271,7 +271,7 @@ func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
 // Within estimates a metric of the level from its requests in the order of time, with an interval for this run
 // alone: it does not include how much runs differ. The run must have been read with Config.Series, and not be
 // closed yet. The share of failed requests and metrics of quality have no estimate.
-func (l *Level) Within(m *Metric) inference.Estimate {
+func (l *RunLevel) Within(m *Metric) inference.Estimate {
 	none := func(why string) inference.Estimate {
 		return inference.Estimate{Value: l.Statistic(m.Key), NA: inference.NA{Reason: why}}
 	}
@@ -322,7 +322,7 @@ func NotKnown(runs []*Run) string {
 	model, loads := false, false
 	for _, r := range runs {
 		model = model || r.Model != ""
-		loads = loads || !slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Problem == nil && !l.loadKnown() })
+		loads = loads || !slices.ContainsFunc(r.Levels, func(l RunLevel) bool { return l.Problem == nil && !l.loadKnown() })
 	}
 	var missing []string
 	if !loads {
@@ -339,7 +339,7 @@ func NotKnown(runs []*Run) string {
 
 // Statistic returns the value of the metric with this key; NaN if the level has none, or if
 // there is no such metric.
-func (l *Level) Statistic(key string) float64 {
+func (l *RunLevel) Statistic(key string) float64 {
 	i := slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Key == key })
 	if i < 0 {
 		return math.NaN()

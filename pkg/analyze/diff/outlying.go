@@ -62,7 +62,7 @@ const outlyingAlpha = 0.01
 func (res *Result) order(r *Run) int { return slices.Index(slices.Concat(res.Old, res.New), r) }
 
 // addOutlying adds an outlying value, or keeps the value of the same run that differs more.
-func (res *Result) addOutlying(all []Outlying, l *LevelResult, r *Row, o inference.OutlyingRun, level string) []Outlying {
+func (res *Result) addOutlying(all []Outlying, l *LevelDiff, r *Row, o inference.OutlyingRun, level string) []Outlying {
 	runs, values := l.oldRuns, r.OldRuns
 	if o.New {
 		runs, values = l.newRuns, r.NewRuns

@@ -27,7 +27,7 @@ var figureKeys = map[quantity]string{
 }
 
 // qualityFigures fills the values of the figures of quality, and why one is missing.
-func (l *Level) qualityFigures(q *analyze.Quality) {
+func (l *RunLevel) qualityFigures(q *analyze.Quality) {
 	if q == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (l *Level) qualityFigures(q *analyze.Quality) {
 
 // singleQuality compares a figure of quality of one run with the figure of one run; ok is false for
 // other metrics. older and newer are the series of E2EL per token.
-func (l *LevelResult) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
+func (l *LevelDiff) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
 	o, n := l.Old[0].follow, l.New[0].follow
 	switch of := r.Metric.of; of {
 	case fluidityIndex, tokensInTime, stallShare, tokensPerEvent:

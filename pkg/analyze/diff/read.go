@@ -16,7 +16,7 @@ type Run struct {
 	Header *export.Run
 	Model  string
 	// Levels are in the order of the file. A level with a Problem is not compared.
-	Levels []Level
+	Levels []RunLevel
 	// Contradictions are the warnings of [analyze.Report.Contradictions].
 	Contradictions []error
 
@@ -46,7 +46,7 @@ func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error
 		f.endLevel()
 		run.store = f.store
 	}
-	run.Levels = make([]Level, 0, len(rep.Experiments))
+	run.Levels = make([]RunLevel, 0, len(rep.Experiments))
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
 		l.run, l.label = name, run.Label()

@@ -83,7 +83,7 @@ func (l *Group) Values(m *Metric) []float64 {
 }
 
 // Of returns the level in a run; nil if the run lacks it.
-func (l *Group) Of(r *Run) *Level {
+func (l *Group) Of(r *Run) *RunLevel {
 	if i := slices.Index(l.Runs, r); i >= 0 {
 		return l.Levels[i]
 	}

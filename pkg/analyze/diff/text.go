@@ -38,7 +38,7 @@ func (r *Result) text(explain bool) *sheet.Sheet {
 
 // Sheet returns the comparison for people. Its parts are about the sides, their differences, all
 // levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a
-// level has a row for each of [LevelResult.Rows], with the columns name, old, new, change, interval,
+// level has a row for each of [LevelDiff.Rows], with the columns name, old, new, change, interval,
 // verdict; explain adds columns and the values of each run. The details say how it was judged.
 func (r *Result) Sheet(explain bool) *sheet.Sheet {
 	u := r.units()
@@ -64,7 +64,7 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 }
 
 // judged returns the table of how the primary metrics of a level were judged.
-func (l *LevelResult) judged(u *Units) sheet.Table {
+func (l *LevelDiff) judged(u *Units) sheet.Table {
 	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
 	runs := l.perRun(u)
 	for _, row := range l.Rows {
@@ -83,7 +83,7 @@ func (l *LevelResult) judged(u *Units) sheet.Table {
 
 // levelTitle returns the name of a level, and what was found there if the headline is
 // about several levels.
-func (r *Result) levelTitle(l *LevelResult) string {
+func (r *Result) levelTitle(l *LevelDiff) string {
 	if len(r.Levels) == 1 || len(r.Refused()) > 0 || l == r.Together {
 		return sanitize.Text(l.Name)
 	}
@@ -204,11 +204,11 @@ func (r *Result) notKnown() string { return NotKnown(slices.Concat(r.Old, r.New)
 
 // parts returns the selected part of the level in each run; one line for a side whose
 // runs agree.
-func (l *LevelResult) parts() []string {
+func (l *LevelDiff) parts() []string {
 	return append(parts(l.sides.old(), l.Old), parts(l.sides.new(), l.New)...)
 }
 
-func parts(side string, levels []*Level) []string {
+func parts(side string, levels []*RunLevel) []string {
 	var named, texts []string
 	for _, l := range levels {
 		if l.Selected != nil {
@@ -308,7 +308,7 @@ func (r *Row) reason() string {
 }
 
 // reasonOf returns why a judged metric has no verdict, and how many values would be enough.
-func (l *LevelResult) reasonOf(r *Row) string {
+func (l *LevelDiff) reasonOf(r *Row) string {
 	why := l.noVerdict(r)
 	if why == r.Spoiled || why == l.unsteadyRuns {
 		return why
@@ -317,7 +317,7 @@ func (l *LevelResult) reasonOf(r *Row) string {
 }
 
 // table returns the table of a level's metrics.
-func (l *LevelResult) table(u *Units, explain bool) sheet.Table {
+func (l *LevelDiff) table(u *Units, explain bool) sheet.Table {
 	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
 	if explain {
 		head = append(head, "p", "n")
@@ -333,7 +333,7 @@ func (l *LevelResult) table(u *Units, explain bool) sheet.Table {
 }
 
 // ranked reports whether a row has the p-value of a rank test.
-func (l *LevelResult) ranked() bool {
+func (l *LevelDiff) ranked() bool {
 	for _, r := range l.Rows {
 		if t := r.Rank; t != nil && !t.NA.Missing() {
 			return true
@@ -343,7 +343,7 @@ func (l *LevelResult) ranked() bool {
 }
 
 // cells returns a row of the table.
-func (l *LevelResult) cells(r *Row, u *Units, explain bool) []string {
+func (l *LevelDiff) cells(r *Row, u *Units, explain bool) []string {
 	name := r.Metric.Name
 	if r.Primary {
 		name += primaryMark
@@ -469,7 +469,7 @@ func counts(older, newer int) string {
 }
 
 // perRun returns the values of each run for the primary metrics: name, old and new.
-func (l *LevelResult) perRun(u *Units) [][]string {
+func (l *LevelDiff) perRun(u *Units) [][]string {
 	var rows [][]string
 	if len(l.Old) == 1 && len(l.New) == 1 {
 		return nil

@@ -38,11 +38,11 @@ type Options struct {
 type Result struct {
 	Set     *diff.Set
 	Options Options
-	Levels  []*LevelResult
+	Levels  []*LevelSpread
 }
 
-// A LevelResult has the rows of one load level.
-type LevelResult struct {
+// A LevelSpread has the rows of one load level.
+type LevelSpread struct {
 	*diff.Group
 	// Rows has the metrics that some run has.
 	Rows []*Row
@@ -77,7 +77,7 @@ func Analyze(set *diff.Set, o Options) *Result {
 	refused := len(set.Refused()) > 0
 	var design Planner
 	for _, level := range set.Levels {
-		l := &LevelResult{Group: level}
+		l := &LevelSpread{Group: level}
 		for _, m := range diff.Metrics {
 			values := l.Values(m)
 			if !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {

@@ -239,7 +239,7 @@ func (w *Within) Add(run *diff.Run) {
 
 // of returns the standard error of the logarithm of a metric within runs at a level: the root of the mean square. It is NaN
 // if it is not known for a run; why says why.
-func (w *Within) of(runs []*diff.Run, levels []*diff.Level, m *diff.Metric) (se float64, why string) {
+func (w *Within) of(runs []*diff.Run, levels []*diff.RunLevel, m *diff.Metric) (se float64, why string) {
 	sum := 0.0
 	for i, r := range runs {
 		x, ok := w.errors[withinKey{r, levels[i].Mode, levels[i].Value, m.Key}]

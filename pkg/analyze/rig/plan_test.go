@@ -304,9 +304,9 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	var planner Planner
 	var within Within
 	for range replications {
-		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
+		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.RunLevel, first)}}
 		for i := range l.Levels {
-			l.Levels[i] = &diff.Level{}
+			l.Levels[i] = &diff.RunLevel{}
 		}
 		var rows []*Row
 		for i, m := range metrics {

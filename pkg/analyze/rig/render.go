@@ -37,7 +37,7 @@ func (res *Result) source() string {
 }
 
 // table returns the table of a level.
-func (res *Result) table(l *LevelResult, u *diff.Units) sheet.Table {
+func (res *Result) table(l *LevelSpread, u *diff.Units) sheet.Table {
 	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
 	for _, n := range res.Options.RunsASide {
 		header = append(header, strconv.Itoa(n)+" a side")
@@ -134,7 +134,7 @@ func (res *Result) Headlines() []string {
 const fewRuns = 6
 
 // rough returns a remark for the headline if the deviation comes from few runs.
-func (l *LevelResult) rough() string {
+func (l *LevelSpread) rough() string {
 	if len(l.Runs) >= fewRuns {
 		return ""
 	}
@@ -238,7 +238,7 @@ func (res *Result) json() sheet.Object {
 		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.ListOf(res.Levels, func(l *LevelResult) sheet.Object {
+		"levels", sheet.ListOf(res.Levels, func(l *LevelSpread) sheet.Object {
 			return append(l.JSON(), "metrics", sheet.ListOf(l.Rows, res.metric))
 		}),
 		"warnings", res.Set.Warnings,
@@ -281,7 +281,7 @@ func (res *Result) csv() []sheet.CSVRow {
 }
 
 // csvMetric returns the lines of a metric.
-func (res *Result) csvMetric(l *LevelResult, r *Row) []sheet.CSVRow {
+func (res *Result) csvMetric(l *LevelSpread, r *Row) []sheet.CSVRow {
 	var rows []sheet.CSVRow
 	add := func(record, value string, more sheet.CSVRow) {
 		row := sheet.CSVRow{

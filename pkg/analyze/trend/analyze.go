@@ -110,7 +110,7 @@ func (r *Row) means() []float64 {
 // ratesMove reports whether the rates of the points differ because of the lengths of their
 // runs.
 func ratesMove(points []Point, l *diff.Group) bool {
-	var first []*diff.Level
+	var first []*diff.RunLevel
 	for _, p := range points {
 		levels := p.levels(l)
 		switch {

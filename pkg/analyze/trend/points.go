@@ -69,8 +69,8 @@ func (p *Point) start() uint64 {
 }
 
 // levels returns the level in the runs of the point that have it.
-func (p *Point) levels(l *diff.Group) []*diff.Level {
-	var levels []*diff.Level
+func (p *Point) levels(l *diff.Group) []*diff.RunLevel {
+	var levels []*diff.RunLevel
 	for _, r := range p.Runs {
 		if x := l.Of(r); x != nil {
 			levels = append(levels, x)

@@ -258,7 +258,7 @@ func (j *Judgement) spoiled(l *diff.Group, m *diff.Metric) string {
 // otherLengths returns why rates are not compared: the new runs have another number of
 // requests than the accepted runs. It is "" for other metrics.
 func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
-	var accepted []*diff.Level
+	var accepted []*diff.RunLevel
 	for i := range j.Accepted {
 		accepted = append(accepted, j.Accepted[i].levels(l)...)
 	}
