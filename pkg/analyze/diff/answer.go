@@ -733,9 +733,9 @@ func (l *RunLevel) Spoils(m *Metric) string {
 		return "the client may be the limit"
 	case (m.of == itl || m.of == itlPerToken) && m.pct > 0 && l.together() > maxTogether:
 		return fmt.Sprintf("%s of the tokens arrived together with the previous one", sheet.Share(l.together()))
-	case len(l.Pauses) > 0 && !l.withoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
+	case len(l.Pauses) > 0 && !l.Run.cfg.Selection.WithoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
 		return fmt.Sprintf("the recorder paused, which touched %s", plural.Of(l.Paused, "request"))
-	case l.clockSteps+l.Backward > 0 && (m.of < seriesQuantities || m.Quality) && !median:
+	case l.Run.clockSteps()+l.Backward > 0 && (m.of < seriesQuantities || m.Quality) && !median:
 		return "the clock was set while the run was recorded"
 	}
 	return ""
@@ -761,7 +761,7 @@ func (l *LevelDiff) spoiled(m *Metric) string {
 			if why := x.Spoils(m); why != "" {
 				run := "the " + side.name + " run"
 				if len(side.levels) > 1 {
-					run = x.run
+					run = x.Run.Name
 				}
 				return fmt.Sprintf("%s in %s", why, run)
 			}

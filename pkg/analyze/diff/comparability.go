@@ -102,24 +102,24 @@ type check struct {
 	refuses bool
 	// of describes a run at a level; runs differ if the texts differ. The output shows
 	// "" as not recorded.
-	of func(*Run, *RunLevel) string
+	of func(*RunLevel) string
 	// between compares the two sides if equal texts cannot decide.
 	between func(older, newer []*RunLevel) (o, n string, differ bool)
 	// doubt returns a reason to doubt a run, which is reported for either side; "" for
 	// none.
-	doubt func(*Run, *RunLevel) string
+	doubt func(*RunLevel) string
 }
 
 // checks holds all checks, in the order of reports.
 var checks = [...]check{
-	{name: "model", refuses: true, of: func(r *Run, _ *RunLevel) string { return r.Model }},
+	{name: "model", refuses: true, of: func(l *RunLevel) string { return l.Run.Model }},
 	{name: labelDifference, refuses: true, between: betweenLabels},
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
-	{name: load, refuses: true, of: func(_ *Run, l *RunLevel) string { return l.allOfLoad() }},
+	{name: load, refuses: true, of: func(l *RunLevel) string { return l.allOfLoad() }},
 	{name: inputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *analyze.Summary { return l.Input })},
 	{name: outputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *analyze.Summary { return l.Output })},
-	{name: "token-source", refuses: true, of: func(_ *Run, l *RunLevel) string {
+	{name: "token-source", refuses: true, of: func(l *RunLevel) string {
 		if l.OK == 0 {
 			return noRequests
 		}
@@ -128,29 +128,29 @@ var checks = [...]check{
 	{name: "streaming", refuses: true, of: streaming},
 	{name: hiddenTokens, refuses: true, between: betweenHidden},
 	{name: parameters, between: betweenParameters},
-	{name: "service", of: func(r *Run, _ *RunLevel) string { return text(r.Header.ServiceKind) }},
-	{name: "endpoint", of: func(r *Run, _ *RunLevel) string { return text(r.Header.Endpoint) }},
+	{name: "service", of: func(l *RunLevel) string { return text(l.Run.Header.ServiceKind) }},
+	{name: "endpoint", of: func(l *RunLevel) string { return text(l.Run.Header.Endpoint) }},
 	{name: "stamps", refuses: true, between: betweenSources(func(l *RunLevel) *analyze.Stamps { return &l.Stamps })},
 	{name: "start-stamps", refuses: true, between: betweenSources(func(l *RunLevel) *analyze.Stamps { return &l.Starts })},
 	{name: "calibration", between: betweenCalibrations},
 	{name: "length", between: betweenDurations},
 	{name: "settings", between: betweenSettings},
-	{name: "recorder", of: func(r *Run, _ *RunLevel) string {
-		if r.Header.Meta != nil {
-			return r.Header.Meta.Tool
+	{name: "recorder", of: func(l *RunLevel) string {
+		if l.Run.Header.Meta != nil {
+			return l.Run.Header.Meta.Tool
 		}
 		return ""
 	}},
 	{name: "host", of: host},
-	{name: "failed", doubt: func(_ *Run, l *RunLevel) string {
+	{name: "failed", doubt: func(l *RunLevel) string {
 		if l.Failed == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%d of %d", l.Failed, l.OK+l.Failed)
 	}},
-	{name: "unreadable", doubt: func(_ *Run, l *RunLevel) string { return atLeastOne(l.Unreadable, "request") }},
-	{name: "interrupted", doubt: func(r *Run, l *RunLevel) string {
-		switch m := r.Header.Meta; {
+	{name: "unreadable", doubt: func(l *RunLevel) string { return atLeastOne(l.Unreadable, "request") }},
+	{name: "interrupted", doubt: func(l *RunLevel) string {
+		switch m := l.Run.Header.Meta; {
 		case m != nil && m.Interrupted != "":
 			return "by " + m.Interrupted
 		case l.Interrupted:
@@ -158,33 +158,33 @@ var checks = [...]check{
 		}
 		return ""
 	}},
-	{name: "unstable", doubt: func(_ *Run, l *RunLevel) string {
+	{name: "unstable", doubt: func(l *RunLevel) string {
 		if l.Unstable {
 			return "yes"
 		}
 		return ""
 	}},
-	{name: "steady-state", doubt: func(_ *Run, l *RunLevel) string { return strings.Join(l.Unsteady, "; ") }},
-	{name: "client-saturated", doubt: func(_ *Run, l *RunLevel) string { return strings.Join(l.Saturated, "; ") }},
-	{name: promptCache, doubt: func(_ *Run, l *RunLevel) string { return strings.Join(l.Cached, "; ") }},
-	{name: "tokens-together", doubt: func(_ *Run, l *RunLevel) string {
+	{name: "steady-state", doubt: func(l *RunLevel) string { return strings.Join(l.Unsteady, "; ") }},
+	{name: "client-saturated", doubt: func(l *RunLevel) string { return strings.Join(l.Saturated, "; ") }},
+	{name: promptCache, doubt: func(l *RunLevel) string { return strings.Join(l.Cached, "; ") }},
+	{name: "tokens-together", doubt: func(l *RunLevel) string {
 		if l.together() <= maxTogether {
 			return ""
 		}
 		return fmt.Sprintf("%s of %s", plural.Grouped(int64(l.Together)), plural.GroupedOf(int64(l.TokenEvents), "token"))
 	}},
-	{name: "pauses", doubt: func(r *Run, l *RunLevel) string {
+	{name: "pauses", doubt: func(l *RunLevel) string {
 		if len(l.Pauses) == 0 {
 			return ""
 		}
 		text := fmt.Sprintf("%s, touched %s", analyze.PausedFor(l.Pauses), plural.Of(l.Paused, "request"))
-		if r.cfg.Selection.WithoutPauses {
+		if l.Run.cfg.Selection.WithoutPauses {
 			return text + ", left out"
 		}
 		return text
 	}},
-	{name: "clock-steps", doubt: func(r *Run, l *RunLevel) string {
-		steps := atLeastOne(r.clockSteps(), "step")
+	{name: "clock-steps", doubt: func(l *RunLevel) string {
+		steps := atLeastOne(l.Run.clockSteps(), "step")
 		if l.Backward > 0 {
 			steps = strings.TrimPrefix(steps+", "+atLeastOne(l.Backward, "gap")+" below 0", ", ")
 		}
@@ -257,11 +257,11 @@ func (res *Result) check(c *check, l *LevelDiff) (*Difference, bool) {
 	case c.between != nil:
 		d.Old, d.New, differ = c.between(l.Old, l.New)
 	case c.doubt != nil:
-		older, newer := each(l.oldRuns, l.Old, c.doubt), each(l.newRuns, l.New, c.doubt)
+		older, newer := each(l.Old, c.doubt), each(l.New, c.doubt)
 		d.Old, d.New = doubts(older), doubts(newer)
 		differ = d.Old != "no" || d.New != "no"
 	default:
-		older, newer := each(l.oldRuns, l.Old, c.of), each(l.newRuns, l.New, c.of)
+		older, newer := each(l.Old, c.of), each(l.New, c.of)
 		d.Old, d.New = strings.Join(older, ", "), strings.Join(newer, ", ")
 		all := slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(slices.Concat(older, newer), func(s string) bool { return s == noRequests }))))
 		differ = len(all) > 1
@@ -269,11 +269,11 @@ func (res *Result) check(c *check, l *LevelDiff) (*Difference, bool) {
 	return d, differ
 }
 
-// each returns the texts of f for the levels and their runs, each text once, in order.
-func each(runs []*Run, levels []*RunLevel, f func(*Run, *RunLevel) string) []string {
+// each returns the texts of f for the levels, each text once, in order.
+func each(levels []*RunLevel, f func(*RunLevel) string) []string {
 	var texts []string
-	for i, r := range runs {
-		s := f(r, levels[i])
+	for _, l := range levels {
+		s := f(l)
 		if s == "" {
 			s = unknown
 		}
@@ -295,21 +295,21 @@ func doubts(texts []string) string {
 
 // definitions returns the meaning of the times of a file: a recording has raw times,
 // a result file of another tool has the times of this tool's definitions.
-func definitions(r *Run, _ *RunLevel) string {
-	if m := r.Header.Meta; m != nil && m.Import != nil {
+func definitions(l *RunLevel) string {
+	if m := l.Run.Header.Meta; m != nil && m.Import != nil {
 		return m.Import.Format
 	}
 	return "a recording"
 }
 
-func streaming(r *Run, _ *RunLevel) string {
+func streaming(l *RunLevel) string {
 	switch {
-	case r.cfg.Streaming != nil:
-		return strconv.FormatBool(*r.cfg.Streaming)
-	case r.Header.Meta == nil || r.Header.Meta.Streaming == nil:
+	case l.Run.cfg.Streaming != nil:
+		return strconv.FormatBool(*l.Run.cfg.Streaming)
+	case l.Run.Header.Meta == nil || l.Run.Header.Meta.Streaming == nil:
 		return ""
 	}
-	return strconv.FormatBool(*r.Header.Meta.Streaming)
+	return strconv.FormatBool(*l.Run.Header.Meta.Streaming)
 }
 
 // betweenHidden compares whether the servers hid tokens before the first visible one. If only one server
@@ -327,8 +327,8 @@ func betweenHidden(older, newer []*RunLevel) (o, n string, differ bool) {
 	return o, n, (o == "none") != (n == "none")
 }
 
-func host(r *Run, _ *RunLevel) string {
-	m := r.Header.Meta
+func host(l *RunLevel) string {
+	m := l.Run.Header.Meta
 	if m == nil || m.Host == nil {
 		return ""
 	}
@@ -582,8 +582,8 @@ func spanOf(x []float64, format func(float64) string) string {
 func betweenLabels(older, newer []*RunLevel) (o, n string, differ bool) {
 	labels := func(levels []*RunLevel) (all []string) {
 		for _, l := range levels {
-			if l.label != "" && !slices.Contains(all, l.label) {
-				all = append(all, l.label)
+			if label := l.Run.Label(); label != "" && !slices.Contains(all, label) {
+				all = append(all, label)
 			}
 		}
 		return all

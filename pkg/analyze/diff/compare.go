@@ -124,11 +124,10 @@ type LevelDiff struct {
 	// Within is the largest change of a judged metric that an Answer of NoDifference leaves open.
 	Within float64
 
-	named            []*Metric // the metrics that Because names
-	oldRuns, newRuns []*Run    // of Old and New
-	sides            Sides
-	failures         failures
-	unsteadyRuns     string // see unsteady
+	named        []*Metric // the metrics that Because names
+	sides        Sides
+	failures     failures
+	unsteadyRuns string // see unsteady
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -303,7 +302,7 @@ func (res *Result) shortRuns(l *LevelDiff) []string {
 	for i, x := range all {
 		if 2*requests[i] < middle {
 			texts = append(texts, fmt.Sprintf("%s: %s has %s and most runs %s, but counts as much as they do; --exclude-run leaves it out",
-				l.Name, x.run, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
+				l.Name, x.Run.Name, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
 		}
 	}
 	return texts
@@ -374,17 +373,16 @@ func (res *Result) match(whatever bool) {
 func (res *Result) levelResult(older, newer *Group) *LevelDiff {
 	return &LevelDiff{
 		Name: older.Name, Mode: older.Mode, Value: older.Value,
-		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
+		Old: older.Levels, New: newer.Levels, sides: res.o.Sides,
 		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*RunLevel).failuresUnknown)},
 	}
 }
 
-// A Group is one load level of the runs that have it, with the level of each of them.
+// A Group is one load level in each of the runs that have it.
 type Group struct {
 	Name        string // "concurrency 8"
 	Mode, Value string
-	Runs        []*Run
-	Levels      []*RunLevel // as many as Runs
+	Levels      []*RunLevel
 
 	load nthLoad
 }
@@ -415,7 +413,7 @@ func groups(runs []*Run) []*Group {
 				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
 				at[k], all = g, append(all, g)
 			}
-			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)
+			g.Levels = append(g.Levels, l)
 		}
 	}
 	return all

@@ -159,7 +159,7 @@ func (res *Result) together() *LevelDiff {
 	if res.Single || len(res.Levels) < 2 {
 		return nil
 	}
-	all := &LevelDiff{Name: fmt.Sprintf("all %d levels", len(res.Levels)), sides: res.o.Sides, oldRuns: res.Old, newRuns: res.New}
+	all := &LevelDiff{Name: fmt.Sprintf("all %d levels", len(res.Levels)), sides: res.o.Sides}
 	switch {
 	case len(res.OldOnly)+len(res.NewOnly) > 0:
 		all.Name = fmt.Sprintf("the %d levels in common", len(res.Levels))
@@ -385,7 +385,7 @@ func (res *Result) turns() apart {
 	if min(len(res.Old), len(res.New)) < 2 {
 		return unknownTurns
 	}
-	place := res.places(slices.Concat(res.Old, res.New))
+	place := places(slices.Concat(res.Old, res.New))
 	if place == nil {
 		return unknownTurns
 	}
@@ -400,7 +400,7 @@ func (res *Result) turns() apart {
 }
 
 // places returns the place of each run in the order of the starts of all; nil if a start is not known.
-func (res *Result) places(runs []*Run) []float64 {
+func places(runs []*Run) []float64 {
 	order := make([]int, len(runs))
 	starts := make([]uint64, len(runs))
 	for i, r := range runs {
@@ -479,10 +479,10 @@ func (d *drift) interval(level float64) inference.Interval {
 // turns: a drift moves the side that was recorded later. A verdict stays if it would be the same for
 // sides recorded at the same time.
 func (res *Result) spoilDrifting(l *LevelDiff) {
-	if res.apart != oneByOne || len(l.oldRuns) < len(res.Old) || len(l.newRuns) < len(res.New) {
+	if res.apart != oneByOne || len(l.Old) < len(res.Old) || len(l.New) < len(res.New) {
 		return
 	}
-	place := res.places(slices.Concat(l.oldRuns, l.newRuns))
+	place := places(runsOf(l.Old, l.New))
 	if place == nil {
 		return
 	}
@@ -490,7 +490,7 @@ func (res *Result) spoilDrifting(l *LevelDiff) {
 		if !r.Primary || r.Metric.of == failedShare || r.Verdict == inference.NotAvailable || r.Equal {
 			continue
 		}
-		d, ok := driftOf(r.OldRuns, r.NewRuns, place[:len(l.oldRuns)], place[len(l.oldRuns):])
+		d, ok := driftOf(r.OldRuns, r.NewRuns, place[:len(l.Old)], place[len(l.Old):])
 		if !ok || !(d.p() <= alpha) {
 			continue
 		}

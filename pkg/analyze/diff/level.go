@@ -18,6 +18,7 @@ import (
 
 // A RunLevel is one load level of a run, or the part of it that was selected.
 type RunLevel struct {
+	Run         *Run // of which it is a level
 	Mode, Value string
 	Load        string // see [analyze.Experiment]
 	// Selected is the part that all figures are about; nil for the whole level.
@@ -58,11 +59,6 @@ type RunLevel struct {
 	// Server has the figures of servers and GPUs, and then the level's figures that the Config asked for.
 	Server []serverfigures.Figure
 
-	withoutPauses bool // the pauses are left out
-	clockSteps    int  // of the run
-
-	run      string            // name of the run
-	label    string            // of its server; "" without one
 	settings map[string]string // of the recorder, as JSON; nil if not recorded
 	// datasetHash and promptHash are hashes of the input data, with and without
 	// parameters; "" if not recorded.

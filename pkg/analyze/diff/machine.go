@@ -248,7 +248,7 @@ func csvParts(level, side string, levels []*RunLevel) []sheet.CSVRow {
 	var rows []sheet.CSVRow
 	for _, l := range levels {
 		if l.Selected != nil {
-			rows = append(rows, sheet.CSVRow{"record": "part", "level": level, "name": l.Selected.How, side: report.Selected(l.Selected), "file": l.run})
+			rows = append(rows, sheet.CSVRow{"record": "part", "level": level, "name": l.Selected.How, side: report.Selected(l.Selected), "file": l.Run.Name})
 		}
 	}
 	return rows
@@ -275,7 +275,7 @@ func (l *LevelDiff) csvMetric(r *Row) []sheet.CSVRow {
 	}
 	rows := []sheet.CSVRow{row}
 	run := func(side string, v float64, of *RunLevel) {
-		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), side: number(v), "file": of.run})
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), side: number(v), "file": of.Run.Name})
 	}
 	for j, v := range r.OldRuns {
 		run("old", v, l.Old[j])

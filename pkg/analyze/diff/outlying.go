@@ -63,14 +63,15 @@ func (res *Result) order(r *Run) int { return slices.Index(slices.Concat(res.Old
 
 // addOutlying adds an outlying value, or keeps the value of the same run that differs more.
 func (res *Result) addOutlying(all []Outlying, l *LevelDiff, r *Row, o inference.OutlyingRun, level string) []Outlying {
-	runs, values := l.oldRuns, r.OldRuns
+	levels, values := l.Old, r.OldRuns
 	if o.New {
-		runs, values = l.newRuns, r.NewRuns
+		levels, values = l.New, r.NewRuns
 	}
+	run := levels[o.Run].Run
 	others := slices.Delete(slices.Clone(values), o.Run, o.Run+1)
 	x := Outlying{
-		Run: res.numbers[runs[o.Run]], File: runs[o.Run].Name, Metric: r.Metric, Level: level, Factor: o.Factor,
-		Value: values[o.Run], Least: slices.Min(others), Most: slices.Max(others), run: runs[o.Run],
+		Run: res.numbers[run], File: run.Name, Metric: r.Metric, Level: level, Factor: o.Factor,
+		Value: values[o.Run], Least: slices.Min(others), Most: slices.Max(others), run: run,
 	}
 	i := slices.IndexFunc(all, func(y Outlying) bool { return y.run == x.run })
 	if i < 0 {

@@ -49,8 +49,7 @@ func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error
 	run.Levels = make([]RunLevel, 0, len(rep.Experiments))
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
-		l.run, l.label = name, run.Label()
-		l.withoutPauses, l.clockSteps = cfg.Selection.WithoutPauses, run.clockSteps()
+		l.Run = run
 		if f != nil {
 			l.follow = f.level(i)
 			l.follow.finish(l.Unreadable == 0)

@@ -42,8 +42,8 @@ func NewSet(runs []*Run, ignore []string) *Set {
 	s.Levels = groups(s.Runs)
 	s.differences(ignore)
 	for _, l := range s.Levels {
-		if len(l.Runs) < len(s.Runs) {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Runs), len(s.Runs)))
+		if len(l.Levels) < len(s.Runs) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Levels), len(s.Runs)))
 		}
 	}
 	return s
@@ -82,9 +82,17 @@ func (l *Group) Values(m *Metric) []float64 {
 	return values
 }
 
+// runsOf returns the runs that levels are of.
+func runsOf(levels ...[]*RunLevel) (runs []*Run) {
+	for _, l := range slices.Concat(levels...) {
+		runs = append(runs, l.Run)
+	}
+	return runs
+}
+
 // Of returns the level in a run; nil if the run lacks it.
 func (l *Group) Of(r *Run) *RunLevel {
-	if i := slices.Index(l.Runs, r); i >= 0 {
+	if i := slices.IndexFunc(l.Levels, func(x *RunLevel) bool { return x.Run == r }); i >= 0 {
 		return l.Levels[i]
 	}
 	return nil
@@ -120,7 +128,7 @@ func (s *Set) differences(ignore []string) {
 	seen := map[pair]bool{}
 	at := differenceIndex{}
 	for _, l := range s.Levels {
-		runs := l.Runs
+		runs := runsOf(l.Levels)
 		for _, r := range runs[1:] {
 			p := pair{runs[0], r}
 			if seen[p] {
@@ -155,13 +163,13 @@ func (s *Set) addAgreeing() {
 			levels = named[d.Level]
 		}
 		for _, l := range levels {
-			first := has(l.Runs[0].Name)
+			first := has(l.Levels[0].Run.Name)
 			if first < 0 {
 				continue
 			}
-			for _, r := range l.Runs[1:] {
-				if has(r.Name) < 0 {
-					d.Values[first].Runs = append(d.Values[first].Runs, r.Name)
+			for _, x := range l.Levels[1:] {
+				if name := x.Run.Name; has(name) < 0 {
+					d.Values[first].Runs = append(d.Values[first].Runs, name)
 				}
 			}
 		}
@@ -270,8 +278,8 @@ func (s *Set) JSONDifferences() []sheet.Object {
 // JSON returns the members of a level in JSON, with the files that have it.
 func (l *Group) JSON() sheet.Object {
 	var files []string
-	for _, r := range l.Runs {
-		files = append(files, r.Name)
+	for _, x := range l.Levels {
+		files = append(files, x.Run.Name)
 	}
 	return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "files", files}
 }

@@ -213,7 +213,7 @@ func parts(side string, levels []*RunLevel) []string {
 	for _, l := range levels {
 		if l.Selected != nil {
 			part := report.Selected(l.Selected)
-			named, texts = append(named, l.run+": "+part), append(texts, side+": "+part)
+			named, texts = append(named, l.Run.Name+": "+part), append(texts, side+": "+part)
 		}
 	}
 	if texts = slices.Compact(texts); len(texts) > 1 {

@@ -173,7 +173,7 @@ func (res *Result) adjust() {
 func (res *Result) Unmeasured() error {
 	largest := 0
 	for _, l := range res.Levels {
-		largest = max(largest, len(l.Runs))
+		largest = max(largest, len(l.Levels))
 	}
 	if largest < MinRuns {
 		return fmt.Errorf("no load level has %d runs, so it is unknown how much runs differ", MinRuns)

@@ -304,7 +304,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	var planner Planner
 	var within Within
 	for range replications {
-		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.RunLevel, first)}}
+		l := LevelPlan{Group: &diff.Group{Levels: make([]*diff.RunLevel, first)}}
 		for i := range l.Levels {
 			l.Levels[i] = &diff.RunLevel{}
 		}

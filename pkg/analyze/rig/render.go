@@ -26,7 +26,7 @@ func (res *Result) sheet() *sheet.Sheet {
 	s.Part("").Table(res.Set.DifferenceTable())
 	units := res.Set.Units()
 	for _, l := range res.Levels {
-		s.Part(l.Name + ", " + plural.Of(len(l.Runs), "run")).Table(res.table(l, &units))
+		s.Part(l.Name + ", " + plural.Of(len(l.Levels), "run")).Table(res.table(l, &units))
 	}
 	return s
 }
@@ -135,10 +135,10 @@ const fewRuns = 6
 
 // rough returns a remark for the headline if the deviation comes from few runs.
 func (l *LevelSpread) rough() string {
-	if len(l.Runs) >= fewRuns {
+	if len(l.Levels) >= fewRuns {
 		return ""
 	}
-	return fmt.Sprintf(", a rough estimate from %d runs", len(l.Runs))
+	return fmt.Sprintf(", a rough estimate from %d runs", len(l.Levels))
 }
 
 // notes returns the sentences below the tables.
@@ -296,7 +296,7 @@ func (res *Result) csvMetric(l *LevelSpread, r *Row) []sheet.CSVRow {
 	number := sheet.CSVNumber
 	add("mean", number(r.Mean), sheet.CSVRow{"runs": strconv.Itoa(len(r.Values)), "reason": r.NA})
 	for i, v := range r.Values {
-		add("run", number(v), sheet.CSVRow{"file": l.Runs[i].Name})
+		add("run", number(v), sheet.CSVRow{"file": l.Levels[i].Run.Name})
 	}
 	if r.NA != "" {
 		return rows

@@ -92,9 +92,9 @@ type OutlyingRun struct {
 
 // outlyingRuns returns the outlying runs of a metric among those of the point that have it.
 func (p *Point) outlyingRuns(l *diff.Group, m *diff.Metric) (all []OutlyingRun) {
-	runs := p.runsWith(l, m)
+	levels := p.levelsWith(l, m)
 	for _, o := range inference.OutlyingRuns(p.values(l, m), nil) {
-		all = append(all, OutlyingRun{o, runs[o.Run].Name})
+		all = append(all, OutlyingRun{o, levels[o.Run].Run.Name})
 	}
 	return all
 }
