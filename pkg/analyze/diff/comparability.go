@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -247,6 +249,34 @@ func (res *Result) differences(ignore []string) {
 			res.Differences = append(res.Differences, d)
 		}
 	}
+}
+
+// Incomparable returns an error that names what makes the sides incomparable; nil if
+// they can be compared.
+func (r *Result) Incomparable() error {
+	if len(r.Levels) == 0 {
+		return fmt.Errorf("no load level in common: %s has %s, %s has %s; if each side has one level, --ignore load compares them",
+			r.o.Sides.old(), sanitize.Text(strings.Join(r.OldOnly, ", ")), r.o.Sides.new(), sanitize.Text(strings.Join(r.NewOnly, ", ")))
+	}
+	var errs []error
+	for _, d := range r.Refused() {
+		because := ""
+		if d.Name == inputTokens || d.Name == outputTokens {
+			because = r.otherParameters()
+		}
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s %s, %s %s%s; use --ignore %s to compare anyway", d.Name, d.at(), r.o.Sides.old(), d.Old, r.o.Sides.new(), d.New, because, d.Name))))
+	}
+	return errors.Join(errs...)
+}
+
+// otherParameters names the parameters of requests that differ, which may be why numbers
+// of tokens do; "" for none.
+func (r *Result) otherParameters() string {
+	i := slices.IndexFunc(r.Differences, func(d *Difference) bool { return d.Name == parameters })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (perhaps because of the parameters: %s %s, %s %s)", r.o.Sides.old(), r.Differences[i].Old, r.o.Sides.new(), r.Differences[i].New)
 }
 
 // check runs a check at one level.

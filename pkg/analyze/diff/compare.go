@@ -2,13 +2,14 @@ package diff
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -128,6 +129,18 @@ type LevelDiff struct {
 	sides        Sides
 	failures     failures
 	unsteadyRuns string // see unsteady
+}
+
+// Unmeasured returns an error that names the levels with nothing to compare; nil if
+// there are none. Failed requests are not enough.
+func (r *Result) Unmeasured() error {
+	var errs []error
+	for _, l := range r.Levels {
+		if why := l.Nothing(); why != "" {
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(l.Name), sanitize.Text(why)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
@@ -338,6 +351,15 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 	return nil, nil, false
 }
 
+// compareSettings returns a Result with the levels in common and the Differences in how
+// the runs of two sides were made. It compares no values: the levels have no rows.
+func compareSettings(older, newer []*Run, o Options) *Result {
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
+	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
+	res.differences(o.Ignore)
+	return res
+}
+
 // match finds the levels that both sides have. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
@@ -376,47 +398,6 @@ func (res *Result) levelResult(older, newer *Group) *LevelDiff {
 		Old: older.Levels, New: newer.Levels, sides: res.o.Sides,
 		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*RunLevel).failuresUnknown)},
 	}
-}
-
-// A Group is one load level in each of the runs that have it.
-type Group struct {
-	Name        string // "concurrency 8"
-	Mode, Value string
-	Levels      []*RunLevel
-
-	load nthLoad
-}
-
-// An nthLoad is a load and how many levels of the same load a run has before.
-type nthLoad struct {
-	load string
-	nth  int
-}
-
-// groups groups the levels of several runs by load, in the order in which the loads first
-// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
-func groups(runs []*Run) []*Group {
-	var all []*Group
-	at := map[nthLoad]*Group{}
-	for _, r := range runs {
-		before := map[string]int{}
-		for i := range r.Levels {
-			l := &r.Levels[i]
-			if l.Problem != nil {
-				continue
-			}
-			k := nthLoad{load: l.load()}
-			k.nth = before[k.load]
-			before[k.load]++
-			g := at[k]
-			if g == nil {
-				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
-				at[k], all = g, append(all, g)
-			}
-			g.Levels = append(g.Levels, l)
-		}
-	}
-	return all
 }
 
 // rows calls f for each metric that either side has, with its row.
@@ -560,102 +541,4 @@ func (res *Result) several(l *LevelDiff) {
 			r.Old.Value, r.New.Value = inference.MeanOfRuns(r.OldRuns), inference.MeanOfRuns(r.NewRuns)
 		}
 	})
-}
-
-// LeaveOut names the runs that a comparison leaves out because the user asked for it. A run is named by
-// its side and its number in the order of the starts: old.1 is the first old run. The zero value leaves
-// out none.
-type LeaveOut struct {
-	// Runs are names of runs.
-	Runs []string
-	// First is the number of runs that are left out at the start of each side.
-	First int
-}
-
-// runName names a run of a side by its place, from 1, in the order of the starts.
-func runName(side string, place int) string { return fmt.Sprintf("%s.%d", side, place) }
-
-// numbersOf returns the numbers of the runs of both sides that x names, in rising order.
-func (x *LeaveOut) numbersOf(sides Sides) (older, newer []int, err error) {
-	for i := range x.First {
-		older, newer = append(older, i+1), append(newer, i+1)
-	}
-	for _, name := range x.Runs {
-		side, digits, ok := cutLast(name, ".")
-		n, numberErr := strconv.Atoi(digits)
-		if !ok || numberErr != nil || n < 1 {
-			return nil, nil, fmt.Errorf("%q is no run; write %s.1 for the first run of the %s side", name, sides.old(), sides.old())
-		}
-		switch side {
-		case sides.old():
-			older = append(older, n)
-		case sides.new():
-			newer = append(newer, n)
-		case "old":
-			older = append(older, n)
-		case "new":
-			newer = append(newer, n)
-		default:
-			return nil, nil, fmt.Errorf("%q names no side; the sides are %s and %s", name, sides.old(), sides.new())
-		}
-	}
-	slices.Sort(older)
-	slices.Sort(newer)
-	return slices.Compact(older), slices.Compact(newer), nil
-}
-
-// cutLast cuts s at the last separator.
-func cutLast(s, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(s, separator)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(separator):], true
-}
-
-// Remaining returns how many runs of each side are left of this many. It returns an error if x names a
-// run that does not exist, or leaves none of a side.
-func (x *LeaveOut) Remaining(older, newer int, sides Sides) (o, n int, err error) {
-	oldOut, newOut, err := x.numbersOf(sides)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, side := range [...]struct {
-		name string
-		runs int
-		out  []int
-	}{{sides.old(), older, oldOut}, {sides.new(), newer, newOut}} {
-		switch {
-		case len(side.out) > 0 && side.out[len(side.out)-1] > side.runs:
-			return 0, 0, fmt.Errorf("there is no run %s.%d: the %s side has %d", side.name, side.out[len(side.out)-1], side.name, side.runs)
-		case len(side.out) == side.runs:
-			return 0, 0, fmt.Errorf("no run of the %s side is left", side.name)
-		}
-	}
-	return older - len(oldOut), newer - len(newOut), nil
-}
-
-// apply numbers the runs of both sides by their starts and returns the runs that are left, and the runs
-// that are left out. Names that Remaining refuses are ignored.
-func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers map[*Run]string, out []*Run) {
-	oldOut, newOut, _ := x.numbersOf(sides)
-	numbers = make(map[*Run]string, len(older)+len(newer))
-	left := func(runs []*Run, side string, leave []int) (rest []*Run) {
-		for i, r := range byStart(runs) {
-			numbers[r] = runName(side, i+1)
-			if slices.Contains(leave, i+1) && len(leave) < len(runs) {
-				out = append(out, r)
-			} else {
-				rest = append(rest, r)
-			}
-		}
-		return rest
-	}
-	return left(older, sides.old(), oldOut), left(newer, sides.new(), newOut), numbers, out
-}
-
-// named returns a run's number for a sentence: "old run 1".
-func (res *Result) named(r *Run) string {
-	side, digits, _ := cutLast(cmp.Or(res.numbers[r], "?.0"), ".")
-	return side + " run " + digits
 }

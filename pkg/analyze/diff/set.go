@@ -73,6 +73,47 @@ func start(r *Run) uint64 {
 	return ns
 }
 
+// A Group is one load level in each of the runs that have it.
+type Group struct {
+	Name        string // "concurrency 8"
+	Mode, Value string
+	Levels      []*RunLevel
+
+	load nthLoad
+}
+
+// An nthLoad is a load and how many levels of the same load a run has before.
+type nthLoad struct {
+	load string
+	nth  int
+}
+
+// groups groups the levels of several runs by load, in the order in which the loads first
+// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
+func groups(runs []*Run) []*Group {
+	var all []*Group
+	at := map[nthLoad]*Group{}
+	for _, r := range runs {
+		before := map[string]int{}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			if l.Problem != nil {
+				continue
+			}
+			k := nthLoad{load: l.load()}
+			k.nth = before[k.load]
+			before[k.load]++
+			g := at[k]
+			if g == nil {
+				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
+				at[k], all = g, append(all, g)
+			}
+			g.Levels = append(g.Levels, l)
+		}
+	}
+	return all
+}
+
 // Values returns the value of a metric in each of Runs; NaN for a run without the metric.
 func (l *Group) Values(m *Metric) []float64 {
 	values := make([]float64, len(l.Levels))
