@@ -129,7 +129,7 @@ func selected(levels []*RunLevel) []sheet.Object {
 func (r *Row) json() sheet.Object {
 	i := r.Shown()
 	o := sheet.Object{
-		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "better", r.Metric.better(), "primary", r.Primary, "paired", r.Paired,
+		"metric", r.Metric.Key, "unit", r.Metric.Unit, "better", r.Metric.better(), "primary", r.Primary, "paired", r.Paired,
 		"old", r.Old.Value, "new", r.New.Value, "old_n", r.Old.N, "new_n", r.New.N, "old_runs", r.OldRuns, "new_runs", r.NewRuns,
 		"change", r.Change, "low", i.Low, "high", i.High,
 	}
@@ -258,7 +258,7 @@ func csvParts(level, side string, levels []*RunLevel) []sheet.CSVRow {
 func (l *LevelDiff) csvMetric(r *Row) []sheet.CSVRow {
 	number, i := sheet.CSVNumber, r.Shown()
 	row := sheet.CSVRow{
-		"record": "metric", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(),
+		"record": "metric", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit,
 		"old": number(r.Old.Value), "new": number(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
 		"change": number(r.Change), "low": number(i.Low), "high": number(i.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
 		"better": r.Metric.better(), "primary": strconv.FormatBool(r.Primary), "paired": strconv.FormatBool(r.Paired), "reason": r.Spoiled,
@@ -275,7 +275,7 @@ func (l *LevelDiff) csvMetric(r *Row) []sheet.CSVRow {
 	}
 	rows := []sheet.CSVRow{row}
 	run := func(side string, v float64, of *RunLevel) {
-		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), side: number(v), "file": of.Run.Name})
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, side: number(v), "file": of.Run.Name})
 	}
 	for j, v := range r.OldRuns {
 		run("old", v, l.Old[j])

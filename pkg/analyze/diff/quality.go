@@ -10,8 +10,8 @@ import (
 const interactivityPercentile = 90
 
 // figure returns the metric of a figure of a level's [analyze.Quality].
-func figure(key, name string, kind Kind, direction inference.Direction, of quantity) *Metric {
-	return &Metric{Key: key, Name: name, Kind: kind, Quality: true, Direction: direction, of: of}
+func figure(key, name string, unit string, direction inference.Direction, of quantity) *Metric {
+	return &Metric{Key: key, Name: name, Unit: unit, Quality: true, Direction: direction, of: of}
 }
 
 // ofQuality returns m as a metric that only comparisons with quality have.

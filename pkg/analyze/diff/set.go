@@ -13,14 +13,13 @@ import (
 )
 
 // A Set is several runs that are analyzed together, grouped by load level, and what differs in how they
-// were made. Packages rig, plan and trend build on it:
+// were made. Packages rig and trend build on it:
 //
 //	set := diff.NewSet(runs, nil)
 //	if err := set.Incomparable(); err != nil {
 //		return err
 //	}
-//	for i := range set.Levels {
-//		l := set.Levels[i]
+//	for _, l := range set.Levels {
 //		fmt.Println(l.Name, l.Values(diff.Metrics[0]))
 //	}
 type Set struct {

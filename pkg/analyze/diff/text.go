@@ -416,7 +416,7 @@ func newUnits(each func(add func(m *Metric, values ...float64))) Units {
 	var token, request []float64
 	each(func(m *Metric, values ...float64) {
 		switch {
-		case m.Kind != KindTime:
+		case m.Unit != Nanoseconds:
 		case m.ofRequest():
 			request = append(request, values...)
 		default:
@@ -431,11 +431,11 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == KindTime && m.ofRequest():
+	case m.Unit == Nanoseconds && m.ofRequest():
 		return u.Request.Span(v)
-	case m.Kind == KindTime:
+	case m.Unit == Nanoseconds:
 		return u.Token.Span(v)
-	case m.Kind == KindShare:
+	case m.Unit == Share:
 		return sheet.Share(v)
 	}
 	return report.Number(v)

@@ -246,7 +246,7 @@ func (res *Result) json() sheet.Object {
 }
 
 func (res *Result) metric(r *Row) sheet.Object {
-	m := sheet.Object{"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", r.Metric.Primary, "runs", r.Values, "mean", r.Mean}
+	m := sheet.Object{"metric", r.Metric.Key, "unit", r.Metric.Unit, "primary", r.Metric.Primary, "runs", r.Values, "mean", r.Mean}
 	if r.NA != "" {
 		return append(m, "na", r.NA)
 	}
@@ -285,7 +285,7 @@ func (res *Result) csvMetric(l *LevelSpread, r *Row) []sheet.CSVRow {
 	var rows []sheet.CSVRow
 	add := func(record, value string, more sheet.CSVRow) {
 		row := sheet.CSVRow{
-			"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": value,
+			"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "value": value,
 			"primary": strconv.FormatBool(r.Metric.Primary),
 		}
 		for k, v := range more {

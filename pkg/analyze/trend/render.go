@@ -242,7 +242,7 @@ func (r *Row) json() sheet.Object {
 		return sheet.Object{"point", s.At, "change", s.Change, "low", s.Interval.Low, "high", s.Interval.High, "p", s.P}
 	})
 	return sheet.Object{
-		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", r.Metric.Primary, "values", sheet.Opt(values), "steps", sheet.Opt(steps), "na", sheet.Opt(r.NA),
+		"metric", r.Metric.Key, "unit", r.Metric.Unit, "primary", r.Metric.Primary, "values", sheet.Opt(values), "steps", sheet.Opt(steps), "na", sheet.Opt(r.NA),
 	}
 }
 
@@ -271,7 +271,7 @@ func (j *Judgement) json() sheet.Object {
 func (j *Judgement) metric(r *Judged) sheet.Object {
 	outlying := sheet.List(r.Outlying, func(o *OutlyingRun) sheet.Object { return sheet.Object{"file", o.File, "factor", o.Factor, "p", o.P} })
 	return sheet.Object{
-		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", true, "accepted", sheet.Opt(r.Accepted), "new", r.New,
+		"metric", r.Metric.Key, "unit", r.Metric.Unit, "primary", true, "accepted", sheet.Opt(r.Accepted), "new", r.New,
 		"change", r.Change, "low", r.Interval.Low, "high", r.Interval.High, "interval_confidence", r.Level, "within", j.within(r),
 		"p", r.P, "p_adjusted", r.Adjusted, "verdict", sheet.Opt(r.Verdict.String()), "na", sheet.Opt(r.NA), "outlying_runs", sheet.Opt(outlying),
 	}
@@ -297,7 +297,7 @@ func (res *Result) csv() []sheet.CSVRow {
 		for _, r := range l.Rows {
 			row := func(record string, point int, value float64, ends inference.Interval) sheet.CSVRow {
 				return sheet.CSVRow{
-					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": res.Points[point].Label,
+					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "point": res.Points[point].Label,
 					"value": number(value), "low": number(ends.Low), "high": number(ends.High), "primary": strconv.FormatBool(r.Metric.Primary),
 				}
 			}
@@ -336,9 +336,9 @@ func (j *Judgement) csv() []sheet.CSVRow {
 				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA, "confidence": number(r.Level),
 			})
 			for p, v := range r.Accepted {
-				rows = append(rows, sheet.CSVRow{"record": "accepted", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
+				rows = append(rows, sheet.CSVRow{"record": "accepted", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "point": strconv.Itoa(p + 1), "value": number(v)})
 			}
-			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
+			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "value": number(r.New)})
 		}
 	}
 	return rows
