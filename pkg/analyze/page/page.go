@@ -143,7 +143,7 @@ const leastAbove = 10
 // newDocument collects what the template shows.
 func newDocument(p *Page) (*document, error) {
 	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
-	d.LevelNames = name(p.Runs)
+	d.LevelNames = nameRuns(p.Runs)
 	data := make(chan result, 1)
 	go func() { // it takes as long as the charts
 		b, err := dataOf(p.Runs).MarshalJSON() // escapes <, >, & and the line separators of Unicode
@@ -188,8 +188,8 @@ type result struct {
 	err  error
 }
 
-// name sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
-func name(runs []Run) (levelNames []string) {
+// nameRuns sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
+func nameRuns(runs []Run) (levelNames []string) {
 	taken := names{}
 	listed := map[string]bool{}
 	for i := range runs {

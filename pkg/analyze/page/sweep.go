@@ -193,7 +193,7 @@ func (d *document) sweepNote(runs []Run) {
 		case m != nil:
 			text = report.MaxLoad(m)
 		case len(r.Levels) < 2:
-			text = sweepNeeds + "this run has " + count(len(r.Levels))
+			text = sweepNeeds + "this run has " + noneOrOne(len(r.Levels))
 		}
 		texts.Add(r.short, text)
 	}
@@ -212,8 +212,8 @@ func (d *document) sweepNote(runs []Run) {
 // sweepNeeds begins the note of runs without several levels.
 const sweepNeeds = "a sweep needs several load levels, and "
 
-// count writes a small number in a sentence.
-func count(n int) string {
+// noneOrOne writes 0 or 1 in a sentence.
+func noneOrOne(n int) string {
 	if n == 0 {
 		return "none"
 	}

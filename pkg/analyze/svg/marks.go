@@ -44,7 +44,7 @@ func (p *panel) draw(w *writer) {
 	}
 	p.referenceLines(w)
 	p.pointLabels(w)
-	if !p.any {
+	if !p.hasData {
 		lines := wrap(p.nothing(), textSize, p.wide-20, 4)
 		for i, s := range lines {
 			y := p.height/2 + (float64(i)-float64(len(lines)-1)/2)*textSize*lineHeight + 4
