@@ -366,7 +366,7 @@ func (res *Result) match(whatever bool) {
 	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
 		l := res.levelResult(older[0], newer[0])
-		if !l.Old[0].SameLoad(l.New[0]) {
+		if !l.Old[0].sameLoad(l.New[0]) {
 			l.Name += " → " + l.New[0].Name()
 		}
 		res.Levels = []*LevelDiff{l}

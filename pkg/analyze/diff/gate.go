@@ -43,7 +43,7 @@ func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 		if required {
 			eval = e.Require
 		}
-		if res.Together != nil && e.NeedsVerdict() {
+		if res.Together != nil && e.needsVerdict() {
 			// A change that no level shows by itself, or the average of changes that matter to none.
 			if out := eval(&gateValues{res, res.Together}); out.State == GateTripped {
 				keep(e, res.Together.Name, out)

@@ -139,8 +139,8 @@ func (e *GateExpr) Require(v gateSource) GateOutcome {
 	return out
 }
 
-// NeedsVerdict reports whether the expression asks for a verdict.
-func (e *GateExpr) NeedsVerdict() bool {
+// needsVerdict reports whether the expression asks for a verdict.
+func (e *GateExpr) needsVerdict() bool {
 	for c := range e.tree.Conditions() {
 		if c.relation == "" && c.verdict != withinWord {
 			return true

@@ -108,8 +108,8 @@ func (l *RunLevel) load() string {
 	return l.Name()
 }
 
-// SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
-func (l *RunLevel) SameLoad(o *RunLevel) bool { return l.load() == o.load() }
+// sameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
+func (l *RunLevel) sameLoad(o *RunLevel) bool { return l.load() == o.load() }
 
 // level returns the figures of an analyzed level that a comparison needs.
 func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) RunLevel {

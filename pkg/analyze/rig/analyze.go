@@ -75,7 +75,7 @@ type Row struct {
 func Analyze(set *diff.Set, o Options) *Result {
 	res := &Result{Set: set, Options: o}
 	refused := len(set.Refused()) > 0
-	var design Planner
+	var design planner
 	for _, level := range set.Levels {
 		l := &LevelSpread{Group: level}
 		for _, m := range diff.Metrics {
@@ -92,7 +92,7 @@ func Analyze(set *diff.Set, o Options) *Result {
 }
 
 // row analyzes the values of one metric.
-func row(m *diff.Metric, values []float64, refused bool, o Options, design *Planner) *Row {
+func row(m *diff.Metric, values []float64, refused bool, o Options, design *planner) *Row {
 	nan := math.NaN()
 	r := &Row{
 		Metric: m, Values: values, Mean: inference.MeanOfRuns(values), Deviation: nan, DeviationInterval: inference.Interval{Low: nan, High: nan},

@@ -73,7 +73,7 @@ type PlanRow struct {
 func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 	res := &Plan{Set: set, Options: o}
 	res.measureRuns()
-	var planner Planner
+	var needs planner
 	analyzed := Analyze(set, Options{})
 	for _, level := range analyzed.Levels {
 		l := &LevelPlan{Group: level.Group}
@@ -87,7 +87,7 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 		case len(l.Levels) < MinRuns:
 			l.single(within, o)
 		default:
-			l.several(level.Rows, within, o, &planner)
+			l.several(level.Rows, within, o, &needs)
 		}
 		res.Levels = append(res.Levels, l)
 	}
@@ -96,8 +96,8 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 }
 
 // several plans runs a side.
-func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner *Planner) {
-	var known []Deviation
+func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, needs *planner) {
+	var known []runDeviation
 	tests := 0
 	for _, r := range rows {
 		if diff.Judged(r.Metric, false) && r.NA == "" {
@@ -112,11 +112,11 @@ func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner 
 		x.Within, _ = within.of(l.Levels, r.Metric)
 		x.Between = math.Sqrt(math.Max(0, x.Deviation*x.Deviation-x.Within*x.Within))
 		if r.NA == "" {
-			d := Deviation{Value: r.Deviation, DF: float64(len(l.Levels) - 1)}
+			d := runDeviation{Value: r.Deviation, DF: float64(len(l.Levels) - 1)}
 			known = append(known, d)
 			// Holm's first step: the largest change must pass the level divided by the number of metrics.
-			x.Find = planner.ToFind(d, o.Change, alpha/float64(tests), o.Power)
-			x.Exclude = planner.ToExclude([]Deviation{d}, o.Change, o.Power)
+			x.Find = needs.toFind(d, o.Change, alpha/float64(tests), o.Power)
+			x.Exclude = needs.toExclude([]runDeviation{d}, o.Change, o.Power)
 			l.Find = max(l.Find, x.Find)
 		}
 		l.Rows = append(l.Rows, x)
@@ -128,7 +128,7 @@ func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner 
 		}
 		return
 	}
-	l.Exclude = planner.ToExclude(known, o.Change, o.Power)
+	l.Exclude = needs.toExclude(known, o.Change, o.Power)
 }
 
 // single plans the requests of a single run a side.

@@ -104,10 +104,10 @@ func (p *Point) spoiled(l *diff.Group, m *diff.Metric) string {
 	return ""
 }
 
-// Unfit returns an error that says why the point cannot be accepted: its runs are not comparable, a
+// unfit returns an error that says why the point cannot be accepted: its runs are not comparable, a
 // run has no successful request at a level, or a warning of the recorder allows no verdict on a
 // primary metric. It is nil if the point can be accepted.
-func (p *Point) Unfit(ignore []string) error {
+func (p *Point) unfit(ignore []string) error {
 	set := diff.NewSet(p.Runs, ignore)
 	errs := []error{set.Incomparable()}
 	for _, l := range set.Levels {

@@ -261,7 +261,7 @@ func (j *Judgement) json() sheet.Object {
 	})
 	leftOut := sheet.List(j.LeftOut, func(l *LeftOut) sheet.Object { return sheet.Object{"label", l.Label, "reason", l.Reason} })
 	return sheet.Object{
-		"schema", Schema, "headline", j.Headline(), "passed", j.Passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
+		"schema", Schema, "headline", j.Headline(), "passed", j.passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
 		"measured", j.New.Runs[0].Measured(), "comparable", len(j.Set.Refused()) == 0, "differences", j.Set.JSONDifferences(),
 		"points", append(sheet.List(j.Accepted, (*Point).json), j.New.json()), "levels", levels,
 		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified),
