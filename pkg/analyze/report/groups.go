@@ -7,12 +7,38 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
+
+// A Group has the metrics and figures that a level has on request.
+type Group struct {
+	Name    string // in JSON
+	Metrics []summary.Metric
+	Figures []figure.Figure
+}
+
+// GroupsOf returns the groups of a level.
+func GroupsOf(e *analyze.Experiment) (all []Group) {
+	if q := e.Quality; q != nil {
+		all = append(all, Group{"quality", q.Metrics, q.Figures})
+	}
+	if x := e.Economics; x != nil {
+		all = append(all, Group{"economics", nil, x.Figures})
+	}
+	if x := e.Prefix; x != nil {
+		all = append(all, Group{"prefix", nil, x.Figures})
+	}
+	if x := e.Phases; x != nil {
+		all = append(all, Group{"phases", x.Metrics, x.Figures})
+	}
+	return all
+}
 
 // qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
 // have no value.
@@ -59,7 +85,7 @@ func qualityPositions(q *figure.Quality, u *timeUnits) string {
 		if p.To > p.From {
 			name += "–" + strconv.FormatInt(p.To, 10)
 		}
-		parts = append(parts, name+": "+u.token.Span(p.MeanNS))
+		parts = append(parts, name+": "+u.Token.Span(p.MeanNS))
 	}
 	if parts == nil {
 		return ""

@@ -301,12 +301,12 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	const first = 6
 	replications := 400 / testenv.Stride(8)
 	found, excluded := 0, 0
-	var planner Planner
+	var needs planner
 	var within Within
 	for range replications {
-		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
+		l := LevelPlan{Group: &diff.Group{Levels: make([]*diff.RunLevel, first)}}
 		for i := range l.Levels {
-			l.Levels[i] = &diff.Level{}
+			l.Levels[i] = &diff.RunLevel{}
 		}
 		var rows []*Row
 		for i, m := range metrics {
@@ -321,7 +321,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 			s := math.Exp(math.Round(math.Log(math.Sqrt(squares/(first-1)))*20) / 20)
 			rows = append(rows, &Row{Metric: m, Deviation: s})
 		}
-		l.several(rows, &within, usualPlan, &planner)
+		l.several(rows, &within, usualPlan, &needs)
 		var p []float64
 		all := true
 		for i := range l.Rows {

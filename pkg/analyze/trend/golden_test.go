@@ -129,8 +129,8 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %s", name, got, want[name], j.Headline())
 		}
 		failed, unclear := j.Failures() != nil, j.Inconclusive() != nil
-		if fails := got == FailsMore || got == Worse || got == LevelMissing || j.LeftOut != nil; failed != fails || unclear != (got == CannotTell) || j.Passed() != (got > CannotTell && !fails) {
-			t.Errorf("%s: %v: failed %v, cannot tell %v, passed %v", name, got, failed, unclear, j.Passed())
+		if fails := got == FailsMore || got == Worse || got == LevelMissing || j.LeftOut != nil; failed != fails || unclear != (got == CannotTell) || j.passed() != (got > CannotTell && !fails) {
+			t.Errorf("%s: %v: failed %v, cannot tell %v, passed %v", name, got, failed, unclear, j.passed())
 		}
 		if strings.Contains(j.Headline(), "no difference") != (got == NoDifference) {
 			t.Errorf("%s: %v: %s", name, got, j.Headline())
@@ -217,7 +217,7 @@ func TestUnfit(t *testing.T) {
 		{"two models, ignored", func(n int, s *runtest.Spec) { s.Model = []string{"a", "b"}[n] }, []string{"model"}, ""},
 	} {
 		got := ""
-		if err := point(tt.change).Unfit(tt.ignore); err != nil {
+		if err := point(tt.change).unfit(tt.ignore); err != nil {
 			got, _, _ = strings.Cut(err.Error(), "\n")
 		}
 		if got != tt.want {
