@@ -357,13 +357,13 @@ func (a *analysis) imageCount(q *export.Request) (int, *exception) {
 	if e != nil {
 		return 0, e
 	}
-	places := []func(py.Value) (py.Value, *exception){inInput, inMessage}
+	places := [][]string{{"input"}, {"messages", "[0]", "content"}}
 	if a.rules.images == imagesMessages {
 		slices.Reverse(places)
 	}
-	list, e := places[0](p)
+	list, e := at(p, places[0]...)
 	if e != nil { // the release looks no further
-		if list, _ = places[1](p); list.Kind() == py.None {
+		if list, _ = at(p, places[1]...); list.Kind() == py.None {
 			return 0, e
 		}
 	}
@@ -375,19 +375,6 @@ func (a *analysis) imageCount(q *export.Request) (int, *exception) {
 		return true
 	})
 	return n, e
-}
-
-func inInput(p py.Value) (py.Value, *exception) { return item(p, "input") }
-
-func inMessage(p py.Value) (py.Value, *exception) {
-	m, e := item(p, "messages")
-	if e != nil {
-		return m, e
-	}
-	if m, e = first(m); e != nil {
-		return m, e
-	}
-	return item(m, "content")
 }
 
 // lacksTexts reports whether the metrics need the texts of responses and the file lacks

@@ -87,6 +87,21 @@ func first(v py.Value) (py.Value, *exception) {
 	return e, typeError("'%s' object is not subscriptable", v.PythonType())
 }
 
+// at returns v["choices"][0]["delta"] for a path such as "choices", "[0]", "delta", or the exception that Python raises.
+func at(v py.Value, path ...string) (_ py.Value, e *exception) {
+	for _, step := range path {
+		if step == "[0]" {
+			v, e = first(v)
+		} else {
+			v, e = item(v, step)
+		}
+		if e != nil {
+			break
+		}
+	}
+	return v, e
+}
+
 // get returns v.get(name, ""); the zero Value means the default.
 func get(v py.Value, name string) (py.Value, *exception) {
 	m, _ := v.Member(name)
