@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // A Report is a release's report of one load level. It implements [dialect.Report].
@@ -469,4 +470,21 @@ func (a *analysis) raiseForPrinting() {
 	if a.rules.plots && r.Metric(firstToken) == nil {
 		a.raise(keyError("max_" + firstToken))
 	}
+}
+
+// ResultFile describes the files that GenAI-Perf writes beside profile_export.json, which
+// perf_analyzer writes for it.
+func ResultFile() resultfile.Kind {
+	return resultfile.Kind{Beside: []resultfile.Neighbour{
+		{
+			Is:   func(o *resultfile.Outline) bool { return o.HasElement("data", "payload") },
+			What: "an input file of perf_analyzer or GenAI-Perf (inputs.json)", Holds: "what was to be sent", Give: "profile_export.json, from the same folder if it was GenAI-Perf",
+		},
+		{ // in every release an object of statistics with units
+			Is: func(o *resultfile.Outline) bool {
+				return !o.Array && o.HasInner("unit", "avg") && !o.Has("aiperf_version") && (o.Has("request_throughput") || o.Has("request_latency"))
+			},
+			What: "the report of GenAI-Perf", Holds: "statistics", Give: "the profile_export.json that it was made from, in the same folder",
+		},
+	}}
 }
