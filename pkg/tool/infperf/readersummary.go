@@ -125,7 +125,7 @@ func (t *fileTotals) compare(c *resultfile.SelfCheck) {
 			"successes.latency.time_per_output_token": &t.tpot, "successes.latency.time_to_first_token": &t.ttft,
 			"successes.latency.inter_token_latency": &t.gaps, "successes.output_len": &t.output, "failures.request_latency": &t.failedLatency,
 		} {
-			values.Figures(computed, t.stored, metric)
+			values.Figures(computed, t.stored, metric, resultfile.Sample.Stat)
 		}
 		if seconds > 0 {
 			computed["successes.throughput.requests_per_sec"] = float64(t.ok) / seconds
