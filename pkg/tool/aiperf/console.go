@@ -39,7 +39,7 @@ func (r *Report) Console(w io.Writer, width int) error {
 		b.WriteString(r.table("NVIDIA AIPerf | LLM Metrics"+t.title, t.groups, width))
 	}
 	if r.hint {
-		b.WriteString("\n" + wrapped(r.release.cacheHint, width))
+		b.WriteString("\n" + strings.Join(py.Wrap(r.release.cacheHint, width), "\n") + "\n")
 	}
 	b.WriteString(r.notices(width))
 	_, err := io.WriteString(w, b.String())
@@ -106,22 +106,6 @@ func (r *Report) errorTable(width int) string {
 	return t.Render(width)
 }
 
-// wrapped breaks text between words into lines of that many columns.
-func wrapped(text string, width int) string {
-	var b strings.Builder
-	used := 0
-	words := strings.SplitAfter(text, " ")
-	for _, w := range words {
-		if used > 0 && used+len(strings.TrimRight(w, " ")) > width {
-			b.WriteByte('\n')
-			used = 0
-		}
-		b.WriteString(w)
-		used += len(w)
-	}
-	return b.String() + "\n"
-}
-
 // notices returns the boxes in which AIPerf warns about token counts.
 func (r *Report) notices(width int) string {
 	ok := 0.0
@@ -181,7 +165,7 @@ func box(title string, lines []string, width int) string {
 	var all []string
 	widest := utf8.RuneCountInString(title)
 	for _, l := range lines {
-		for _, part := range strings.Split(strings.TrimSuffix(wrapped(l, width-sides), "\n"), "\n") {
+		for _, part := range py.Wrap(l, width-sides) {
 			part = strings.TrimRight(part, " ")
 			all = append(all, part)
 			widest = max(widest, utf8.RuneCountInString(part))

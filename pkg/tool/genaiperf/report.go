@@ -47,29 +47,13 @@ func (r *Report) name(metric string) string {
 	k := &r.Release.rules
 	s := k.label(metric, k.layout >= layout2501)
 	if k.wrapNames && len(s) > nameWidth {
-		s = fill(s, nameWidth)
+		lines := py.Wrap(s, nameWidth)
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		s = strings.Join(lines, "\n")
 	}
 	return s
-}
-
-// fill breaks text between words, as textwrap.fill does with words that fit.
-func fill(text string, width int) string {
-	var b strings.Builder
-	used := 0
-	for i, w := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case used+1+len(w) > width:
-			b.WriteByte('\n')
-			used = 0
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(w)
-		used += len(w)
-	}
-	return b.String()
 }
 
 // title returns the title of the table.
