@@ -43,7 +43,6 @@ type fileResult struct {
 	Latency *float64 `json:"e2e_latency"`
 	Input   *int64   `json:"input_tokens"`
 	Output  *int64   `json:"output_tokens"`
-	TPOT    *float64 `json:"TPOT"`
 }
 
 // An fileLevel is one level of concurrency.
