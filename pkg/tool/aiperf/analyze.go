@@ -141,21 +141,18 @@ func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 
 // arguments reads Config.Args.
 func (a *analysis) arguments() error {
+	setters := map[string]dialect.Setter{
+		"use_server_token_count": dialect.Assign(&a.fromUsage, strconv.ParseBool),
+		"was_cancelled":          dialect.Assign(&a.rep.cancelled, strconv.ParseBool),
+		"start_time":             dialect.Assign(&a.startNS, instant),
+		"end_time":               dialect.Assign(&a.endNS, instant),
+	}
 	for key, value := range a.cfg.Args {
-		var err error
-		switch key {
-		case "use_server_token_count":
-			a.fromUsage, err = strconv.ParseBool(value)
-		case "was_cancelled":
-			a.rep.cancelled, err = strconv.ParseBool(value)
-		case "start_time":
-			a.startNS, err = instant(value)
-		case "end_time":
-			a.endNS, err = instant(value)
-		default:
+		set := setters[key]
+		if set == nil {
 			return fmt.Errorf("AIPerf has no argument %q that matters here; there are use_server_token_count, was_cancelled, start_time, end_time", key)
 		}
-		if err != nil {
+		if set(value) != nil {
 			return fmt.Errorf("argument %s=%q: expected true or false, or a time such as 2026-11-21T11:59:16.222704", key, value)
 		}
 	}

@@ -32,6 +32,20 @@ func (e *ArgError) Error() string {
 	return fmt.Sprintf("--arg %s: %s", e.Key, e.Msg)
 }
 
+// A Setter takes the value of an argument.
+type Setter func(value string) error
+
+// Assign returns a Setter that sets *to to the parsed value.
+func Assign[T any](to *T, parse func(string) (T, error)) Setter {
+	return func(value string) error {
+		v, err := parse(value)
+		if err == nil {
+			*to = v
+		}
+		return err
+	}
+}
+
 // ErrUnknownArg is the error of an argument that a tool does not know.
 var ErrUnknownArg = errors.New("unknown")
 

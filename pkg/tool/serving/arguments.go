@@ -46,28 +46,25 @@ type arguments struct {
 	acceptLength      *float64
 }
 
-// A setter takes the value of a key.
-type setter func(value string) error
-
 // setters returns the setters of all keys of Config.Args that the tool knows. They store the values in a.
-func (t *Release) setters(a *arguments) map[string]setter {
-	all := map[string]setter{
+func (t *Release) setters(a *arguments) map[string]dialect.Setter {
+	all := map[string]dialect.Setter{
 		"backend":               func(value string) error { return t.setBackend(a, value) },
 		"streaming":             optional(&a.streaming, parseBool),
-		"model":                 assign(&a.model, parseText),
-		"model_id":              assign(&a.model, parseText),
-		"tokenizer":             assign(&a.tokenizer, parseText),
-		"tokenizer_id":          assign(&a.tokenizer, parseText),
+		"model":                 dialect.Assign(&a.model, parseText),
+		"model_id":              dialect.Assign(&a.model, parseText),
+		"tokenizer":             dialect.Assign(&a.tokenizer, parseText),
+		"tokenizer_id":          dialect.Assign(&a.tokenizer, parseText),
 		"date":                  optional(&a.date, parseText),
 		"request_rate":          a.setRequestRate,
 		"max_concurrency":       a.setMaxConcurrency,
-		"burstiness":            assign(&a.burstiness, parsePositive),
+		"burstiness":            dialect.Assign(&a.burstiness, parsePositive),
 		"num_prompts":           optional(&a.numPrompts, parseWhole),
 		"percentile_metrics":    a.setMetrics,
-		"metric_percentiles":    assign(&a.percentiles, parsePercentiles),
-		"goodput":               assign(&a.goodput, parseGoodput),
-		"save_detailed":         assign(&a.detailed, parseBool),
-		"metadata":              assign(&a.metadata, parseMetadata),
+		"metric_percentiles":    dialect.Assign(&a.percentiles, parsePercentiles),
+		"goodput":               dialect.Assign(&a.goodput, parseGoodput),
+		"save_detailed":         dialect.Assign(&a.detailed, parseBool),
+		"metadata":              dialect.Assign(&a.metadata, parseMetadata),
 		"benchmark_start_ns":    optional(&a.startNS, parseNS),
 		"benchmark_duration_ns": optional(&a.durationNS, parseNS),
 		// A note about the run, which the report does not repeat.
@@ -92,21 +89,21 @@ func (t *Release) setters(a *arguments) map[string]setter {
 }
 
 // vllmSetters returns the setters of the keys that only vLLM has.
-func vllmSetters(a *arguments) map[string]setter {
-	return map[string]setter{"label": optional(&a.label, parseText)}
+func vllmSetters(a *arguments) map[string]dialect.Setter {
+	return map[string]dialect.Setter{"label": optional(&a.label, parseText)}
 }
 
 // sglangSetters returns the setters of the keys that only SGLang has.
-func sglangSetters(a *arguments) map[string]setter {
-	return map[string]setter{
+func sglangSetters(a *arguments) map[string]dialect.Setter {
+	return map[string]dialect.Setter{
 		"tag":                 optional(&a.tag, parseText),
-		"dataset_name":        assign(&a.dataset, parseText),
+		"dataset_name":        dialect.Assign(&a.dataset, parseText),
 		"sharegpt_output_len": optional(&a.sharegptOutputLen, parseWhole),
-		"random_input_len":    assign(&a.randomInputLen, parseWhole),
-		"random_output_len":   assign(&a.randomOutputLen, parseWhole),
-		"random_range_ratio":  assign(&a.randomRangeRatio, parseFloat),
+		"random_input_len":    dialect.Assign(&a.randomInputLen, parseWhole),
+		"random_output_len":   dialect.Assign(&a.randomOutputLen, parseWhole),
+		"random_range_ratio":  dialect.Assign(&a.randomRangeRatio, parseFloat),
 		"server_info":         a.setServerInfo,
-		"output_details":      assign(&a.detailed, parseBool),
+		"output_details":      dialect.Assign(&a.detailed, parseBool),
 	}
 }
 

@@ -1,6 +1,9 @@
 package serving
 
-import "github.com/pa-tools/pa/internal/py"
+import (
+	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+)
 
 // A Release is one release of a serving benchmark. The zero value is no release.
 type Release struct {
@@ -18,7 +21,7 @@ type rules struct {
 	// transformers is the major release of the transformers library that it requires.
 	transformers int
 	// setters returns the setters of the keys of Config.Args that only this tool has; nil: none.
-	setters func(*arguments) map[string]setter
+	setters func(*arguments) map[string]dialect.Setter
 
 	// Sending requests.
 
