@@ -267,10 +267,7 @@ func (a *analysis) finish() {
 	}
 	r := a.rep
 	r.startNS, r.endNS = a.startNS, a.endNS
-	place := func(m Metric) int {
-		return slices.IndexFunc(a.release.columns, func(c column) bool { return c.tag == m.Tag })
-	}
-	slices.SortFunc(all, func(x, y Metric) int { return place(x) - place(y) })
+	slices.SortFunc(all, func(x, y Metric) int { return a.release.places[x.Tag] - a.release.places[y.Tag] })
 	r.Metrics = all
 	r.dropLacking(a.run)
 	r.hint = c.values["usage_total_tokens"] != nil && !a.cachedSeen
