@@ -13,7 +13,7 @@ import (
 
 // Console writes profile_export_console.txt for a console of width columns; AIPerf writes
 // it for 140.
-func (r *Report) Console(w io.Writer, width int) error {
+func (r *report) Console(w io.Writer, width int) error {
 	var b strings.Builder
 	b.WriteString("\n\n")
 	if r.cancelled {
@@ -48,7 +48,7 @@ func (r *Report) Console(w io.Writer, width int) error {
 
 // table returns the table of the first group. With several groups, the effective and
 // active metrics and the credit-to-start latency follow it. It returns "" for no rows.
-func (r *Report) table(title string, groups []group, width int) string {
+func (r *report) table(title string, groups []group, width int) string {
 	t := py.RichTable{Title: title, Columns: []py.RichColumn{{Header: "Metric"}}}
 	for _, s := range r.release.consoleStats {
 		t.Columns = append(t.Columns, py.RichColumn{Header: s})
@@ -94,7 +94,7 @@ func cell(v float64) string {
 }
 
 // errorTable returns the table of failures.
-func (r *Report) errorTable(width int) string {
+func (r *report) errorTable(width int) string {
 	t := py.RichTable{Title: "NVIDIA AIPerf | Error Summary", Columns: []py.RichColumn{{Header: "Code"}, {Header: "Type"}, {Header: "Message", Left: true}, {Header: "Count"}}}
 	for _, e := range r.Errors {
 		code := "N/A"
@@ -107,7 +107,7 @@ func (r *Report) errorTable(width int) string {
 }
 
 // notices returns the boxes in which AIPerf warns about token counts.
-func (r *Report) notices(width int) string {
+func (r *report) notices(width int) string {
 	ok := 0.0
 	if m := r.Metric(requestCount); m != nil {
 		ok = m.Avg

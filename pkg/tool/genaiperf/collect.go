@@ -80,15 +80,15 @@ func (c *collector) finish(withTokens bool) *exception {
 }
 
 // metrics returns the metrics with values, in the order of the JSON report.
-func (c *collector) metrics(r *rules) []Metric {
-	var all []Metric
+func (c *collector) metrics(r *rules) []metric {
+	var all []metric
 	scale := 1.0
 	if r.layout >= layout2407 {
 		scale = 1 / 1e6
 	}
 	mean := func(name string, x []float64) {
 		if len(x) > 0 {
-			all = append(all, Metric{Name: name, N: len(x), Single: true, Statistics: dialect.Statistics{Avg: stat.NumpyMean(r.numpy, x)}})
+			all = append(all, metric{Name: name, N: len(x), Single: true, Statistics: dialect.Statistics{Avg: stat.NumpyMean(r.numpy, x)}})
 		}
 	}
 	each := func(name string, x *stat.List, scale float64) {

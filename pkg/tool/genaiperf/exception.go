@@ -111,8 +111,8 @@ func get(v py.Value, name string) (py.Value, *exception) {
 	return m, nil
 }
 
-// A Crash is an exception with which the release would have stopped.
-type Crash struct {
+// A crash is an exception with which the release would have stopped.
+type crash struct {
 	// Exception is the last line of Python's traceback: "KeyError: 'choices'".
 	Exception string
 	// Where names the level and the request: "concurrency 2, request 4"; "" for the whole
@@ -121,7 +121,7 @@ type Crash struct {
 }
 
 // String returns the place and the exception, for a warning.
-func (c *Crash) String() string {
+func (c *crash) String() string {
 	if c.Where == "" {
 		return c.Exception
 	}

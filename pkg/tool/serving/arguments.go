@@ -47,7 +47,7 @@ type arguments struct {
 }
 
 // setters returns the setters of all keys of Config.Args that the tool knows. They store the values in a.
-func (t *Release) setters(a *arguments) map[string]dialect.Setter {
+func (t *release) setters(a *arguments) map[string]dialect.Setter {
 	all := map[string]dialect.Setter{
 		"backend":               func(value string) error { return t.setBackend(a, value) },
 		"streaming":             optional(&a.streaming, parseBool),
@@ -107,8 +107,8 @@ func sglangSetters(a *arguments) map[string]dialect.Setter {
 	}
 }
 
-// Keys returns the keys of Config.Args that a tool knows, sorted; nil for an unknown tool.
-func Keys(tool string) []string {
+// keyNames returns the keys of Config.Args that a tool knows, sorted; nil for an unknown tool.
+func keyNames(tool string) []string {
 	for _, t := range releases {
 		if t.Name == tool {
 			return slices.Sorted(maps.Keys(t.setters(t.defaults())))
@@ -118,7 +118,7 @@ func Keys(tool string) []string {
 }
 
 // defaults returns the tool's default arguments.
-func (t *Release) defaults() *arguments {
+func (t *release) defaults() *arguments {
 	return &arguments{
 		burstiness: 1, percentiles: []float64{99}, metrics: t.rules.metrics,
 		dataset: "custom", randomInputLen: 1024, randomOutputLen: 1024,
@@ -126,13 +126,13 @@ func (t *Release) defaults() *arguments {
 }
 
 // arguments reads the hints of the file, then cfg, which overrides them: see dialect.SetArgs.
-func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
+func (t *release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a := t.defaults()
 	known := t.setters(a)
 	warnings, err := dialect.SetArgs(run, t.Name, cfg.Args, func(key, value string) error {
 		set, ok := known[key]
 		if !ok {
-			return fmt.Errorf("%w; %s knows %s", dialect.ErrUnknownArg, t.Name, strings.Join(Keys(t.Name), ", "))
+			return fmt.Errorf("%w; %s knows %s", dialect.ErrUnknownArg, t.Name, strings.Join(keyNames(t.Name), ", "))
 		}
 		return set(value)
 	})
@@ -143,7 +143,7 @@ func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 }
 
 // flags takes the settings of cfg that its Args do not have.
-func (t *Release) flags(a *arguments, cfg dialect.Config) error {
+func (t *release) flags(a *arguments, cfg dialect.Config) error {
 	said := func(key string) bool {
 		_, ok := cfg.Args[key]
 		return ok
@@ -175,7 +175,7 @@ func (t *Release) flags(a *arguments, cfg dialect.Config) error {
 	return nil
 }
 
-func (t *Release) setBackend(a *arguments, value string) error {
+func (t *release) setBackend(a *arguments, value string) error {
 	c, ok := t.rules.requestFunction(value)
 	if !ok {
 		return fmt.Errorf("%q: known here are %s", value, strings.Join(slices.Sorted(maps.Keys(t.rules.backends)), ", "))
