@@ -14,10 +14,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -106,7 +106,7 @@ type loadSettings struct {
 }
 
 // A sloText is the objective of --slo, whose JSON is its text. The zero value is none.
-type sloText struct{ *slo.Expr }
+type sloText struct{ *expr.Objective }
 
 // MarshalText implements encoding.TextMarshaler.
 func (o sloText) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
@@ -392,7 +392,7 @@ const (
 
 func (p *parser) intervals(s *settings) {
 	s.Intervals = p.c.String("request-intervals")
-	f, err := regular.OpenStream(p.c.Context, s.Intervals)
+	f, err := disk.OpenStream(p.c.Context, s.Intervals)
 	if err != nil {
 		p.errorf("--request-intervals: %w", err)
 		return
@@ -558,23 +558,23 @@ func (p *parser) limit(s *settings) {
 		}
 		return
 	}
-	objective, err := slo.ParseLevel(text)
+	objective, err := expr.ParseLevelObjective(text)
 	switch {
 	case err != nil:
 		p.errorf("--slo: %w", err)
 	case s.LimitMS > 0:
 		p.errorf("--slo and --latency-threshold exclude each other; drop one")
 	default:
-		s.SLO.Expr = objective
+		s.SLO.Objective = objective
 	}
 }
 
 // limited reports whether latency ends the levels of a search.
-func (s *settings) limited() bool { return s.Measure.LatencyLimit > 0 || s.SLO.Expr != nil }
+func (s *settings) limited() bool { return s.Measure.LatencyLimit > 0 || s.SLO.Objective != nil }
 
 // limitFlag returns the flag that ends the levels of a search.
 func (s *settings) limitFlag() string {
-	if s.SLO.Expr != nil {
+	if s.SLO.Objective != nil {
 		return "slo"
 	}
 	return "latency-threshold"
@@ -602,7 +602,7 @@ func searchLevels[T int | float64](p *parser, s *settings, flag string, sweep lo
 	case endless && !limited && !p.c.IsSet("slo"):
 		p.errorf("--%s: an end of 0 needs -l, the latency at which to stop, or --slo", flag)
 		return false
-	case s.SLO.Expr != nil && len(sweep.List) == 1:
+	case s.SLO.Objective != nil && len(sweep.List) == 1:
 		p.errorf("--slo chooses among levels, and --%s has one: give a range, or judge the level with pa-analyze report --slo", flag)
 		return false
 	case binary:

@@ -12,10 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -30,7 +29,7 @@ func targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` to choose among several models for an entry that names none: round_robin or random", DefaultText: workload.RoundRobinModels},
 		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
 		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn; LABEL=URL, given for two or more servers, makes runs against each, to compare them (default: localhost:8000, with -i grpc localhost:8001)"},
-		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: triton or openai (default: triton)"},
+		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: " + cmdline.OneOf(kindNames()) + " (default: " + kindTriton + ")"},
 		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
 		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
@@ -96,17 +95,12 @@ func (p *parser) service(s *settings) {
 	}
 	s.Sync = c.Bool("sync")
 	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == kindOpenAI
-	switch s.ServiceKind {
-	case kindTriton:
-		p.triton(s)
-	case kindOpenAI:
-		p.openAI(s)
-	default:
-		if why, ok := unsupportedKinds[s.ServiceKind]; ok {
-			p.errorf("--service-kind %s: %s", s.ServiceKind, why)
-			break
-		}
-		p.errorf("--service-kind %s: the kind is triton or openai", s.ServiceKind)
+	if why, ok := unsupportedKinds[s.ServiceKind]; ok {
+		p.errorf("--service-kind %s: %s", s.ServiceKind, why)
+	} else if s.kind().name != s.ServiceKind {
+		p.errorf("--service-kind %s: the kind is %s", s.ServiceKind, cmdline.OneOf(kindNames()))
+	} else {
+		s.kind().check(p, s)
 	}
 	p.urls(s)
 }
@@ -191,7 +185,7 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
-		key, err := regular.ReadFile(p.c.Context, path, tlsfiles.MaxFileBytes)
+		key, err := disk.ReadFile(p.c.Context, path, maxTLSFileBytes)
 		if err != nil {
 			p.errorf("--api-key-file: %v", err)
 		}
@@ -400,10 +394,7 @@ func splitURLs(flags []string) []string {
 // urls resolves the servers.
 func (p *parser) urls(s *settings) {
 	if len(s.rawURLs) == 0 {
-		s.rawURLs = []string{"localhost:8000"}
-		if s.Protocol == protocolGRPC {
-			s.rawURLs = []string{"localhost:8001"}
-		}
+		s.rawURLs = []string{s.kind().addr(s)}
 	}
 	secured, simulated := map[bool]string{}, map[bool]string{}
 	for _, u := range s.allURLs() {

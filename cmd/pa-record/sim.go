@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,10 +16,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -45,9 +44,9 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	var ledger *outfile.File // nil: none is asked for
+	var ledger *disk.Output // nil: none is asked for
 	if path := c.String("ledger"); path != "" {
-		if ledger, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: true}); err != nil {
+		if ledger, err = disk.OpenOutput(c.Context, path, disk.Options{Overwrite: true}); err != nil {
 			return cmdline.Refusedf("--ledger %v", err)
 		}
 		defer func() { err = errors.Join(err, ledger.Close()) }()
@@ -59,16 +58,19 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	sim.TakeCompressed()
 	srv, err := sim.Start(c.Context, cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or %s", err, sim.Off)
+		var flags []string
+		for _, a := range simAPIs {
+			flags = append(flags, "--"+a.flag)
+		}
+		last := len(flags) - 1
+		return fmt.Errorf("%w; %s and %s take another address, or %s", err, strings.Join(flags[:last], ", "), flags[last], sim.Off)
 	}
 	if err != nil {
 		return err
 	}
-	for _, l := range []struct{ what, addr string }{
-		{"OpenAI", srv.OpenAIURL()}, {"Triton gRPC", srv.TritonGRPCAddr()}, {"Triton HTTP", srv.TritonHTTPURL()},
-	} {
-		if l.addr != "" {
-			fmt.Fprintf(c.App.Writer, "%s: %s\n", l.what, l.addr)
+	for _, a := range simAPIs {
+		if addr := a.url(srv); addr != "" {
+			fmt.Fprintf(c.App.Writer, "%s: %s\n", a.name, addr)
 		}
 	}
 	eof := make(chan struct{})
@@ -107,15 +109,9 @@ func resolveTarget(ctx context.Context, s *settings) (urls []string, metrics str
 		return nil, "", nil, &cmdline.UsageError{Msg: err.Error()}
 	}
 	cfg.LedgerLimit = -1
-	switch {
-	case s.Model == "":
-	case s.ServiceKind == kindOpenAI:
-		cfg.Models = append([]string{s.Model}, s.moreModels()...)
-	default:
-		for _, name := range append([]string{s.Model}, s.moreModels()...) {
-			if err := offersModel(cfg.TritonModels, name); err != nil {
-				return nil, "", nil, err
-			}
+	if s.Model != "" {
+		if err := s.kind().simulate(s, &cfg); err != nil {
+			return nil, "", nil, err
 		}
 	}
 	// The server must outlive an interrupted run's grace period.
@@ -123,24 +119,57 @@ func resolveTarget(ctx context.Context, s *settings) (urls []string, metrics str
 	if err != nil {
 		return nil, "", nil, err
 	}
-	// Metrics come by HTTP, also if requests go by gRPC.
-	target := srv.TritonHTTPURL()
-	if s.ServiceKind == kindOpenAI {
-		target = srv.OpenAIURL()
+	target, metrics := s.kind().simulated(s, srv)
+	return []string{target}, metrics + "/metrics", func() { _ = srv.Close() }, nil // no ledger to write
+}
+
+// simulateOpenAI lets the simulated server serve the models of s.
+func simulateOpenAI(s *settings, cfg *sim.Config) error {
+	cfg.Models = append([]string{s.Model}, s.moreModels()...)
+	return nil
+}
+
+// simulateTriton checks that the simulated server serves the models of s.
+func simulateTriton(s *settings, cfg *sim.Config) error {
+	for _, name := range append([]string{s.Model}, s.moreModels()...) {
+		if err := offersModel(cfg.TritonModels, name); err != nil {
+			return err
+		}
 	}
-	metrics = target + "/metrics"
-	if s.ServiceKind != kindOpenAI && s.Protocol == protocolGRPC {
-		target = srv.TritonGRPCAddr()
+	return nil
+}
+
+// simAPIs lists the APIs of "pa-record sim": the flag of the address to listen on, with its default and what comes there;
+// the name in what is printed; the address in the configuration and of the server.
+var simAPIs = []struct {
+	flag, addr, requests, name string
+	config                     func(*sim.Config) *string
+	url                        func(*sim.Server) string
+}{
+	{"openai-addr", "127.0.0.1:8000", "OpenAI requests", "OpenAI", func(c *sim.Config) *string { return &c.OpenAIAddr }, (*sim.Server).OpenAIURL},
+	{"triton-grpc-addr", "127.0.0.1:8001", "Triton gRPC", "Triton gRPC", func(c *sim.Config) *string { return &c.TritonGRPCAddr }, (*sim.Server).TritonGRPCAddr},
+	{"triton-http-addr", "127.0.0.1:8080", "Triton HTTP", "Triton HTTP", func(c *sim.Config) *string { return &c.TritonHTTPAddr }, (*sim.Server).TritonHTTPURL},
+}
+
+// simAddresses returns the flags by which the simulated server listens for the APIs of these flags only, on free ports.
+func simAddresses(flags ...string) (args []string) {
+	for _, a := range simAPIs {
+		addr := sim.Off
+		if slices.Contains(flags, a.flag) {
+			addr = sim.DefaultAddr
+		}
+		args = append(args, "--"+a.flag, addr)
 	}
-	return []string{target}, metrics, func() { _ = srv.Close() }, nil // no ledger to write
+	return args
 }
 
 // simFlags returns the flags of "pa-record sim".
 func simFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "openai-addr", Category: "Addresses", Usage: "listen on `ADDR` for OpenAI requests; off: do not", Value: "127.0.0.1:8000"},
-		&cli.StringFlag{Name: "triton-grpc-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton gRPC; off: do not", Value: "127.0.0.1:8001"},
-		&cli.StringFlag{Name: "triton-http-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton HTTP; off: do not", Value: "127.0.0.1:8080"},
+	var all []cli.Flag
+	for _, a := range simAPIs {
+		all = append(all, &cli.StringFlag{Name: a.flag, Category: "Addresses", Usage: "listen on `ADDR` for " + a.requests + "; off: do not", Value: a.addr})
+	}
+	return append(all,
 		cmdline.Reads(&cli.StringFlag{Name: "api-key-file", Category: "Addresses", Usage: "refuse OpenAI requests without the key in `FILE`"}, nil),
 		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: "Behaviour", Usage: "`NAME` of a model that the OpenAI API serves (repeatable; default: sim)"},
 		&cli.StringSliceFlag{Name: "triton-model", Category: "Behaviour", Usage: "serve `NAME:INTERFACE` over the Triton APIs instead of the models above: vllm, vllm_2309, tensorrtllm or add_sub (repeatable)"},
@@ -158,7 +187,7 @@ func simFlags() []cli.Flag {
 		cmdline.Writes(&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"}),
 		&cli.BoolFlag{Name: "stop-at-eof", Category: "Output", Usage: "stop when standard input ends too, as it does with the process that started this one"},
 		cmdline.ConfigFlag("Output"),
-	}
+	)
 }
 
 // simDescription returns the text of the help page, with the simulator's own lists of
@@ -194,16 +223,15 @@ Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 // [*cmdline.UsageError] with all mistakes. It does not open the ledger's file.
 func newSimConfig(c *cli.Context) (sim.Config, error) {
 	cfg := sim.Config{
-		OpenAIAddr: c.String("openai-addr"), TritonGRPCAddr: c.String("triton-grpc-addr"), TritonHTTPAddr: c.String("triton-http-addr"),
 		Models: c.StringSlice("model"), PrefillPerToken: c.Duration("prefill-per-token"), TokensPerEvent: c.Int("tokens-per-event"),
 		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"), KernelSends: c.Bool("kernel-sends"),
 	}
 	var errs []error
-	for _, name := range []string{"openai-addr", "triton-grpc-addr", "triton-http-addr"} {
-		if addr := c.String(name); addr != sim.Off {
-			if _, _, err := net.SplitHostPort(addr); err != nil {
-				errs = append(errs, fmt.Errorf("--%s %s: expected an address such as 127.0.0.1:8000, or %s", name, addr, sim.Off))
-			}
+	for _, a := range simAPIs {
+		addr := c.String(a.flag)
+		*a.config(&cfg) = addr
+		if _, _, err := net.SplitHostPort(addr); err != nil && addr != sim.Off {
+			errs = append(errs, fmt.Errorf("--%s %s: expected an address such as 127.0.0.1:8000, or %s", a.flag, addr, sim.Off))
 		}
 	}
 	switch content := c.String("ledger-content"); content {
@@ -232,7 +260,7 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 		errs = append(errs, setSim(&cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := regular.ReadFile(c.Context, path, tlsfiles.MaxFileBytes)
+		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}

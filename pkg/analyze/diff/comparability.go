@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // A Difference is a difference in how the runs of the two sides were made, or a reason
@@ -94,8 +95,8 @@ var checks = [...]check{
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
-	{name: inputTokens, refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Input })},
-	{name: outputTokens, refuses: true, between: betweenLengths(func(l *Level) *analyze.Summary { return l.Output })},
+	{name: inputTokens, refuses: true, between: betweenLengths(func(l *Level) *summary.Summary { return l.Input })},
+	{name: outputTokens, refuses: true, between: betweenLengths(func(l *Level) *summary.Summary { return l.Output })},
 	{name: "token-source", refuses: true, of: func(_ *Run, l *Level) string {
 		if l.OK == 0 {
 			return noRequests
@@ -199,10 +200,10 @@ func doubtNames() []string {
 func (res *Result) differences(ignore []string) {
 	for i := range checks {
 		c := &checks[i]
-		var found []Difference
+		var found []*Difference
 		unchecked := false
-		for j := range res.Levels {
-			d, differ := res.check(c, &res.Levels[j])
+		for _, l := range res.Levels {
+			d, differ := res.check(c, l)
 			if differ {
 				found = append(found, d)
 			}
@@ -211,7 +212,7 @@ func (res *Result) differences(ignore []string) {
 		if c.refuses && unchecked {
 			res.Unchecked = append(res.Unchecked, c.name)
 		}
-		if len(found) > 0 && len(found) == len(res.Levels) && !slices.ContainsFunc(found, func(d Difference) bool {
+		if len(found) > 0 && len(found) == len(res.Levels) && !slices.ContainsFunc(found, func(d *Difference) bool {
 			return d.Old != found[0].Old || d.New != found[0].New
 		}) {
 			found = found[:1]
@@ -227,8 +228,8 @@ func (res *Result) differences(ignore []string) {
 }
 
 // check runs a check at one level.
-func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
-	d := Difference{Cause: Cause{Name: c.name, Level: l.Name}}
+func (res *Result) check(c *check, l *LevelResult) (*Difference, bool) {
+	d := &Difference{Cause: Cause{Name: c.name, Level: l.Name}}
 	var differ bool
 	switch {
 	case c.between != nil:
@@ -385,7 +386,7 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 // means are more than 5 % and more than 4 standard errors apart, for independent
 // requests, or if a percentile differs: see apartAt. The percentiles of several runs are
 // averaged.
-func betweenLengths(of func(*Level) *analyze.Summary) func(older, newer []*Level) (o, n string, differ bool) {
+func betweenLengths(of func(*Level) *summary.Summary) func(older, newer []*Level) (o, n string, differ bool) {
 	type lengths struct {
 		n         int
 		mean, std float64

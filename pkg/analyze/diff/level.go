@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -36,7 +38,7 @@ type Level struct {
 	// Clock is the calibrated error of these times; nil without a calibration.
 	Clock *export.CalibratedRecording
 	// Input and Output are the numbers of tokens of requests; nil if unknown.
-	Input, Output *analyze.Summary
+	Input, Output *summary.Summary
 	// Backward counts gaps below 0: the clock was set back.
 	Backward int
 	// Hidden counts the output tokens that the server counts before the first visible one; nil for none.
@@ -197,14 +199,14 @@ func settings(config json.RawMessage) map[string]string {
 
 // statistics fills values and n.
 func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
-	var summaries [seriesQuantities]*analyze.Summary
+	var summaries [seriesQuantities]*summary.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
 			l.n[q], l.same[q] = summaries[q].N, summaries[q].Min == summaries[q].Max
 		}
 	}
 	l.qualityFigures(e.Quality)
-	rates := map[quantity]analyze.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
+	rates := map[quantity]figure.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
 	for q, r := range rates {
 		if r.OK {
 			l.n[q] = max(l.OK, len(e.Steps))
@@ -212,8 +214,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 	}
 	_, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests)
 	l.n[failedShare] = l.OK + l.Failed
-	for i := range Metrics {
-		m := &Metrics[i]
+	for i, m := range Metrics {
 		v := math.NaN()
 		switch {
 		case m.of == failedShare:
@@ -239,7 +240,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 }
 
 // metricOf returns the summary of a metric of the level or of its quality; nil if it has no values.
-func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
+func metricOf(e *analyze.Experiment, m answer.Metric) *summary.Summary {
 	if s := e.Metric(m); s != nil || e.Quality == nil {
 		return s
 	}
@@ -257,7 +258,7 @@ const ofLevel = "the level"
 // levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
-	var all []analyze.LevelFigure
+	var all []figure.Figure
 	if e.Economics != nil {
 		all = append(all, e.Economics.Figures...)
 	}
@@ -347,7 +348,7 @@ func NotKnown(runs []*Run) string {
 // Statistic returns the value of the metric with this key; NaN if the level has none, or if
 // there is no such metric.
 func (l *Level) Statistic(key string) float64 {
-	i := slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })
+	i := slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Key == key })
 	if i < 0 {
 		return math.NaN()
 	}

@@ -3,6 +3,8 @@ package page
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -24,7 +26,7 @@ type definitions struct {
 // newDefinitions collects the definitions that the analysis of the runs used.
 func newDefinitions(reports []*analyze.Report) *definitions {
 	d := &definitions{keys: map[string]int{}}
-	metrics := func(all []analyze.MetricSummary) {
+	metrics := func(all []summary.Metric) {
 		for _, m := range all {
 			d.metric(m.Definition)
 		}
@@ -67,7 +69,7 @@ func (d *definitions) metric(m *answer.Definition) {
 	d.add(m.Key(), definition{Name: m.Label(), Formula: m.Formula, Doc: m.Doc, Source: m.Source})
 }
 
-func (d *definitions) figures(all []analyze.LevelFigure) {
+func (d *definitions) figures(all []figure.Figure) {
 	for _, f := range all {
 		d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
 	}

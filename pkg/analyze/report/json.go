@@ -8,8 +8,10 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // Schema names the layout that JSON writes.
@@ -31,7 +33,7 @@ func (w jsonLayout) report(in *Input) sheet.Object {
 	rep := in.Report
 	schema, conventions := Schema, ""
 	if w.otel {
-		schema, conventions = OTelSchema, names.OTelConventions
+		schema, conventions = OTelSchema, explain.OTelConventions
 	}
 	return sheet.Object{
 		"schema", schema, "conventions", sheet.Opt(conventions), "run", w.run(in),
@@ -68,12 +70,12 @@ func (w jsonLayout) run(in *Input) sheet.Object {
 }
 
 // whys returns the reasons why figures are unavailable, by key; nil for none.
-func (w jsonLayout) whys(all []analyze.Unavailable) any {
+func (w jsonLayout) whys(all []figure.Unavailable) any {
 	m := map[string]string{}
 	for _, u := range all {
 		key := u.Key
 		if w.otel {
-			key = names.OTelName(key)
+			key = explain.OTelName(key)
 		}
 		m[key] = u.Why
 	}
@@ -109,7 +111,7 @@ func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet
 	}
 }
 
-func jsonRates(t *analyze.Throughput) sheet.Object {
+func jsonRates(t *figure.Throughput) sheet.Object {
 	return sheet.Object{
 		"requests_per_s", rate(t.Requests), "output_tokens_per_s", rate(t.OutputTokens), "total_tokens_per_s", rate(t.TotalTokens),
 		"output_tokens_per_s_per_user", rate(t.OutputTokensPerUser),
@@ -117,14 +119,14 @@ func jsonRates(t *analyze.Throughput) sheet.Object {
 }
 
 // metrics returns metrics in the layout.
-func (w jsonLayout) metrics(all []analyze.MetricSummary) namedMetrics {
+func (w jsonLayout) metrics(all []summary.Metric) namedMetrics {
 	return namedMetrics{all, w.otel}
 }
 
 // namedMetrics are metrics in the order of the definitions: a JSON object by our keys, or an array
 // with the names of OpenTelemetry.
 type namedMetrics struct {
-	all  []analyze.MetricSummary
+	all  []summary.Metric
 	otel bool
 }
 
@@ -149,9 +151,9 @@ func (m namedMetrics) MarshalJSON() ([]byte, error) {
 }
 
 // statistics writes the members of a summary; format formats its values.
-func statistics(b *bytes.Buffer, s *analyze.Summary, format func(float64) string) {
+func statistics(b *bytes.Buffer, s *summary.Summary, format func(float64) string) {
 	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, format(s.Mean), format(s.Std), format(s.Min))
-	for j, level := range analyze.Levels {
+	for j, level := range summary.Levels {
 		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), format(s.Pct[j]))
 	}
 	fmt.Fprintf(b, `,"max":%s`, format(s.Max))
@@ -176,7 +178,7 @@ func (n jsonNumber) MarshalJSON() ([]byte, error) {
 }
 
 // rate returns a rate; nil if it is not known.
-func rate(r analyze.Rate) any {
+func rate(r figure.Rate) any {
 	if !r.OK {
 		return nil
 	}
@@ -184,7 +186,7 @@ func rate(r analyze.Rate) any {
 }
 
 // byName returns counts by name; nil for none.
-func byName(c []analyze.Count) any {
+func byName(c []figure.Count) any {
 	m := map[string]int{}
 	for _, x := range c {
 		m[x.Name] = x.N
@@ -224,7 +226,7 @@ func PartOf(s *analyze.Selected) sheet.Object {
 }
 
 // jsonAttainment returns how a level met an objective; target is 0 for a condition of it.
-func jsonAttainment(x *analyze.Attainment, target float64) sheet.Object {
+func jsonAttainment(x *figure.Attainment, target float64) sheet.Object {
 	if x == nil {
 		return nil
 	}
@@ -237,16 +239,16 @@ func jsonAttainment(x *analyze.Attainment, target float64) sheet.Object {
 		"met", x.Met, "missed", x.Missed, "failed", x.Failed, "unknown", x.Unknown, "lacking", byName(x.Lacking),
 		"goodput",
 		sheet.Object{"requests_per_s", rate(x.Requests), "output_tokens_per_s", rate(x.OutputTokens)},
-		"conditions", sheet.Opt(sheet.List(x.Conditions, func(c *analyze.Attainment) sheet.Object { return jsonAttainment(c, 0) })),
+		"conditions", sheet.Opt(sheet.List(x.Conditions, func(c *figure.Attainment) sheet.Object { return jsonAttainment(c, 0) })),
 	}
 }
 
 // MaxLoadJSON returns the estimate in the layout of JSON, "max_load" of the schemas; nil for nil.
-func MaxLoadJSON(m *analyze.MaxLoad) sheet.Object {
+func MaxLoadJSON(m *figure.MaxLoad) sheet.Object {
 	if m == nil {
 		return nil
 	}
-	at := func(l *analyze.LoadLevel) sheet.Object {
+	at := func(l *figure.LoadLevel) sheet.Object {
 		if l == nil {
 			return nil
 		}

@@ -9,8 +9,9 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -38,24 +39,24 @@ var otelOperations = []struct{ path, operation string }{
 func otelAttributes(rep *analyze.Report) map[string]string {
 	all := map[string]string{}
 	if kind := rep.Run.ServiceKind; kind != nil && *kind != "" {
-		all[names.OTelProvider] = *kind
+		all[explain.OTelProvider] = *kind
 	}
 	if path := rep.Run.Endpoint; path != nil {
 		for _, o := range otelOperations {
 			if strings.HasSuffix(*path, o.path) {
-				all[names.OTelOperation] = o.operation
+				all[explain.OTelOperation] = o.operation
 				break
 			}
 		}
 	}
 	if m := rep.Run.Meta; rep.Model != "" && (m == nil || len(m.Models) <= 1) {
-		all[names.OTelModel] = rep.Model
+		all[explain.OTelModel] = rep.Model
 	}
 	return all
 }
 
 // otelMetrics returns metrics as an array of objects with a name, a unit and statistics.
-func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
+func otelMetrics(all []summary.Metric) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('[')
 	for i, x := range all {
@@ -63,7 +64,7 @@ func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
 			b.WriteByte(',')
 		}
 		key := x.Definition.Key()
-		o := names.OTelOf(key)
+		o := explain.OTelOf(key)
 		unit := string(x.Definition.Unit())
 		head := struct {
 			Name       string            `json:"name"`
@@ -71,9 +72,9 @@ func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
 			Unit       string            `json:"unit"`
 			Attributes map[string]string `json:"attributes,omitempty"`
 			Differs    string            `json:"differs,omitempty"`
-		}{Name: names.OTelName(key), Key: key, Unit: names.OTelUnit(unit), Differs: o.Differs}
+		}{Name: explain.OTelName(key), Key: key, Unit: explain.OTelUnit(unit), Differs: o.Differs}
 		if o.TokenType != "" {
-			head.Attributes = map[string]string{names.OTelTokenType: o.TokenType}
+			head.Attributes = map[string]string{explain.OTelTokenType: o.TokenType}
 		}
 		text, err := json.Marshal(head)
 		if err != nil {
@@ -83,7 +84,7 @@ func otelMetrics(all []analyze.MetricSummary) ([]byte, error) {
 		b.WriteByte(',')
 		format := float
 		if head.Unit == "s" {
-			format = names.Seconds
+			format = explain.Seconds
 		}
 		statistics(&b, x.Summary, format)
 		b.WriteByte('}')
@@ -109,22 +110,22 @@ func OTelRowsJSON(w io.Writer, groups Groups) RowWriter {
 		c := &all[i]
 		switch name := c.name; name {
 		case "model":
-			c.name = names.OTelModel
+			c.name = explain.OTelModel
 		case "start_ns": // an instant
 			c.name = "pa." + name
 		default:
-			c.name = names.OTelAttribute(name)
+			c.name = explain.OTelAttribute(name)
 			if text := c.text; strings.HasSuffix(name, "_ns") {
 				c.text = func(r *Row) string {
 					if ns := text(r); ns != "" {
-						return names.SecondsOf(ns)
+						return explain.SecondsOf(ns)
 					}
 					return ""
 				}
 			}
 		}
 	}
-	all = append(all, column{name: names.OTelError, quote: true, text: func(r *Row) string {
+	all = append(all, column{name: explain.OTelError, quote: true, text: func(r *Row) string {
 		if r.Excluded != "failed" {
 			return ""
 		}

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -101,7 +101,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	at := c.Pos
 	gaps := chunks(c)
 	s := &source{
-		file: f, Values: resultfile.Values{C: f.Cursor(at, jsonfile.DefaultChunk)}, underWay: map[string]*sample{},
+		file: f, Values: resultfile.Values{C: f.Cursor(at, jsonscan.DefaultChunk)}, underWay: map[string]*sample{},
 	}
 	run := &export.Run{
 		Experiments: make([]export.Experiment, 1),
@@ -128,7 +128,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 // chunks reports whether the file holds the times of all chunks. It reads up to the
 // first complete answer whose stream had more than one part. A bad line ends it; next reports
 // that line.
-func chunks(c *jsonfile.Cursor) bool {
+func chunks(c *jsonscan.Cursor) bool {
 	v := resultfile.Values{C: c}
 	streamed := false
 	for {
@@ -192,7 +192,7 @@ func (s *source) Next(r *export.Request) (int, error) {
 		}
 		line, err := s.Values.Next("an event")
 		if errors.Is(err, io.EOF) {
-			err = jsonfile.ErrCut // session.ended is missing
+			err = jsonscan.ErrCut // session.ended is missing
 		}
 		if err != nil {
 			return 0, err

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -26,7 +26,7 @@ type fileDistribution struct {
 }
 
 // readMetrics keeps the metrics that can be computed again.
-func (b *fileBenchmark) readMetrics(c *jsonfile.Cursor) error {
+func (b *fileBenchmark) readMetrics(c *jsonscan.Cursor) error {
 	b.metrics = map[string]fileByStatus{}
 	return resultfile.EachMemberOf(c, "metrics", func(name string) (err error) {
 		if name == "request_totals" {

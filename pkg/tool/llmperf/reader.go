@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -87,12 +87,12 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 		kept = append(kept, l.keptLevel())
 	}
 	resultfile.LackRequests(run, kept)
-	s.c = f.Cursor(0, jsonfile.DefaultChunk)
+	s.c = f.Cursor(0, jsonscan.DefaultChunk)
 	return run, s, nil
 }
 
 // header reads a level except its results.
-func (l *fileLevel) header(c *jsonfile.Cursor) error {
+func (l *fileLevel) header(c *jsonscan.Cursor) error {
 	return resultfile.EachMember(c, "a level of concurrency", func(name string) (err error) {
 		b, err := c.Peek()
 		if err != nil {
@@ -135,7 +135,7 @@ func (l *fileLevel) keptLevel() resultfile.KeptLevel {
 
 // source is the source of the document.
 type source struct {
-	c     *jsonfile.Cursor
+	c     *jsonscan.Cursor
 	all   []*fileLevel
 	at    int
 	index int // of the next result

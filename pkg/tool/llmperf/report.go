@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/markdown"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/stat"
@@ -121,9 +120,9 @@ func newRow(name string, values []float64, whole bool) row {
 }
 
 func (l *level) printTable(b *bytes.Buffer) {
-	t := markdown.Table{Columns: columns}
+	t := markdownTable{columns: columns}
 	for _, r := range l.rows() {
-		t.Rows = append(t.Rows, markdown.Row{Name: r.name, Values: r.values[:]})
+		t.rows = append(t.rows, markdownRow{r.name, r.values[:]})
 	}
 	b.WriteString(t.String())
 	if l.part == partMetrics {
