@@ -69,8 +69,8 @@ func wholeNS(value string) (uint64, error) {
 	return n, nil
 }
 
-// keyNames returns the keys of Config.Args, sorted.
-func keyNames() []string {
+// Keys returns the keys of Config.Args, sorted.
+func Keys() []string {
 	all := append(slices.Collect(maps.Keys(keys)), wallKey+"LEVEL")
 	slices.Sort(all)
 	return all
@@ -85,7 +85,7 @@ func (a *arguments) set(v *release, key, value string) error {
 	}
 	set, ok := keys[key]
 	if !ok {
-		return fmt.Errorf("%w; llm_perf knows %s", dialect.ErrUnknownArg, strings.Join(keyNames(), ", "))
+		return fmt.Errorf("%w; llm_perf knows %s", dialect.ErrUnknownArg, strings.Join(Keys(), ", "))
 	}
 	return set(v, a, value)
 }

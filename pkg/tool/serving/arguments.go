@@ -107,8 +107,8 @@ func sglangSetters(a *arguments) map[string]dialect.Setter {
 	}
 }
 
-// keyNames returns the keys of Config.Args that a tool knows, sorted; nil for an unknown tool.
-func keyNames(tool string) []string {
+// Keys returns the keys of Config.Args that a tool knows, sorted; nil for an unknown tool.
+func Keys(tool string) []string {
 	for _, t := range releases {
 		if t.Name == tool {
 			return slices.Sorted(maps.Keys(t.setters(t.defaults())))
@@ -132,7 +132,7 @@ func (t *release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 	warnings, err := dialect.SetArgs(run, t.Name, cfg.Args, func(key, value string) error {
 		set, ok := known[key]
 		if !ok {
-			return fmt.Errorf("%w; %s knows %s", dialect.ErrUnknownArg, t.Name, strings.Join(keyNames(t.Name), ", "))
+			return fmt.Errorf("%w; %s knows %s", dialect.ErrUnknownArg, t.Name, strings.Join(Keys(t.Name), ", "))
 		}
 		return set(value)
 	})
