@@ -47,7 +47,7 @@ func (v *fileValues) add(x *fileRun, row *fileRow) {
 	if math.IsNaN(latency) {
 		latency = row.ttft + resultfile.Sample(row.itl).Sum()
 		// In chat the measured latency may be longer.
-		v.latencyUnknown = v.latencyUnknown || x.tool.ends != "" && (x.tool != &trtllmOldTool || x.chat)
+		v.latencyUnknown = v.latencyUnknown || x.lacksEnds()
 	}
 	v.e2el = append(v.e2el, latency)
 	if row.output > 1 {
