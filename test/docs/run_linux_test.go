@@ -30,6 +30,7 @@ import (
 var programs string
 
 func TestMain(m *testing.M) {
+	testenv.MoreParallel()
 	flag.Parse()
 	os.Exit(withPrograms(m.Run))
 }
@@ -79,6 +80,7 @@ func withPrograms(tests func() int) int {
 // The blocks of every page run, and print what the page shows. make test runs the first
 // two pages.
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	addresses, printed := startServer(t)
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
