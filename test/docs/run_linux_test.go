@@ -30,7 +30,6 @@ import (
 var programs string
 
 func TestMain(m *testing.M) {
-	testenv.MoreParallel()
 	flag.Parse()
 	os.Exit(withPrograms(m.Run))
 }
