@@ -1,4 +1,3 @@
-// Package runtest makes runs for tests: runs with chosen times for tests of several runs, and runs of random requests
-// that it divides into shards, as the ranks of pa-record record them. It also compares the reports of merged and whole
-// runs.
+// Package runtest reads runs of package memrun as tests compare them: as a side of a comparison, and as a report. It also
+// compares the reports of merged and whole runs.
 package runtest

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -25,12 +24,12 @@ import (
 var usual = Options{Change: 0.05, Power: 0.8}
 
 // series reads runs with these times to the first token, in ms. change may be nil.
-func series(t *testing.T, ttft []float64, change func(i int, s *runtest.Spec, m *export.RunMeta)) ([]*diff.Run, *Within) {
+func series(t *testing.T, ttft []float64, change func(i int, s *memrun.Spec, m *export.RunMeta)) ([]*diff.Run, *Within) {
 	t.Helper()
 	var runs []*diff.Run
 	var within Within
 	for i, ms := range ttft {
-		s := runtest.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
+		s := memrun.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
 		meta := export.RunMeta{}
 		if change != nil {
 			change(i, &s, &meta)
@@ -58,7 +57,7 @@ func read(t *testing.T, name string, r *memrun.Reader, within *Within) *diff.Run
 
 // lognormal is a run of requests whose times to the first token are lognormal around 50 ms.
 func lognormal(rng *rand.Rand, n int, deviation, factor float64) *memrun.Reader {
-	r := runtest.Spec{Requests: n, TTFT: 50, ITL: 20}.Reader()
+	r := memrun.Spec{Requests: n, TTFT: 50, ITL: 20}.Reader()
 	for i := range r.Requests[0] {
 		x := &r.Requests[0][i]
 		shift := uint64(50e6 * factor * math.Exp(deviation*rng.NormFloat64()))
@@ -72,13 +71,13 @@ func lognormal(rng *rand.Rand, n int, deviation, factor float64) *memrun.Reader 
 func TestHeadlines(t *testing.T) {
 	t.Parallel()
 	steady := []float64{30.25, 29.9, 30.45, 30.1, 29.7}
-	minute := func(i int, _ *runtest.Spec, m *export.RunMeta) {
+	minute := func(i int, _ *memrun.Spec, m *export.RunMeta) {
 		m.StartNS, m.EndNS = uint64(1_700_000_000+60*i)*1e9, uint64(1_700_000_060+60*i)*1e9
 	}
 	for _, tt := range []struct {
 		name   string
 		ttft   []float64
-		change func(int, *runtest.Spec, *export.RunMeta)
+		change func(int, *memrun.Spec, *export.RunMeta)
 		o      Options
 		want   []string
 	}{
@@ -101,15 +100,15 @@ func TestHeadlines(t *testing.T) {
 		{"one run", steady[:1], nil, usual, []string{"cannot tell how many runs are enough: one run does not show how much runs differ by chance; at least 3 are needed"}},
 		{"two runs", steady[:2], nil, usual, []string{"cannot tell how many runs are enough: 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
 		{
-			"not comparable", steady, func(i int, s *runtest.Spec, _ *export.RunMeta) {
+			"not comparable", steady, func(i int, s *memrun.Spec, _ *export.RunMeta) {
 				if i == 2 {
 					s.Model = "large"
 				}
 			}, usual, []string{"cannot tell how many runs are enough: the runs are not comparable"},
 		},
-		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usual, []string{"cannot tell how many runs are enough: no run differs from the others"}},
+		{"equal runs", []float64{30, 30, 30}, func(_ int, s *memrun.Spec, _ *export.RunMeta) { s.ITL = 20 }, usual, []string{"cannot tell how many runs are enough: no run differs from the others"}},
 		{
-			"two levels", steady, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usual,
+			"two levels", steady, func(_ int, s *memrun.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usual,
 			[]string{"concurrency 1: to find a change of 5 % in", "concurrency 4: to find a change of 5 % in"},
 		},
 	} {
@@ -217,7 +216,7 @@ func TestCommand(t *testing.T) {
 		{"several processes", 5, []string{"pa-record"}, true, "", "", "start each of them with --repeat 4"},
 		{"control characters", 5, []string{"pa-record", "-m", "\x1b[31m"}, false, "", "", "control characters"},
 	} {
-		runs, within := series(t, steady[:tt.runs], func(_ int, s *runtest.Spec, m *export.RunMeta) {
+		runs, within := series(t, steady[:tt.runs], func(_ int, s *memrun.Spec, m *export.RunMeta) {
 			m.Args = tt.args
 			if tt.shard {
 				m.Shard = &export.ShardMeta{}
