@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -50,11 +47,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	debug.SetGCPercent(mostGCPercent) // as main does
-	if !testenv.Race {
-		// The parallel tests wait for servers more than they compute. The flag -parallel of
-		// the command line, which is parsed later, has precedence.
-		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
-	}
+	testenv.MoreParallel()
 	program.TestMain(leakChecked{m})
 }
 
