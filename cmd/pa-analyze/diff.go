@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/page"
@@ -108,7 +108,7 @@ func (o *diffOptions) check(c *call) (err error) {
 		return cmdline.Usagef("--inconclusive is about gates; give --fail-on or --require")
 	}
 	if path := c.String("html"); path != "" {
-		return outfile.Check(path, c.Bool("overwrite"))
+		return disk.CheckOutput(path, c.Bool("overwrite"))
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func (c *call) diff(s sides, o *diffOptions, cfg analyze.Config) (err error) {
 	if path := c.String("html"); path != "" {
 		p := page.New(c.program(), pages)
 		p.Diff = res
-		err = errors.Join(err, c.writeTo(path, outfile.Private, page.HTML(p)))
+		err = errors.Join(err, c.writeTo(path, disk.Private, page.HTML(p)))
 	}
 	c.warnAll(res.Warnings)
 	if err = errors.Join(err, res.Incomparable()); err != nil {

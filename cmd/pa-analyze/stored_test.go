@@ -23,6 +23,8 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
@@ -34,11 +36,11 @@ import (
 func TestStoredAnswers(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	yes, no := true, false
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	files["usage in each chunk"] = countedExport
 	configs := []analyze.Config{
 		{},
-		{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true},
+		{Quality: &quality, Economics: &figure.EconomicsConfig{}, Prefix: true, Phases: true},
 		{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
 		{Streaming: &yes, TokenSource: answer.TokenUsage},
 		{Streaming: &no, Windows: analyze.Windows{Every: time.Second}},
@@ -81,7 +83,7 @@ var countedExport = []byte(`{"experiments":[{"experiment":{"mode":"concurrency",
 // By hand: the events after the first one hold 3, 1 and 2 tokens and come 0.5, 0 and 1.5 ms after the
 // event before. Three tokens took 0.5/3 ms each, one 0 and two 0.75 ms: 2 ms over six tokens.
 func TestStoredEventTokens(t *testing.T) {
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	table := parquetOf(t, countedExport, answer.TokenCounting{})
 	rep := run(t, analyze.Config{Quality: &quality}, func(ctx context.Context) (export.Reader, error) {
 		return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
@@ -227,7 +229,7 @@ func TestBriefAnswers(t *testing.T) {
 			{},
 			{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
 			{From: answer.FromIssued, Streaming: &yes},
-			{Streaming: &no, Quality: &analyze.QualityConfig{}},
+			{Streaming: &no, Quality: &quality.Config{}},
 			{Windows: analyze.Windows{Every: time.Second}},
 		} {
 			want := run(t, cfg, func(ctx context.Context) (export.Reader, error) {

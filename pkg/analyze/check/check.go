@@ -7,6 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -40,7 +41,7 @@ type Certificate struct {
 	N      int
 	// EffectiveN is the number of independent values that the N values are worth; 0 if it is not known.
 	EffectiveN  float64
-	Percentiles []analyze.Certified
+	Percentiles []summary.Certified
 }
 
 // A LevelChecklist is the checklist of one load level.

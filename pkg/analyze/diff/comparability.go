@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // A Difference is a difference in how the runs of the two sides were made, or a reason
@@ -119,8 +120,8 @@ var checks = [...]check{
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(l *RunLevel) string { return l.allOfLoad() }},
-	{name: inputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *analyze.Summary { return l.Input })},
-	{name: outputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *analyze.Summary { return l.Output })},
+	{name: inputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *summary.Summary { return l.Input })},
+	{name: outputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *summary.Summary { return l.Output })},
 	{name: "token-source", refuses: true, of: func(l *RunLevel) string {
 		if l.OK == 0 {
 			return noRequests
@@ -438,7 +439,7 @@ func betweenSources(of func(*RunLevel) *analyze.Stamps) func(older, newer []*Run
 // means are more than 5 % and more than 4 standard errors apart, for independent
 // requests, or if a percentile differs: see apartAt. The percentiles of several runs are
 // averaged.
-func betweenLengths(of func(*RunLevel) *analyze.Summary) func(older, newer []*RunLevel) (o, n string, differ bool) {
+func betweenLengths(of func(*RunLevel) *summary.Summary) func(older, newer []*RunLevel) (o, n string, differ bool) {
 	type lengths struct {
 		n         int
 		mean, std float64

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 )
 
 // Figures of a level are compared like figures of servers: several runs a side give an interval, one run a
@@ -12,9 +13,9 @@ import (
 func TestLevelFigures(t *testing.T) {
 	level := func(joules float64, why string) *RunLevel {
 		e := &analyze.Experiment{
-			OK: 3, Economics: &analyze.Economics{Figures: []analyze.LevelFigure{{Key: analyze.KeyPerOutput, Label: "energy per output token", Unit: "J", Value: joules, Why: why}}},
-			Prefix: &analyze.Prefix{Figures: []analyze.LevelFigure{{Key: analyze.KeyHitRate, Label: "hit rate", Unit: "ratio", Value: 0.5}}},
-			Phases: &analyze.Phases{Figures: []analyze.LevelFigure{{Key: analyze.KeyQueueTime, Label: "queue", Unit: "ns", Why: "none"}}},
+			OK: 3, Level: figure.Level{Economics: &figure.Economics{Figures: []figure.Figure{{Key: figure.KeyPerOutput, Label: "energy per output token", Unit: "J", Value: joules, Why: why}}},
+				Prefix: &figure.Prefix{Figures: []figure.Figure{{Key: figure.KeyHitRate, Label: "hit rate", Unit: "ratio", Value: 0.5}}},
+				Phases: &figure.Phases{Figures: []figure.Figure{{Key: figure.KeyQueueTime, Label: "queue", Unit: "ns", Why: "none"}}}},
 		}
 		return &RunLevel{Server: levelFigures(e)}
 	}
@@ -37,7 +38,7 @@ func TestLevelFigures(t *testing.T) {
 	}
 	lacking := &LevelDiff{Old: []*RunLevel{level(1, "")}, New: []*RunLevel{level(0, "no energy")}}
 	lacking.server("")
-	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == analyze.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
+	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == figure.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
 		t.Errorf("%+v", lacking.Server[i])
 	}
 }

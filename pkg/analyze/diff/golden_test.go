@@ -17,7 +17,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/schemas"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -154,10 +153,6 @@ func TestCSVDocument(t *testing.T) {
 
 // The schema describes each member that is written.
 func TestSchemaMembers(t *testing.T) {
-	b, err := schemas.FS.ReadFile("diff.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var doc struct {
 		Defs map[string]struct {
 			Properties map[string]struct {
@@ -165,7 +160,7 @@ func TestSchemaMembers(t *testing.T) {
 			} `json:"properties"`
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(b, &doc); err != nil {
+	if err := json.Unmarshal(schematest.Read(t, "diff.schema.json"), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var keys []string

@@ -9,9 +9,11 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -38,7 +40,7 @@ type RunLevel struct {
 	// Clock is the calibrated error of these times; nil without a calibration.
 	Clock *export.CalibratedRecording
 	// Input and Output are the numbers of tokens of requests; nil if unknown.
-	Input, Output *analyze.Summary
+	Input, Output *summary.Summary
 	// Backward counts gaps below 0: the clock was set back.
 	Backward int
 	// Hidden counts the output tokens that the server counts before the first visible one; nil for none.
@@ -194,14 +196,14 @@ func settings(config json.RawMessage) map[string]string {
 
 // statistics fills values and n.
 func (l *RunLevel) statistics(e *analyze.Experiment, run *export.Run) {
-	var summaries [seriesQuantities]*analyze.Summary
+	var summaries [seriesQuantities]*summary.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
 			l.n[q], l.same[q] = summaries[q].N, summaries[q].Min == summaries[q].Max
 		}
 	}
 	l.qualityFigures(e.Quality)
-	rates := map[quantity]analyze.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
+	rates := map[quantity]figure.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
 	for q, r := range rates {
 		if r.OK {
 			l.n[q] = max(l.OK, len(e.Steps))
@@ -235,7 +237,7 @@ func (l *RunLevel) statistics(e *analyze.Experiment, run *export.Run) {
 }
 
 // metricOf returns the summary of a metric of the level or of its quality; nil if it has no values.
-func metricOf(e *analyze.Experiment, m answer.Metric) *analyze.Summary {
+func metricOf(e *analyze.Experiment, m answer.Metric) *summary.Summary {
 	if s := e.Metric(m); s != nil || e.Quality == nil {
 		return s
 	}
@@ -254,7 +256,7 @@ const ofLevel = "the level"
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
 	var figures []serverfigures.Figure
-	for _, g := range report.GroupsOf(e) {
+	for _, g := range report.GroupsOf(&e.Level) {
 		for _, f := range g.Figures {
 			if g.Name != "quality" { // its figures are metrics
 				figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})

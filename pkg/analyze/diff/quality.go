@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -9,8 +9,8 @@ import (
 // interactivityPercentile is the percentile of E2EL per token whose inverse is the interactivity.
 const interactivityPercentile = 90
 
-// figure returns the metric of a figure of a level's [analyze.Quality].
-func figure(key, name string, unit string, direction inference.Direction, of quantity) *Metric {
+// ofFigure returns the metric of a figure of a level's [figure.Quality].
+func ofFigure(key, name string, unit string, direction inference.Direction, of quantity) *Metric {
 	return &Metric{Key: key, Name: name, Unit: unit, Quality: true, Direction: direction, of: of}
 }
 
@@ -20,14 +20,14 @@ func ofQuality(m *Metric) *Metric {
 	return m
 }
 
-// figureKeys holds the keys of the figures in [analyze.Quality].
+// figureKeys holds the keys of the figures in [figure.Quality].
 var figureKeys = map[quantity]string{
 	fluidityIndex: "fluidity_index", fluidTokenRate: "fluid_token_rate", tokensInTime: "tokens_in_time", smoothGoodput: "smooth_goodput",
 	stallShare: "stall_share", tokensPerEvent: "tokens_per_event", interactivity: "interactivity_p90",
 }
 
 // qualityFigures fills the values of the figures of quality, and why one is missing.
-func (l *RunLevel) qualityFigures(q *analyze.Quality) {
+func (l *RunLevel) qualityFigures(q *figure.Quality) {
 	if q == nil {
 		return
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 )
 
 // withQuality reads two runs of 1,500 requests with tight deadlines.
 func withQuality(t *testing.T) (older, newer *Run) {
 	t.Helper()
-	q := analyze.DefaultQuality()
+	q := quality.Default()
 	q.FirstTokenNS, q.TokenNS, q.PaceNS, q.StallNS, q.StallFactor = 100e6, 10e6, 22e6, 11e6, 1.1
 	q.Target, q.Share = 0.1, 0.5
 	cfg := analyze.Config{Quality: &q}

@@ -4,6 +4,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // A definition is an entry of the list at the end of the page.
@@ -24,7 +25,7 @@ type definitions struct {
 // newDefinitions collects the definitions that the analysis of the runs used.
 func newDefinitions(reports []*analyze.Report) *definitions {
 	d := &definitions{keys: map[string]int{}}
-	metrics := func(all []analyze.MetricSummary) {
+	metrics := func(all []summary.Metric) {
 		for _, m := range all {
 			x := m.Definition
 			d.add(x.Key(), definition{Name: x.Label(), Formula: x.Formula, Doc: x.Doc, Source: x.Source})
@@ -39,7 +40,7 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 					d.add(key, definition{Name: x.Measure.Words(), Formula: x.Formula})
 				}
 			}
-			for _, g := range report.GroupsOf(e) {
+			for _, g := range report.GroupsOf(&e.Level) {
 				metrics(g.Metrics)
 				for _, f := range g.Figures {
 					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})

@@ -16,9 +16,11 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -42,7 +44,7 @@ type Run struct {
 	Side string
 
 	// economics holds the economics of each level, which the report has only if it was asked for.
-	economics []*analyze.Economics
+	economics []*figure.Economics
 
 	name, short string   // for people
 	levels      []string // names of the levels, each one different
@@ -133,7 +135,7 @@ type metricRow struct {
 
 // A metricCell is a statistic. Few marks a percentile with fewer than leastAbove values above it.
 type metricCell struct {
-	Figure *figure
+	Figure *number
 	Few    bool
 }
 
@@ -317,7 +319,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
-		for _, g := range report.GroupsOf(e) {
+		for _, g := range report.GroupsOf(&e.Level) {
 			l.metrics(w, e, g.Metrics, path+"."+g.Name+".metrics", get(value, g.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
@@ -340,7 +342,7 @@ func prefixed(word string, all []pair) []pair {
 // statistics are the columns of the table of metrics, as JSON names them.
 func statistics() []string {
 	all := []string{"n", "mean", "std", "min"}
-	for _, p := range analyze.Levels {
+	for _, p := range summary.Levels {
 		all = append(all, report.PercentileName(p))
 	}
 	return append(all, "max")
@@ -364,7 +366,7 @@ func (l *levelPart) reasons(e *analyze.Experiment) {
 }
 
 // metrics adds metrics of the level to the table of metrics.
-func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.MetricSummary, path string, value any) {
+func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []summary.Metric, path string, value any) {
 	units := report.LevelUnits(e)
 	for _, m := range metrics {
 		key := m.Definition.Key()
@@ -372,7 +374,7 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.
 		for i, s := range statistics() {
 			n, ok := get(value, key, s).(json.Number)
 			if !ok {
-				row.Cells = append(row.Cells, metricCell{Figure: &figure{Text: "n/a"}})
+				row.Cells = append(row.Cells, metricCell{Figure: &number{Text: "n/a"}})
 				continue
 			}
 			text := show(m.Definition, units)
@@ -380,8 +382,8 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []analyze.
 				text = nil
 			}
 			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, text)}
-			if p := i - 4; p >= 0 && p < len(analyze.Levels) && analyze.Levels[p] > 50 {
-				c.Few = float64(m.Summary.N)*(100-analyze.Levels[p])/100 < leastAbove
+			if p := i - 4; p >= 0 && p < len(summary.Levels) && summary.Levels[p] > 50 {
+				c.Few = float64(m.Summary.N)*(100-summary.Levels[p])/100 < leastAbove
 				l.Few = l.Few || c.Few
 			}
 			row.Cells = append(row.Cells, c)

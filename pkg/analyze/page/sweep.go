@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -47,7 +49,7 @@ type sweepColumn struct {
 
 type sweepRow struct {
 	Name  string
-	Cells []*figure     // nil: no value
+	Cells []*number     // nil: no value
 	Plain template.HTML // the cells of a level without paths, which take long in a template; "" for others
 }
 
@@ -56,23 +58,23 @@ func columnsOfSweep() []sweepColumn {
 	count := func(of func(*analyze.Experiment) int) func(*analyze.Experiment) (float64, bool) {
 		return func(e *analyze.Experiment) (float64, bool) { return float64(of(e)), true }
 	}
-	rate := func(of func(*analyze.Experiment) analyze.Rate) func(*analyze.Experiment) (float64, bool) {
+	rate := func(of func(*analyze.Experiment) figure.Rate) func(*analyze.Experiment) (float64, bool) {
 		return func(e *analyze.Experiment) (float64, bool) { return of(e).PerSecond, of(e).OK }
 	}
 	all := []sweepColumn{
 		{Name: "ok", path: []string{"requests", "ok"}, of: count(func(e *analyze.Experiment) int { return e.OK })},
 		{Name: "failed", path: []string{"requests", "failed"}, of: count((*analyze.Experiment).FailedRequests)},
-		{Name: "sent/s", path: []string{"sent_requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Sent })},
+		{Name: "sent/s", path: []string{"sent_requests_per_s"}, of: rate(func(e *analyze.Experiment) figure.Rate { return e.Sent })},
 	}
 	for _, m := range []answer.Metric{answer.TTFT, answer.ITL, answer.E2EL} {
 		d := &answer.StrictMetrics[m]
 		for _, s := range []struct {
 			key string
-			of  func(*analyze.Summary) float64
+			of  func(*summary.Summary) float64
 		}{
-			{"n", func(s *analyze.Summary) float64 { return float64(s.N) }},
-			{"p50", func(s *analyze.Summary) float64 { return s.P(50) }},
-			{"p99", func(s *analyze.Summary) float64 { return s.P(99) }},
+			{"n", func(s *summary.Summary) float64 { return float64(s.N) }},
+			{"p50", func(s *summary.Summary) float64 { return s.P(50) }},
+			{"p99", func(s *summary.Summary) float64 { return s.P(99) }},
 		} {
 			all = append(all, sweepColumn{Name: d.Label() + " " + s.key, path: []string{"metrics", d.Key(), s.key}, metric: d, of: func(e *analyze.Experiment) (float64, bool) {
 				if x := e.Metric(m); x != nil {
@@ -83,8 +85,8 @@ func columnsOfSweep() []sweepColumn {
 		}
 	}
 	return append(all,
-		sweepColumn{Name: "output tokens/s", path: []string{"throughput", "output_tokens_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Throughput.OutputTokens })},
-		sweepColumn{Name: "requests/s", path: []string{"throughput", "requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Throughput.Requests })},
+		sweepColumn{Name: "output tokens/s", path: []string{"throughput", "output_tokens_per_s"}, of: rate(func(e *analyze.Experiment) figure.Rate { return e.Throughput.OutputTokens })},
+		sweepColumn{Name: "requests/s", path: []string{"throughput", "requests_per_s"}, of: rate(func(e *analyze.Experiment) figure.Rate { return e.Throughput.Requests })},
 		sweepColumn{Name: "SLO attained", path: []string{"slo", "attained"}, of: func(e *analyze.Experiment) (float64, bool) {
 			if e.SLO == nil {
 				return 0, false
@@ -96,7 +98,7 @@ func columnsOfSweep() []sweepColumn {
 
 // figureOf returns the figure of a column of the level e, whose times have the units u; nil for none. value is the level in the JSON at path; nil
 // if it is not decoded, and then the figure has no path.
-func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u report.Units, path string, value any) *figure {
+func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u report.Units, path string, value any) *number {
 	var n json.Number
 	if value == nil {
 		v, ok := c.of(e)
@@ -156,7 +158,7 @@ func (t *sweepTable) finish(detailed int) {
 		}
 	}
 	for i := range t.Rows {
-		var cells []*figure
+		var cells []*number
 		for j, c := range t.Head {
 			if c.used {
 				cells = append(cells, t.Rows[i].Cells[j])
@@ -170,7 +172,7 @@ func (t *sweepTable) finish(detailed int) {
 }
 
 // plainCells returns the cells of figures without paths as the template writes them.
-func plainCells(cells []*figure) template.HTML {
+func plainCells(cells []*number) template.HTML {
 	var b strings.Builder
 	for _, f := range cells {
 		if f == nil {

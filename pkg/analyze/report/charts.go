@@ -7,7 +7,9 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -78,7 +80,7 @@ const failedCourse = "failed"
 // courses returns each figure of a comparing table over its lines. It leaves out a figure that no
 // line has, and failed requests where there are none.
 func courses(lines []line, u *timeUnits) []course {
-	rate := func(r analyze.Rate) float64 {
+	rate := func(r figure.Rate) float64 {
 		if !r.OK {
 			return math.NaN()
 		}
@@ -163,14 +165,14 @@ func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 // A histogram shows the values of a metric from the smallest to the p99.9, which hides no bulk behind
 // one extreme value.
 type histogram struct {
-	curve     analyze.Curve
+	curve     summary.Curve
 	low, high float64
 	log       bool // the bins have equal widths on a logarithmic scale
 }
 
 // histogramOf returns the histogram of a metric; nil for a summary without a Curve or with fewer than
 // fewestForHistogram values, and if the smallest value and the p99.9 are equal.
-func histogramOf(s *analyze.Summary) *histogram {
+func histogramOf(s *summary.Summary) *histogram {
 	h := &histogram{curve: s.Curve, low: s.Min, high: s.P(99.9)}
 	if s.Curve == nil || s.N < fewestForHistogram || !(h.high > h.low) {
 		return nil
@@ -202,13 +204,13 @@ func (h *histogram) shares(n int) []float64 {
 // level returns the percentage of the values that are at most v, interpolated between the percentiles
 // of the curve.
 func (h *histogram) level(v float64) float64 {
-	next := sort.Search(len(analyze.CurveLevels), func(i int) bool { return h.curve.At(i) > v })
+	next := sort.Search(len(summary.CurveLevels), func(i int) bool { return h.curve.At(i) > v })
 	switch next {
 	case 0:
 		return 0
-	case len(analyze.CurveLevels):
+	case len(summary.CurveLevels):
 		return 100
 	}
 	from, to := h.curve.At(next-1), h.curve.At(next)
-	return analyze.CurveLevels[next-1] + (analyze.CurveLevels[next]-analyze.CurveLevels[next-1])*(v-from)/(to-from)
+	return summary.CurveLevels[next-1] + (summary.CurveLevels[next]-summary.CurveLevels[next-1])*(v-from)/(to-from)
 }

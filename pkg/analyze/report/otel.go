@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -36,36 +37,36 @@ var otelOperations = []struct{ path, operation string }{
 func otelAttributes(rep *analyze.Report) map[string]string {
 	all := map[string]string{}
 	if kind := rep.Run.ServiceKind; kind != nil && *kind != "" {
-		all[names.OTelProvider] = *kind
+		all[explain.OTelProvider] = *kind
 	}
 	if path := rep.Run.Endpoint; path != nil {
 		for _, o := range otelOperations {
 			if strings.HasSuffix(*path, o.path) {
-				all[names.OTelOperation] = o.operation
+				all[explain.OTelOperation] = o.operation
 				break
 			}
 		}
 	}
 	if m := rep.Run.Meta; rep.Model != "" && (m == nil || len(m.Models) <= 1) {
-		all[names.OTelModel] = rep.Model
+		all[explain.OTelModel] = rep.Model
 	}
 	return all
 }
 
 // otelMetrics returns metrics as objects with a name, a unit and statistics.
-func otelMetrics(all []analyze.MetricSummary) []sheet.Object {
+func otelMetrics(all []summary.Metric) []sheet.Object {
 	list := make([]sheet.Object, 0, len(all))
 	for _, x := range all {
-		key, unit, format := x.Definition.Key(), names.OTelUnit(string(x.Definition.Unit())), float
+		key, unit, format := x.Definition.Key(), explain.OTelUnit(string(x.Definition.Unit())), float
 		if unit == "s" {
-			format = names.Seconds
+			format = explain.Seconds
 		}
-		o := names.OTelOf(key)
+		o := explain.OTelOf(key)
 		var attributes sheet.Object
 		if o.TokenType != "" {
-			attributes = sheet.Object{names.OTelTokenType, o.TokenType}
+			attributes = sheet.Object{explain.OTelTokenType, o.TokenType}
 		}
-		head := sheet.Object{"name", names.OTelName(key), "key", key, "unit", unit, "attributes", attributes, "differs", sheet.Opt(o.Differs)}
+		head := sheet.Object{"name", explain.OTelName(key), "key", key, "unit", unit, "attributes", attributes, "differs", sheet.Opt(o.Differs)}
 		list = append(list, append(head, statistics(x.Summary, format)...))
 	}
 	return list
@@ -88,22 +89,22 @@ func OTelRowsJSON(w io.Writer, groups Groups) RowWriter {
 		c := &all[i]
 		switch name := c.name; name {
 		case "model":
-			c.name = names.OTelModel
+			c.name = explain.OTelModel
 		case "start_ns": // an instant
 			c.name = "pa." + name
 		default:
-			c.name = names.OTelAttribute(name)
+			c.name = explain.OTelAttribute(name)
 			if text := c.text; strings.HasSuffix(name, "_ns") {
 				c.text = func(r *Row) string {
 					if ns := text(r); ns != "" {
-						return names.SecondsOf(ns)
+						return explain.SecondsOf(ns)
 					}
 					return ""
 				}
 			}
 		}
 	}
-	all = append(all, column{name: names.OTelError, quote: true, text: func(r *Row) string {
+	all = append(all, column{name: explain.OTelError, quote: true, text: func(r *Row) string {
 		if r.Excluded != "failed" {
 			return ""
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -126,10 +126,10 @@ func (w jsonLayout) server(f *serverfigures.Figure) sheet.Object {
 	name, unit := f.Name, f.Unit
 	value := func(v float64) any { return v }
 	if w.otel {
-		name = cmp.Or(names.OTelServer(name), name)
+		name = cmp.Or(explain.OTelServer(name), name)
 		if unit == string(answer.Nanoseconds) {
-			unit = names.OTelUnit(unit)
-			value = func(v float64) any { return json.Number(names.Seconds(v)) }
+			unit = explain.OTelUnit(unit)
+			value = func(v float64) any { return json.Number(explain.Seconds(v)) }
 		}
 	}
 	o := sheet.Object{

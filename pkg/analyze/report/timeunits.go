@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -50,7 +51,7 @@ func timeUnitsOf(inputs []Input) timeUnits {
 }
 
 // appendMeans appends the means of the times of tokens and of whole requests.
-func appendMeans(token, request []float64, metrics []analyze.MetricSummary) (tokens, requests []float64) {
+func appendMeans(token, request []float64, metrics []summary.Metric) (tokens, requests []float64) {
 	for _, m := range metrics {
 		switch {
 		case m.Definition.Unit() != answer.Nanoseconds:
@@ -201,7 +202,7 @@ type inRow struct {
 	zero float64
 }
 
-func rowFormat(m analyze.MetricSummary, sc TimeUnit) inRow {
+func rowFormat(m summary.Metric, sc TimeUnit) inRow {
 	f := inRow{unit: m.Definition.Unit(), TimeUnit: sc}
 	if m.Definition.Metric == answer.FluidInterval {
 		f.zero = 1

@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/shell"
 )
 
 // A Command records planned runs.
@@ -61,16 +60,16 @@ func (res *Plan) command() {
 		res.NoCommand = "several processes recorded the runs; start each of them with --repeat " + strconv.Itoa(k)
 	default:
 		words, why := repeated(meta.Args, k)
-		line := shell.Command(words...)
+		line := sanitize.Command(words...)
 		if why == "" && sanitize.Text(line) != line {
 			why = "the recorded command line holds control characters"
 		}
 		if res.NoCommand = why; why == "" {
 			c := Command{Line: line, Runs: k, Files: "planned.*.json", Pilot: pilot, Hidden: strings.Contains(line, hidden)}
 			if r := meta.Repeat; r != nil && r.Label != "" {
-				c.AllSides, c.Files = true, "planned."+shell.Pattern(r.Label)+".*.json"
+				c.AllSides, c.Files = true, "planned."+sanitize.Pattern(r.Label)+".*.json"
 			}
-			c.Files = shell.Quote(c.Files)
+			c.Files = sanitize.ShellWord(c.Files)
 			res.Command = c
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // An AcceptedPoint is one accepted point: a folder of export files.
@@ -108,7 +108,7 @@ func readPoint(ctx context.Context, folder string) (p AcceptedPoint, err error) 
 	if info, err := os.Lstat(folder); err != nil {
 		return p, withoutPath(err)
 	} else if !info.IsDir() {
-		return p, fmt.Errorf("it is %s, not a folder", regular.Kind(info.Mode()))
+		return p, fmt.Errorf("it is %s, not a folder", disk.Kind(info.Mode()))
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -134,7 +134,7 @@ func readPoint(ctx context.Context, folder string) (p AcceptedPoint, err error) 
 		switch name := e.Name(); {
 		case name == ManifestName, strings.HasPrefix(name, "."):
 		case !e.Type().IsRegular():
-			wrong = append(wrong, name+" is "+regular.Kind(e.Type()))
+			wrong = append(wrong, name+" is "+disk.Kind(e.Type()))
 		case !listed(name):
 			wrong = append(wrong, name+" was added after the point was accepted")
 		default:

@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // ManifestName is the name of the manifest in the folder of a point.
@@ -63,9 +63,9 @@ func readManifest(ctx context.Context, folder string) (*manifest, error) {
 	case err != nil:
 		return nil, withoutPath(err)
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is %s", ManifestName, regular.Kind(info.Mode()))
+		return nil, fmt.Errorf("%s is %s", ManifestName, disk.Kind(info.Mode()))
 	}
-	text, err := regular.ReadFile(ctx, path, maxManifestBytes)
+	text, err := disk.ReadFile(ctx, path, maxManifestBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +104,13 @@ func (f *manifestFile) check(ctx context.Context, folder string) error {
 	case !info.Mode().IsRegular():
 		return nil // the listing of the folder names it
 	}
-	in, err := regular.Open(path)
+	in, err := disk.Open(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, regular.Interruptible(ctx, in))
+	n, err := io.Copy(h, disk.Interruptible(ctx, in))
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.Name, withoutPath(err))
 	}
