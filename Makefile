@@ -84,7 +84,7 @@ lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and de
 	$(GO) vet ./...
 	bin/tools/golangci-lint run ./...
 	@mkdir -p $(OUT)
-	bin/tools/deadcode ./cmd/... ./examples/... ./test/... >$(OUT)/deadcode.txt
+	bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt
 	@awk 'NR == FNR { if ($$1 !~ /^#/) kept[$$1]++; next } \
 		$$1 ~ "^internal/test/" { next } # of which tests use what programs do not \
 		{ split($$1, at, ":"); name = at[1] ":" $$NF } \

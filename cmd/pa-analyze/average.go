@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/analyze/exampleavg"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
 // avgFirstToken returns the command avg-first-token.
@@ -19,7 +19,7 @@ mean of first response - timestamp over the requests of the first experiment.
 Responses without a token count too: see report for better figures. FILE is
 profile_export.json by default.`,
 		Flags:  inputFlags(),
-		Action: average(exampleavg.FirstToken),
+		Action: average(perfanalyzer.AverageFirstToken),
 	}
 }
 
@@ -32,7 +32,7 @@ mean of all gaps between responses, pooled over the requests of the first
 experiment. Responses without a token count too: see report for better figures.
 FILE is profile_export.json by default.`,
 		Flags:  inputFlags(),
-		Action: average(exampleavg.TokenToToken),
+		Action: average(perfanalyzer.AverageTokenToToken),
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/check"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -68,7 +67,7 @@ func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Prof
 			return named(run.name, dialect.ErrNoExperiment)
 		}
 		var problem error
-		res.Levels, problem = chosen(run.name, res.Levels, func(l *check.Level) readLevel {
+		res.Levels, problem = chosen(run.name, res.Levels, func(l *check.LevelChecklist) readLevel {
 			return readLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
 		}, c.StringSlice("experiment"))
 		if len(res.Levels) > 0 {
@@ -77,10 +76,7 @@ func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Prof
 		return errors.Join(err, problem)
 	})
 	if len(results) > 0 {
-		errs = append([]error{c.write(map[string]func([]*check.Result) report.Renderer{
-			"text":     func(all []*check.Result) report.Renderer { return check.Text(all, c.width()) },
-			"markdown": check.Markdown, "json": check.JSON, "csv": check.CSV, "junit": check.JUnit,
-		}[c.String("format")](results))}, errs...)
+		errs = append([]error{c.write(check.Checklist(results).Formats().In(c.String("format"), c.width()))}, errs...)
 	}
 	err = errors.Join(errs...)
 	var failed []error

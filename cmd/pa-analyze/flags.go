@@ -16,8 +16,10 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -41,14 +43,14 @@ const (
 type analysis struct {
 	analyze.Config
 	groups    report.Groups // of --metrics
-	quality   analyze.QualityConfig
-	economics analyze.EconomicsConfig
+	quality   quality.Config
+	economics figure.EconomicsConfig
 	// compares says that the command compares runs, and keeps something of each request.
 	compares bool
 }
 
 // newAnalysis returns an analysis without flags.
-func newAnalysis() *analysis { return &analysis{quality: analyze.DefaultQuality()} }
+func newAnalysis() *analysis { return &analysis{quality: quality.Default()} }
 
 // refuse returns a usage error if a value is wrong.
 func refuse(wrong bool, format string, args ...any) error {
@@ -246,7 +248,7 @@ func parseWindows(text string) (analyze.Windows, error) {
 // objectiveFlags are for service-level objectives.
 func (a *analysis) objectiveFlags() []cli.Flag {
 	readSLO := func(_ *cli.Context, text string) (err error) {
-		if a.SLO, err = slo.Parse(text); err != nil {
+		if a.SLO, err = expr.ParseObjective(text); err != nil {
 			return cmdline.Usagef("--slo: %v", err)
 		}
 		return nil

@@ -23,6 +23,8 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
@@ -34,11 +36,11 @@ import (
 func TestStoredAnswers(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	yes, no := true, false
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	files["usage in each chunk"] = countedExport
 	configs := []analyze.Config{
 		{},
-		{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true},
+		{Quality: &quality, Economics: &figure.EconomicsConfig{}, Prefix: true, Phases: true},
 		{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
 		{Streaming: &yes, TokenSource: answer.TokenUsage},
 		{Streaming: &no, Windows: analyze.Windows{Every: time.Second}},
@@ -56,7 +58,7 @@ func TestStoredAnswers(t *testing.T) {
 				return profilejson.NewReader(ctx, "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
 			})
 			got := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
-				return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+				return columnar.Parquet().Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
 			})
 			if d := difference(want, got); d != "" {
 				t.Fatalf("%s, configuration %d (-JSON +Parquet):\n%.2000s", name, k, d)
@@ -81,10 +83,10 @@ var countedExport = []byte(`{"experiments":[{"experiment":{"mode":"concurrency",
 // By hand: the events after the first one hold 3, 1 and 2 tokens and come 0.5, 0 and 1.5 ms after the
 // event before. Three tokens took 0.5/3 ms each, one 0 and two 0.75 ms: 2 ms over six tokens.
 func TestStoredEventTokens(t *testing.T) {
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	table := parquetOf(t, countedExport, answer.TokenCounting{})
 	rep := run(t, analyze.Config{Quality: &quality}, func(ctx context.Context) (export.Reader, error) {
-		return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+		return columnar.Parquet().Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
 	})
 	e := &rep.Experiments[0]
 	s := e.Quality.Metric(answer.ITLPerToken)
@@ -138,7 +140,7 @@ func TestStoredTokenCounts(t *testing.T) {
 				for k, stored := range sources {
 					before := words.calls.Load()
 					got := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
-						return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(tables[k]), int64(len(tables[k])), export.Limits{})
+						return columnar.Parquet().Open(ctx, "x", bytes.NewReader(tables[k]), int64(len(tables[k])), export.Limits{})
 					})
 					if d := difference(want, got); d != "" {
 						t.Fatalf("%s, stored by %v, asked for %v, tokenizer %v (-JSON +Parquet):\n%.2000s", name, stored, asked, cfg.Tokenizer, d)
@@ -179,7 +181,7 @@ func TestStoredTokenCountsRefused(t *testing.T) {
 	cfg := analyze.Config{Counter: memrun.Words{}, Tokenizer: &analyze.Tokenizer{Name: "words", SHA256: "abc"}}
 	table := parquetOf(t, data, answer.TokenCounting{Counter: memrun.Words{}, Tokenizer: "abc"})
 	open := func(ctx context.Context) (export.Reader, error) {
-		return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+		return columnar.Parquet().Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
 	}
 	r, err := open(t.Context())
 	if err != nil {
@@ -208,7 +210,7 @@ func TestBriefAnswers(t *testing.T) {
 	for n := range 400 / testenv.Stride(16) { // at least 24: three runs of each set of oddities
 		data := randomExport(rng, n%8)
 		table := parquetOf(t, data, answer.TokenCounting{})
-		r, err := columnar.Parquet{}.Open(t.Context(), "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+		r, err := columnar.Parquet().Open(t.Context(), "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,14 +229,14 @@ func TestBriefAnswers(t *testing.T) {
 			{},
 			{From: answer.FromSent, TokenSource: answer.TokenResponses, IncludeWarmup: true},
 			{From: answer.FromIssued, Streaming: &yes},
-			{Streaming: &no, Quality: &analyze.QualityConfig{}},
+			{Streaming: &no, Quality: &quality.Config{}},
 			{Windows: analyze.Windows{Every: time.Second}},
 		} {
 			want := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
 				return profilejson.NewReader(ctx, "x", bytes.NewReader(data), int64(len(data)), export.Limits{})
 			})
 			got := run(t, cfg, func(ctx context.Context) (export.Reader, error) {
-				return columnar.Parquet{}.Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
+				return columnar.Parquet().Open(ctx, "x", bytes.NewReader(table), int64(len(table)), export.Limits{})
 			})
 			if d := difference(want, got); d != "" {
 				t.Fatalf("run %d, configuration %d (-JSON +Parquet):\n%.2000s\n%s", n, k, d, data)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/trace"
 	"github.com/pa-tools/pa/pkg/export"
@@ -34,7 +33,7 @@ compressed.`,
 				return err
 			}
 			keepToMemory(config.MemoryLimit)
-			stall := analyze.DefaultQuality()
+			stall := quality.Default()
 			config.Counter, config.Stalls = tokens.Counter, quality.Stalls{ThresholdNS: stall.StallNS, Factor: stall.StallFactor}
 			return c.writeTrace(files, config)
 		}),

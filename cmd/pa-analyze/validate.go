@@ -12,7 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/validate"
+	"github.com/pa-tools/pa/pkg/analyze/check"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/shards"
@@ -50,7 +50,7 @@ func (c *call) validate(files fileNames) error {
 	violations := 0
 	runs := map[string]*shardsOfRun{}
 	errs := c.useEach(all, func(run recording, r export.Reader) error {
-		cfg := validate.Config{Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
+		cfg := check.ValidateConfig{Counter: tokens.Counter, Tokenizer: tokens.Tokenizer}
 		cfg.Requests, cfg.File = requestsOf(runs, run.name, r)
 		n, err := c.validateFile(run.name, cfg, r)
 		violations += n
@@ -111,7 +111,7 @@ func ownFigures(c export.SelfCheck) string {
 }
 
 // validateFile prints the violations of a file and returns their number.
-func (c *call) validateFile(path string, cfg validate.Config, r export.Reader) (violations int, err error) {
+func (c *call) validateFile(path string, cfg check.ValidateConfig, r export.Reader) (violations int, err error) {
 	printed, limit := 0, c.Int("limit")
 	var writeErr error
 	line := func(format string, args ...any) {
@@ -119,7 +119,7 @@ func (c *call) validateFile(path string, cfg validate.Config, r export.Reader) (
 			writeErr = err
 		}
 	}
-	v, err := validate.Run(c.Context, r, cfg, func(v validate.Violation) {
+	v, err := check.Validate(c.Context, r, cfg, func(v check.Violation) {
 		if printed++; limit <= 0 || printed <= limit {
 			line("%s: %s", sanitize.Text(path), sanitize.Text(v.String()))
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
-	"github.com/pa-tools/pa/pkg/analyze/validate"
+	"github.com/pa-tools/pa/pkg/analyze/check"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/tool"
@@ -44,7 +44,7 @@ func TestForeign(t *testing.T) {
 func valid(t *testing.T, name, path string) {
 	t.Helper()
 	var found []string
-	v, err := validate.Run(t.Context(), openAny(t, path), validate.Config{}, func(v validate.Violation) { found = append(found, v.String()) })
+	v, err := check.Validate(t.Context(), openAny(t, path), check.ValidateConfig{}, func(v check.Violation) { found = append(found, v.String()) })
 	if err != nil || v.Requests == 0 || len(found) > 0 {
 		t.Errorf("%s: %d requests, %v, violations: %s", name, v.Requests, err, strings.Join(found, "; "))
 	}

@@ -10,10 +10,11 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -86,16 +87,6 @@ func analyzeJournal(ctx context.Context, open openReader) (*analyze.Report, erro
 	return rep, nil
 }
 
-// measuredAny reports whether a level of the report has a request that counts.
-func measuredAny(rep *analyze.Report) bool {
-	for i := range rep.Experiments {
-		if rep.Experiments[i].OK > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // countsResponses reports whether the figures of a level count each response as a token, because
 // the server counted none and no tokenizer did.
 func (s *runSummary) countsResponses() bool {
@@ -112,7 +103,7 @@ func (s *runSummary) print(stdout, stderr io.Writer, of runIndex, shown bool) {
 	case !s.done:
 	case s.err != nil:
 		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.prefix(), s.err)
-	case measuredAny(s.report):
+	case slices.ContainsFunc(s.report.Experiments, func(e analyze.Experiment) bool { return e.OK > 0 }):
 		switch {
 		case shown:
 			fmt.Fprintln(stdout)
@@ -146,7 +137,7 @@ func sentTwice(rep *analyze.Report) string {
 	where, worst, levels := "", 0.0, 0
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
-		if e.Cached == nil || e.Cached.Twice <= analyze.CachedThreshold {
+		if e.Cached == nil || e.Cached.Twice <= figure.CachedThreshold {
 			continue
 		}
 		if levels++; e.Cached.Twice > worst {
@@ -178,12 +169,9 @@ func (s *runSummary) warnings(keep func(*analyze.Warning) bool) []string {
 // hasUnstreamed reports whether a level has answers with output tokens but no TTFT: they
 // were not streamed.
 func hasUnstreamed(rep *analyze.Report) bool {
-	for i := range rep.Experiments {
-		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric(answer.TTFT) == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rep.Experiments, func(e analyze.Experiment) bool {
+		return e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric(answer.TTFT) == nil
+	})
 }
 
 // printReport prints the report of --report from the exports of the runs, also if the last run
@@ -360,7 +348,7 @@ func (r *repeatedRun) page(ctx context.Context) error {
 // writeCSV writes the file of -f, which is open at path, and one beside it for each composing
 // model of an ensemble. Like perf_analyzer it overwrites existing files. It returns the names
 // of the files.
-func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
+func writeCSV(ctx context.Context, file *disk.Output, path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
 	var b bytes.Buffer
 	if err := s.WriteCSV(&b, levels); err != nil || b.Len() == 0 {
 		return nil, err
@@ -376,7 +364,7 @@ func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanaly
 			err = file.Write(ctx, write)
 		} else {
 			name = filepath.Join(filepath.Dir(path), filepath.Base(f.Name)+"."+filepath.Base(path))
-			err = outfile.Write(ctx, name, csvOptions(), write)
+			err = disk.Write(ctx, name, csvOptions(), write)
 		}
 		if err != nil {
 			return written, fmt.Errorf("-f: %w", err)
@@ -389,9 +377,9 @@ func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanaly
 // analyzeCommand returns a command of pa-analyze for files of this run, to paste into a
 // shell. It adds the tokenizer, which the files do not name.
 func (r *repeatedRun) analyzeCommand(words ...string) string {
-	command := shell.Command(append([]string{"pa-analyze"}, words...)...)
+	command := sanitize.Command(append([]string{"pa-analyze"}, words...)...)
 	if name := r.countsWith(); name != "" {
-		command += " " + shell.Command("--tokenizer", shell.File(name))
+		command += " " + sanitize.Command("--tokenizer", sanitize.PathArgument(name))
 	}
 	return command
 }
@@ -411,7 +399,7 @@ func (r *repeatedRun) countsWith() string {
 
 // reportCommand returns the command that reports an export.
 func (r *repeatedRun) reportCommand(export string) string {
-	return r.analyzeCommand("report", shell.File(export))
+	return r.analyzeCommand("report", sanitize.PathArgument(export))
 }
 
 // readIt returns the words before the command that reports an export. A run of Triton prints the
@@ -432,7 +420,7 @@ func (r *repeatedRun) furtherReports(written []string) []string {
 			continue
 		}
 		// The tool replaces its file, too.
-		words := append([]string{args[0], shell.File(args[1])}, args[2:]...)
+		words := append([]string{args[0], sanitize.PathArgument(args[1])}, args[2:]...)
 		all = append(all, r.analyzeCommand(append(words, "--overwrite")...))
 	}
 	return all

@@ -4,9 +4,11 @@
 // prints the figures that pa-analyze computes from the export.
 //
 // Each command has a file: record.go (bare pa-record), sim.go, calibrate.go, recover.go,
-// writeinputs.go, foreign.go. A run goes through settings.go, which has a file for each
-// group of flags, data.go (what is sent), target.go (to whom), run.go (the load),
-// recording.go (the journal) and after.go (figures, report, page).
+// writeinputs.go, foreign.go. The way of a run, each step in a file: settings.go reads the flags, a
+// file for each group of them; record.go opens the outputs, the servers (target.go), the inputs
+// (data.go) and the other ranks (ranks.go); series.go goes through the runs of repeat.go; run.go
+// prepares one run, opens its journal (recording.go) and sends the load; remarks.go and after.go print
+// what it found.
 package main
 
 import (
@@ -171,6 +173,7 @@ func wholeApp(args []string, env environment) cmdline.App {
 // recordApp is the program without subcommands, for the command line args; reports
 // are arguments of pa-analyze to name at the end of a run, beside the plain report.
 func recordApp(args []string, env environment, reports [][]string) cmdline.App {
+	s := &settings{}
 	return cmdline.App{
 		Name:    "pa-record",
 		Usage:   "send load to an LLM server and record raw timestamps",
@@ -183,13 +186,13 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 			{Does: "see what would be sent, and send nothing", Line: "pa-record -u sim:// --concurrency-range 1,4 --dry-run"},
 		},
 		CommonFlags: map[string][]cmdline.CommonFlag{"": commonFlags, "inputs": commonInputFlags},
-		Flags:       recordFlags(),
+		Flags:       s.flags(),
 		Unsupported: unsupportedFlags,
 		Renamed:     renamedFlags,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {
-			return record(c, args, env, reports)
+			return s.record(c, args, env, reports)
 		},
 	}
 }

@@ -172,11 +172,12 @@ func TestSimDocumented(t *testing.T) {
 // parse resolves a command line as the program does.
 func parse(t *testing.T, key string, args ...string) (*settings, error) {
 	t.Helper()
-	var s *settings
+	s := &settings{}
 	var err error
 	app := recordApp(nil, environment{}, nil)
+	app.Flags = s.flags()
 	app.Action = func(c *cli.Context) error {
-		s, err = newSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, true)
+		err = s.read(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, true)
 		return nil
 	}
 	var stderr strings.Builder

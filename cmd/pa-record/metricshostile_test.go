@@ -12,7 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/testenv"
-	"github.com/pa-tools/pa/pkg/analyze/validate"
+	"github.com/pa-tools/pa/pkg/analyze/check"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -152,7 +152,7 @@ const oneEvent = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}
 func checkValid(t *testing.T, path string) {
 	t.Helper()
 	r := exporttest.Open(t, path)
-	if _, err := validate.Run(t.Context(), r, validate.Config{}, func(v validate.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
+	if _, err := check.Validate(t.Context(), r, check.ValidateConfig{}, func(v check.Violation) { t.Errorf("%s: %s", path, v.String()) }); err != nil {
 		t.Error(err)
 	}
 	if w := r.Warnings(); len(w) > 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
@@ -23,19 +22,18 @@ type hints map[string]string
 
 // output reads the paths of exports and reports, and the hints for pa-analyze.
 func (p *parser) output(s *settings) {
-	s.Calibrate, s.overwrite = p.c.Bool("calibrate"), p.c.Bool("overwrite")
 	if s.Exports = p.c.StringSlice("profile-export-file"); len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
 	}
-	if s.ArtifactDir = p.c.String("artifact-dir"); s.ArtifactDir != "" {
+	if s.ArtifactDir != "" {
 		for i, path := range s.Exports {
 			if path != "" && path != "-" && !filepath.IsAbs(path) {
 				s.Exports[i] = filepath.Join(s.ArtifactDir, path)
 			}
 		}
 	}
-	if s.spillDir = p.c.String("spill-dir"); s.spillDir != "" {
-		if err := regular.CheckFolder(s.spillDir); err != nil {
+	if s.spillDir != "" {
+		if err := disk.CheckFolder(s.spillDir); err != nil {
 			p.errorf("--spill-dir: %w", err)
 		}
 	}
@@ -56,7 +54,6 @@ func (p *parser) output(s *settings) {
 	}
 	p.csv(s)
 	p.html(s)
-	s.Report = p.c.Bool("report")
 }
 
 // html reads --html. A page shows the runs of one process.
@@ -64,7 +61,7 @@ func (p *parser) html(s *settings) {
 	if !p.c.IsSet("html") {
 		return
 	}
-	if s.HTML = p.c.String("html"); s.HTML == "" || s.HTML == "-" {
+	if s.HTML == "" || s.HTML == "-" {
 		p.errorf("--html %q: give the name of a file; standard output is for the console report", s.HTML)
 		return
 	}
@@ -86,7 +83,6 @@ func (s *settings) makeArtifactDir() error {
 
 // csv reads -f.
 func (p *parser) csv(s *settings) {
-	s.CSV, s.VerboseCSV = p.c.String("f"), p.c.Bool("verbose-csv")
 	if !p.c.IsSet("f") {
 		return
 	}
@@ -106,42 +102,32 @@ func checkCSV(path string) error {
 	case err == nil:
 		return nil
 	}
-	return regular.CheckFolder(filepath.Dir(path))
+	return disk.CheckFolder(filepath.Dir(path))
 }
 
 // outputFlags returns the flags for the files that a run writes.
-func outputFlags() []cli.Flag {
+func (s *settings) outputFlags() []cli.Flag {
 	return []cli.Flag{
 		cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"}),
-		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one"}),
-		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files"}),
+		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one", Destination: &s.ArtifactDir}),
+		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files", Destination: &s.spillDir}),
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
-		&cli.BoolFlag{Name: "report", Category: catOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report"},
-		cmdline.Derives(&cli.StringFlag{Name: "html", Category: catOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"}),
-		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"}),
-		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report"},
-		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
-		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
-	}
-}
-
-// display reads the flags of displayFlags.
-func (p *parser) display(s *settings) {
-	s.verbose, s.quiet, s.dryRun = p.c.Bool("verbose"), p.c.Bool("quiet"), p.c.Bool("dry-run")
-	switch s.ui = p.c.String("ui"); s.ui {
-	case uiAuto, uiPlain, uiNone:
-	default:
-		p.errorf("--ui %s: the kind is auto, plain or none", s.ui)
+		&cli.BoolFlag{Name: "report", Category: catOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report", Destination: &s.Report},
+		cmdline.Derives(&cli.StringFlag{Name: "html", Category: catOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export", Destination: &s.HTML}),
+		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models", Destination: &s.CSV}),
+		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report", Destination: &s.VerboseCSV},
+		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate", Destination: &s.Calibrate},
+		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there", Destination: &s.overwrite},
 	}
 }
 
 // displayFlags returns the flags of a run's printed output.
-func displayFlags() []cli.Flag {
+func (s *settings) displayFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},
-		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto},
-		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error"},
-		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window", Destination: &s.verbose},
+		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto, Destination: &s.ui},
+		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error", Destination: &s.quiet},
+		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing", Destination: &s.dryRun},
 		cmdline.ConfigFlag(catLook),
 	}
 }
@@ -150,15 +136,15 @@ func displayFlags() []cli.Flag {
 // are opened before anything is sent, so that a mistake is known then and the reader of a
 // pipe stays.
 type outputFiles struct {
-	html *outfile.File            // nil: no page
-	csv  map[string]*outfile.File // of -f, by path
+	html *disk.Output            // nil: no page
+	csv  map[string]*disk.Output // of -f, by path
 	// exports are held until their run opens them.
-	exports map[string]*outfile.File // by path
+	exports map[string]*disk.Output // by path
 }
 
 // openOutputs opens the outputs of all runs. The error is of type *cmdline.UsageError.
 func openOutputs(ctx context.Context, s *settings, runs []plannedRun) (_ *outputFiles, err error) {
-	o := &outputFiles{csv: map[string]*outfile.File{}, exports: map[string]*outfile.File{}}
+	o := &outputFiles{csv: map[string]*disk.Output{}, exports: map[string]*disk.Output{}}
 	defer func() {
 		if err != nil {
 			o.close()
@@ -174,21 +160,21 @@ func openOutputs(ctx context.Context, s *settings, runs []plannedRun) (_ *output
 		}
 	}
 	if s.HTML != "" {
-		if o.html, err = outfile.Open(ctx, s.HTML, outfile.Options{Overwrite: s.overwrite}); err != nil {
+		if o.html, err = disk.OpenOutput(ctx, s.HTML, disk.Options{Overwrite: s.overwrite}); err != nil {
 			return nil, cmdline.Refusedf("--html %v", err)
 		}
 	}
 	for i := range runs {
 		if path := runs[i].CSV; path != "" && o.csv[path] == nil {
-			if o.csv[path], err = outfile.Open(ctx, path, csvOptions()); err != nil {
+			if o.csv[path], err = disk.OpenOutput(ctx, path, csvOptions()); err != nil {
 				return nil, cmdline.Refusedf("-f: %v", err)
 			}
 		}
 		for _, path := range runs[i].Exports {
-			if o.exports[path] != nil || !regular.IsSpecial(path) {
+			if o.exports[path] != nil || !disk.IsSpecial(path) {
 				continue
 			}
-			if o.exports[path], err = outfile.Open(ctx, path, outfile.Options{Overwrite: true}); err != nil {
+			if o.exports[path], err = disk.OpenOutput(ctx, path, disk.Options{Overwrite: true}); err != nil {
 				return nil, cmdline.Refusedf("--profile-export-file %v", err)
 			}
 		}
@@ -197,15 +183,15 @@ func openOutputs(ctx context.Context, s *settings, runs []plannedRun) (_ *output
 }
 
 // csvOptions are the options of the files of -f, which like perf_analyzer replaces them.
-func csvOptions() outfile.Options {
-	return outfile.Options{Overwrite: true, Perm: outfile.Figures}
+func csvOptions() disk.Options {
+	return disk.Options{Overwrite: true, Perm: disk.Figures}
 }
 
 // firstRegular returns the first path that is a regular file, or none yet; "" if there is
 // none.
 func firstRegular(paths []string) string {
 	for _, path := range paths {
-		if !regular.IsSpecial(path) {
+		if !disk.IsSpecial(path) {
 			return path
 		}
 	}
@@ -222,7 +208,7 @@ func (o *outputFiles) opened(run *plannedRun) {
 // close closes what was not written.
 func (o *outputFiles) close() {
 	_ = o.html.Close()
-	for _, files := range []map[string]*outfile.File{o.csv, o.exports} {
+	for _, files := range []map[string]*disk.Output{o.csv, o.exports} {
 		for _, f := range files {
 			_ = f.Close()
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/sparkline"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
@@ -41,7 +41,7 @@ type displayStyle struct {
 // of the terminal; nil means plain lines.
 func newDisplay(w io.Writer, of runIndex, getenv func(string) string, columns func() int) *progressDisplay {
 	p := &progressDisplay{
-		w: sanitize.Raw(w), style: displayStyle{color: getenv("NO_COLOR") == "", blocks: sparkline.Shown(getenv)},
+		w: sanitize.Raw(w), style: displayStyle{color: getenv("NO_COLOR") == "", blocks: sheet.ShowsSparklines(getenv)},
 		now: time.Now, of: of,
 	}
 	if columns != nil && getenv("TERM") != "dumb" {
@@ -140,14 +140,7 @@ func throughput(s *recorder.Progress) float64 {
 
 // plainLine returns a line that says how far the run is.
 func plainLine(s recorder.Progress, of runIndex) string {
-	line := of.prefix() + s.Load.String()
-	switch {
-	case s.Levels > 1:
-		line += fmt.Sprintf(" (level %d of %d)", s.Index+1, s.Levels)
-	case s.Levels == 0:
-		line += fmt.Sprintf(" (level %d)", s.Index+1)
-	}
-	line += ": "
+	line := of.prefix() + levelText(s, " (level %d of %d)") + ": "
 	if s.Warmup {
 		line += "warming up: "
 	}
@@ -158,6 +151,18 @@ func plainLine(s recorder.Progress, of runIndex) string {
 		}
 	}
 	return line + ", " + briefTime(s.Elapsed) + " so far"
+}
+
+// levelText returns the load of the level under way and its number. many is the format of the number
+// among several levels.
+func levelText(s recorder.Progress, many string) string {
+	switch {
+	case s.Levels > 1:
+		return s.Load.String() + fmt.Sprintf(many, s.Index+1, s.Levels)
+	case s.Levels == 0:
+		return s.Load.String() + fmt.Sprintf(" (level %d)", s.Index+1)
+	}
+	return s.Load.String()
 }
 
 // Bounds of the bar's inside, in columns.
@@ -185,13 +190,7 @@ const (
 // redrawnLine returns the line for a terminal of that many columns that says how far the
 // run is. It never fills the last column, where some terminals wrap.
 func redrawnLine(s recorder.Progress, of runIndex, columns int, style displayStyle) string {
-	level := s.Load.String()
-	switch {
-	case s.Levels > 1:
-		level += fmt.Sprintf(" (%d/%d)", s.Index+1, s.Levels)
-	case s.Levels == 0:
-		level += fmt.Sprintf(" (level %d)", s.Index+1)
-	}
+	level := levelText(s, " (%d/%d)")
 	if s.Warmup {
 		level += " warm-up"
 	}
@@ -253,7 +252,7 @@ func recentLine(s recorder.Progress, rates []float64, columns int, style display
 		rate = &parts[5]
 	}
 	if free := room - partsWidth(parts) - 2; style.blocks && rate.text != "" && len(rates) > 1 && free >= shortestSparkline {
-		rate.text += "  " + sparkline.Line(rates, min(free, historySeconds))
+		rate.text += "  " + sheet.Sparkline(rates, min(free, historySeconds))
 	}
 	return joinParts(parts, style)
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // A FileUse says what a command does with the files that the values of a flag name.
@@ -27,25 +27,12 @@ type fileMark struct {
 
 func (m fileMark) mark() fileMark { return m }
 
-// A fileFlag is a flag whose value names a file.
-type fileFlag struct {
-	*cli.StringFlag
-	fileMark
-}
-
-// A fileList is a fileFlag with several values.
-type fileList struct {
-	*cli.StringSliceFlag
-	fileMark
-}
-
 // markOf returns the mark of a flag.
-func markOf(f cli.Flag) (m fileMark, ok bool) {
-	marked, ok := f.(interface{ mark() fileMark })
-	if ok {
-		m = marked.mark()
+func markOf(f cli.Flag) fileMark {
+	if marked, ok := f.(interface{ mark() fileMark }); ok {
+		return marked.mark()
 	}
-	return m, ok
+	return fileMark{}
 }
 
 // Reads marks a flag whose values name files that the command reads, so that [Files] has them.
@@ -64,26 +51,20 @@ func Writes(f cli.Flag) cli.Flag { return marked(f, WritesFiles, nil) }
 func Derives(f cli.Flag) cli.Flag { return marked(f, DerivesFiles, nil) }
 
 func marked(f cli.Flag, use FileUse, files func(string) []string) cli.Flag {
-	mark := fileMark{use, files}
-	switch f := f.(type) {
-	case *cli.StringFlag:
-		return fileFlag{f, mark}
-	case *cli.StringSliceFlag:
-		return fileList{f, mark}
+	switch f.(type) {
+	case *cli.StringFlag, *cli.StringSliceFlag:
+		return withMark(f, fileMark{use, files})
 	}
 	panic("cmdline: flag " + f.Names()[0] + " has no text that could name a file") // a programmer's mistake
 }
 
 // FileUseOf returns what a command does with the files of a flag.
-func FileUseOf(f cli.Flag) FileUse {
-	mark, _ := markOf(f)
-	return mark.use
-}
+func FileUseOf(f cli.Flag) FileUse { return markOf(f).use }
 
 // commandFiles holds the files of the command line that is running.
 type commandFiles struct {
 	flags []cli.Flag
-	files *outfile.Files // nil before the first call of Files
+	files *disk.Files // nil before the first call of Files
 }
 
 // filesKey is the key of the commandFiles in the metadata of a cli.App.
@@ -92,23 +73,23 @@ const filesKey = "files"
 // Files returns the files that the flags of the command line name. A command adds the files of
 // its arguments and the files that it derives, and calls [CheckFiles] before it writes. Every
 // call for one command line returns the same Files.
-func Files(c *cli.Context) *outfile.Files {
+func Files(c *cli.Context) *disk.Files {
 	all, ok := c.App.Metadata[filesKey].(*commandFiles)
 	if !ok { // not an App's
-		return &outfile.Files{}
+		return &disk.Files{}
 	}
 	if all.files != nil {
 		return all.files
 	}
-	all.files = &outfile.Files{}
+	all.files = &disk.Files{}
 	for _, f := range all.flags {
-		mark, ok := markOf(f)
-		if !ok {
+		mark := markOf(f)
+		if mark.use == NoFiles {
 			continue
 		}
 		name := f.Names()[0]
 		values := []string{c.String(name)}
-		if _, list := f.(fileList); list {
+		if _, list := f.(namedList); list {
 			values = c.StringSlice(name)
 		}
 		for _, v := range values {
@@ -119,7 +100,7 @@ func Files(c *cli.Context) *outfile.Files {
 }
 
 // add adds the files that a value of a flag names.
-func (m fileMark) add(c *cli.Context, to *outfile.Files, flag, value string) {
+func (m fileMark) add(c *cli.Context, to *disk.Files, flag, value string) {
 	switch {
 	case value == "" || m.use == DerivesFiles:
 	case m.use == WritesFiles:
@@ -146,11 +127,11 @@ func ReadsFile(c *cli.Context, flag, path string) {
 }
 
 // CheckFiles returns a usage error if a file that the command writes is one that it reads, or
-// is written twice: see [outfile.Files.Check].
+// is written twice: see [disk.Files.Check].
 func CheckFiles(c *cli.Context) error { return fileError(Files(c).Check()) }
 
 // CheckRead is CheckFiles for a further file that the command reads: see
-// [outfile.Files.CheckRead].
+// [disk.Files.CheckRead].
 func CheckRead(c *cli.Context, flag, path string) error {
 	return fileError(Files(c).CheckRead(flag, path))
 }

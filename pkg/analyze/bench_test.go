@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -82,11 +83,11 @@ func benchmarkSample[T int64 | float64](b *testing.B, values []T) {
 	b.SetBytes(8 * int64(len(values)))
 	b.ReportAllocs()
 	for b.Loop() {
-		var s sample[T]
+		var s summary.Sample[T]
 		for _, v := range values {
-			s.addOne(v)
+			s.AddOne(v)
 		}
-		if d := s.summary(); d.N != len(values) {
+		if d := s.Summary(); d.N != len(values) {
 			b.Fatal(d.N)
 		}
 	}

@@ -17,7 +17,7 @@
 // 0: a request with one token has no gap, one without a response no latency.
 //
 // A part of each level can be chosen after the fact ([Selection]), shown over
-// time ([Windows]), and held against an objective ([Attainment], package slo).
+// time ([Windows]), and held against an objective ([Attainment], package expr).
 // Code that compares runs sets Config.Follower, which gets the requests in the order of time; Config.Series keeps
 // them in memory.
 //
@@ -25,8 +25,7 @@
 // care. Requests that failed or do not belong to the measurement are counted by reason.
 // After an error the report covers what could be read.
 //
-// Package validate checks a file against what every recorder promises, and package
-// exampleavg prints the averages of perf_analyzer's example scripts.
+// Package check checks a file against what every recorder promises.
 //
 // The files follow the way of a request: request_*.go reads it and measures it, as a [Point]; level_*.go counts the
 // points of a level; figure_*.go are groups of figures, each behind the same interface; summary*.go describes

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -30,9 +32,9 @@ func qualityRun(single int) *memrun.Reader {
 	return memrun.New("", all)
 }
 
-func qualityOf(t *testing.T, r *memrun.Reader, cfg Config) *Quality {
+func qualityOf(t *testing.T, r *memrun.Reader, cfg Config) *figure.Quality {
 	t.Helper()
-	q := DefaultQuality()
+	q := quality.Default()
 	q.FirstTokenNS, q.TokenNS, q.PaceNS, q.StallNS, q.StallFactor = 100e6, 50e6, 60e6, 100e6, 2
 	cfg.Quality = &q
 	rep, err := Run(t.Context(), r, cfg)
@@ -76,7 +78,7 @@ func TestQualityRatesByHand(t *testing.T) {
 	for i, n := range []int64{5, 15} {
 		r.Requests[0][i].Stated = &export.Stated{OutputTokens: &n}
 	}
-	cfg := DefaultQuality()
+	cfg := quality.Default()
 	cfg.FirstTokenNS, cfg.TokenNS, cfg.PaceNS, cfg.Share = 100e6, 50e6, 60e6, 0.5
 	rep, err := Run(t.Context(), r, Config{Quality: &cfg})
 	if err != nil {
@@ -117,14 +119,14 @@ func TestTokensPerEventOfHiddenTokens(t *testing.T) {
 	}{
 		{"all visible", usage(8, ""), 2, ""},
 		{"hidden", usage(108, hidden), 2, ""},
-		{"hidden, and the server does not say how many", usage(108, ""), 0, whyUntimed},
+		{"hidden, and the server does not say how many", usage(108, ""), 0, figure.WhyUntimed},
 	} {
 		parts := append(slices.Repeat([]string{delta("two words ")}, 4), tt.usage, done)
 		q := qualityOf(t, reader("openai", []export.Request{openaiRequest(parts...), openaiRequest(parts...)}), Config{})
-		if f := q.Figures[poolPerEvent]; f.Value != tt.want || f.Why != tt.why {
+		if f := figure.Find(q.Figures, "tokens_per_event"); f.Value != tt.want || f.Why != tt.why {
 			t.Errorf("%s: %v (%s), want %v (%s)", tt.name, f.Value, f.Why, tt.want, tt.why)
 		}
-		if s := metricOf(q.Metrics, answer.TokensPerEvent); (s != nil) != (tt.why == "") || s != nil && (s.N != 2 || s.Mean != tt.want) {
+		if s := summary.Find(q.Metrics, answer.TokensPerEvent); (s != nil) != (tt.why == "") || s != nil && (s.N != 2 || s.Mean != tt.want) {
 			t.Errorf("%s: of requests %+v, want 2 of %v", tt.name, s, tt.want)
 		}
 	}
@@ -164,8 +166,8 @@ func TestQualityMissing(t *testing.T) {
 	}
 	r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartStarts, Why: "no starts"}, {Part: export.PartEnds, Why: "no ends"}}}}
 	late := qualityOf(t, r, Config{})
-	for i, want := range map[int]string{smoothGoodput: "no starts", interactivity90: "no ends", interactivity75: "no ends"} {
-		if f := late.Figures[i]; f.Why != want {
+	for key, want := range map[string]string{"smooth_goodput": "no starts", "interactivity_p90": "no ends", "interactivity_p75": "no ends"} {
+		if f := figure.Find(late.Figures, key); f.Why != want {
 			t.Errorf("%+v, want %q", f, want)
 		}
 	}
@@ -180,14 +182,14 @@ func TestQualityMissing(t *testing.T) {
 func TestQualityMetrics(t *testing.T) {
 	for i := range answer.QualityMetrics {
 		d := &answer.QualityMetrics[i]
-		if qualityIndex(d.Metric) != i || d.Formula == "" || d.Key() == "" {
+		if int(d.Metric-answer.Fluidity) != i || d.Formula == "" || d.Key() == "" {
 			t.Errorf("entry %d: %+v", i, d)
 		}
 	}
 	if answer.QualityMetrics[answer.NumQuality-1].Metric != answer.NormalizedLatency {
 		t.Error("metrics of quality are missing")
 	}
-	for i, f := range QualityFigures {
+	for i, f := range figure.QualityFigures {
 		if f.Key == "" || f.Label == "" || f.Unit == "" || f.Formula == "" || strings.Contains(f.Key, " ") {
 			t.Errorf("figure %d: %+v", i, f)
 		}

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func objective(t *testing.T, text string) *slo.Expr {
+func objective(t *testing.T, text string) *expr.Objective {
 	t.Helper()
-	e, err := slo.Parse(text)
+	e, err := expr.ParseObjective(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,22 +51,22 @@ func TestAttainment(t *testing.T) {
 		slo        string
 		cfg        Config
 		want       alone
-		share      Share
+		share      figure.Share
 		conditions []alone
 		requests   float64 // goodput; −1 for n/a
 		tokens     float64
 	}{
-		{"one condition", "ttft<=200ms", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.7},
-		{"the issue's form", "ttft<=200ms && itl_p99<=500ms && e2el<5s", Config{}, alone{1, 2, 1, 1}, Share{V: 1. / 4, OK: true}, []alone{{3, 1, 1, 0}, {2, 1, 1, 1}, {4, 0, 1, 0}}, 0.1, 0.3},
-		{"a percentile of the request's gaps", "itl_p50<=150ms", Config{}, alone{2, 1, 1, 1}, Share{V: 2. / 4, OK: true}, nil, 0.2, 0.7},
-		{"by the number of tokens", "output_tokens>=3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 1},
+		{"one condition", "ttft<=200ms", Config{}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, 0.7},
+		{"the issue's form", "ttft<=200ms && itl_p99<=500ms && e2el<5s", Config{}, alone{1, 2, 1, 1}, figure.Share{V: 1. / 4, OK: true}, []alone{{3, 1, 1, 0}, {2, 1, 1, 1}, {4, 0, 1, 0}}, 0.1, 0.3},
+		{"a percentile of the request's gaps", "itl_p50<=150ms", Config{}, alone{2, 1, 1, 1}, figure.Share{V: 2. / 4, OK: true}, nil, 0.2, 0.7},
+		{"by the number of tokens", "output_tokens>=3", Config{}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, 1},
 		// 10, 4/1.3, 2.5 and 10 tokens per second.
-		{"by the pace", "output_tokens_per_s>3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.8},
-		{"warm-up if asked for", "ttft<=200ms", Config{IncludeWarmup: true}, alone{3, 2, 1, 0}, Share{V: 3. / 6, OK: true}, nil, 3. / 12, 7. / 12},
-		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, Share{NA: "no request has cached_tokens"}, nil, -1, -1},
-		{"decided by the other condition", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
-		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
-		{"tokens not told", "ttft<=200ms", Config{TokenSource: answer.TokenUsage}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
+		{"by the pace", "output_tokens_per_s>3", Config{}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, 0.8},
+		{"warm-up if asked for", "ttft<=200ms", Config{IncludeWarmup: true}, alone{3, 2, 1, 0}, figure.Share{V: 3. / 6, OK: true}, nil, 3. / 12, 7. / 12},
+		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, figure.Share{NA: "no request has cached_tokens"}, nil, -1, -1},
+		{"decided by the other condition", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, figure.Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
+		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, figure.Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
+		{"tokens not told", "ttft<=200ms", Config{TokenSource: answer.TokenUsage}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.SLO = objective(t, tt.slo)
@@ -85,7 +84,7 @@ func TestAttainment(t *testing.T) {
 			}
 			for _, r := range []struct {
 				name string
-				got  Rate
+				got  figure.Rate
 				want float64
 			}{{"requests", x.Requests, tt.requests}, {"tokens", x.OutputTokens, tt.tokens}} {
 				if r.got.OK != (r.want >= 0) || r.got.OK && !close12(r.got.PerSecond, r.want) {
@@ -103,7 +102,7 @@ func TestAttainmentWarnings(t *testing.T) {
 	if want := "4 of 5 requests had no cached_tokens: whether they meet the SLO is unknown, so the share leaves them out"; !strings.Contains(warningTexts(e.Warnings), want) {
 		t.Errorf("%s\nwithout %q", warningTexts(e.Warnings), want)
 	}
-	if diff := cmp.Diff([]Count{{"cached_tokens", 4}, {"itl_max", 1}}, e.SLO.Lacking); diff != "" {
+	if diff := cmp.Diff([]figure.Count{{Name: "cached_tokens", N: 4}, {Name: "itl_max", N: 1}}, e.SLO.Lacking); diff != "" {
 		t.Errorf("lacking (-want +got):\n%s", diff)
 	}
 }
@@ -114,53 +113,15 @@ func TestAttainmentOfNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		r    []export.Request
-		want Share
+		want figure.Share
 	}{
-		{"no request", nil, Share{NA: "no request counts"}},
-		{"all failed", []export.Request{failed, failed}, Share{V: 0, OK: true}},
-		{"one", []export.Request{sent(0, 1)}, Share{V: 1, OK: true}},
+		{"no request", nil, figure.Share{NA: "no request counts"}},
+		{"all failed", []export.Request{failed, failed}, figure.Share{V: 0, OK: true}},
+		{"one", []export.Request{sent(0, 1)}, figure.Share{V: 1, OK: true}},
 	} {
 		x := analyzed(t, reader("", tt.r), Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s && e2el<2s")}).Experiments[0].SLO
 		if x.Share != tt.want || len(tt.r) != 1 && x.Requests.OK {
 			t.Errorf("%s: %+v, %+v, want %+v", tt.name, x.Share, x.Requests, tt.want)
-		}
-	}
-}
-
-// Every metric of an objective has the value of the report.
-func TestObjectiveMetrics(t *testing.T) {
-	r := openaiRequest(thought, thought, delta("a"), delta("b"), usage5) // 10 … 50 ns
-	r.Responses[3].RecvNS = 1070                                         // gaps 10, 10, 40
-	r.Responses[4].RecvNS = 1100
-	want := map[string]float64{
-		"ttft": 10, "ttfat": 30, "ttst": 10, "tpot": 60. / 4, "e2el": 100,
-		"itl_mean": 20, "itl_min": 10, "itl_max": 40, "itl_p50": 10, "itl_p99": 10 + 30*0.98,
-		"output_tokens": 5, "input_tokens": 9, "reasoning_tokens": 2, "cached_tokens": 8, "output_tokens_per_s": 5e7,
-	}
-	got := map[string]float64{}
-	m := answer.NewMeter(&export.Run{}, answer.Config{})
-	q := m.Measure(&r)
-	p := point(&r, q)
-	var a attainer
-	for _, name := range slo.Names() {
-		metric := objective(t, name+">0").Metrics()[0]
-		a.gaps = a.gaps[:0]
-		v, ok := a.value(&p, metric)
-		if !ok {
-			t.Errorf("%s is lacking", name)
-		}
-		if _, special := want[name]; !special {
-			want[name], _ = q.Value(metric.Of).Float()
-		}
-		got[name] = v
-	}
-	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	empty := Point{}
-	for _, name := range slo.Names() {
-		if v, ok := a.value(&empty, objective(t, name+">0").Metrics()[0]); ok {
-			t.Errorf("%s of nothing is %v", name, v)
 		}
 	}
 }
@@ -254,46 +215,6 @@ func TestMaxLoad(t *testing.T) {
 	}
 }
 
-// The loads to measure next lie within the interval, are few, and have not been measured.
-func TestNextLoads(t *testing.T) {
-	inf := math.Inf(1)
-	for _, tt := range []struct {
-		name           string
-		mode           string
-		loads          []float64
-		within, beyond float64 // 0: none
-		low, high      float64
-		want           []float64
-	}{
-		{"whole numbers", export.ModeConcurrency, []float64{4, 8}, 4, 8, 5.2, 7.1, []float64{5, 6, 7}},
-		{"many whole numbers", export.ModeConcurrency, []float64{1, 128, 256}, 128, 256, 131, 239, []float64{150, 180, 210}},
-		{"large whole numbers", export.ModeConcurrency, []float64{128, 136}, 128, 136, 130.5, 132.5, []float64{130, 131, 132}},
-		{"neighbours", export.ModeConcurrency, []float64{6, 7}, 6, 7, 6.1, 6.8, nil},
-		{"rates", export.ModeRequestRate, []float64{40, 60}, 40, 60, 48, 56, []float64{49.9, 51.8, 53.9}},
-		{"rates in a wide interval", export.ModeRequestRate, []float64{32, 64}, 32, 64, 42, 55, []float64{45, 48, 51}},
-		{"a rate that was measured", export.ModeRequestRate, []float64{32, 48.2, 64}, 32, 64, 42, 55, []float64{45, 51}},
-		{"all attain", export.ModeRequestRate, []float64{2.5, 5}, 5, 0, 5, inf, []float64{10, 20}},
-		{"none attains", export.ModeRequestRate, []float64{2.5, 5}, 0, 2.5, -inf, 2.5, []float64{0.63, 1.3}},
-		{"none attains, one at a time", export.ModeConcurrency, []float64{1, 2}, 0, 1, -inf, 1, nil},
-		{"no bound", export.ModeConcurrency, []float64{1, 2}, 0, 0, -inf, inf, nil},
-	} {
-		m := MaxLoad{Mode: tt.mode, Interval: inference.Interval{Low: tt.low, High: tt.high}}
-		var levels []LoadLevel
-		for _, load := range tt.loads {
-			levels = append(levels, LoadLevel{Load: load, Value: strconv.FormatFloat(load, 'f', -1, 64)})
-		}
-		if tt.within > 0 {
-			m.Within = &LoadLevel{Load: tt.within}
-		}
-		if tt.beyond > 0 {
-			m.Beyond = &LoadLevel{Load: tt.beyond}
-		}
-		if got := m.between(levels); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 // Levels of one number that are loads of two kinds are not one level, nor points of
 // one curve.
 func TestMaxLoadKinds(t *testing.T) {
@@ -368,20 +289,20 @@ func TestMaxLoadInterval(t *testing.T) {
 	for i := range rep.Experiments {
 		x := rep.Experiments[i].SLO
 		met := 0
-		for _, margin := range x.margins {
+		for _, margin := range x.Margins {
 			if margin >= 0 {
 				met++
 			}
 		}
-		if met != x.Met || len(x.margins) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
-			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.margins), x.Met, x.Missed, x.Failed)
+		if met != x.Met || len(x.Margins) != x.Met+x.Missed+x.Failed || x.Failed == 0 {
+			t.Errorf("%d of %d, counted %d, %d missed and %d failed", met, len(x.Margins), x.Met, x.Missed, x.Failed)
 		}
 	}
 	// The order of time is the order of the starts, whatever the order of the file.
 	late := []export.Request{sent(3, 3.2), sent(1, 1.3), as(sent(2), export.StatusTimeout, export.PhaseMeasured, 3), sent(0, 0.2)}
 	log := func(v float64) float32 { return float32(math.Log(v)) }
 	want := []float32{log(0.25 / 0.2), log(0.25 / 0.3), float32(math.Inf(-1)), log(0.25 / 0.2)}
-	if d := cmp.Diff(want, analyzed(t, reader("", late), cfg).Experiments[0].SLO.margins, cmpopts.EquateApprox(0, 1e-6)); d != "" {
+	if d := cmp.Diff(want, analyzed(t, reader("", late), cfg).Experiments[0].SLO.Margins, cmpopts.EquateApprox(0, 1e-6)); d != "" {
 		t.Errorf("margins in the order of time (-want +got):\n%s", d)
 	}
 	few := analyzed(t, reader("", level(10, 0), level(4000, 0.2)), cfg).MaxLoad()

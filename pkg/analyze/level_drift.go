@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // The first tenth of a level's requests is compared with the rest if it has at least
@@ -22,17 +23,6 @@ const (
 	driftShare  = 0.2
 	driftSigmas = 3
 )
-
-// An Unsteady is a reason why a level may not be in a steady state, so that a later or
-// repeated measurement may differ.
-type Unsteady struct {
-	Brief string // in a few words, for a table
-	text  string
-	start bool // it is about the start of the level, which a selection could leave out
-}
-
-// Error returns the reason in full, with advice.
-func (u *Unsteady) Error() string { return u.text }
 
 // steadyMetrics are the latencies that a steady level keeps.
 var steadyMetrics = []struct {
@@ -114,7 +104,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 func latencies(x []timed, of func(*timed) int64) []int64 {
 	v := make([]int64, 0, len(x))
 	for i := range x {
-		if l := of(&x[i]); l != noLatency {
+		if l := of(&x[i]); l != answer.Missing {
 			v = append(v, l)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -54,7 +55,7 @@ func TestDriftChance(t *testing.T) {
 	for above := range 11 {
 		x := make([]timed, 100)
 		for i := range x {
-			x[i] = timed{start: uint64(i), ttft: 100 + int64(i%2), e2el: noLatency}
+			x[i] = timed{start: uint64(i), ttft: 100 + int64(i%2), e2el: answer.Missing}
 			if i < 10 {
 				x[i].ttft = 10
 				if i < above {
@@ -71,7 +72,7 @@ func TestDriftChance(t *testing.T) {
 	}
 	x := make([]timed, 1000)
 	for i := range x {
-		x[i] = timed{ttft: noLatency, e2el: noLatency}
+		x[i] = timed{ttft: answer.Missing, e2el: answer.Missing}
 	}
 	if err := drift(x); err != nil {
 		t.Errorf("no latencies: %v", err)
@@ -142,7 +143,7 @@ func TestDriftOfDependentRequests(t *testing.T) {
 	for range runs {
 		x, z := make([]timed, 1000), rng.NormFloat64()
 		for i := range x {
-			x[i] = timed{start: uint64(i), ttft: int64(1e6 * math.Exp(0.5*z)), e2el: noLatency}
+			x[i] = timed{start: uint64(i), ttft: int64(1e6 * math.Exp(0.5*z)), e2el: answer.Missing}
 			z = 0.9*z + math.Sqrt(1-0.81)*rng.NormFloat64()
 		}
 		if drift(x) != nil {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -51,15 +53,12 @@ func (h *hiddenCount) summary() *Hidden {
 // howToTime says how to get the tokens of each event.
 const howToTime = `--extra-body '{"stream_options":{"include_usage":true,"continuous_usage_stats":true}}' makes vLLM and SGLang count the tokens of each event; --token-source responses counts events`
 
-// whyUntimed is the reason why a level has no TPOT.
-const whyUntimed = "the server counts tokens that no event carried, or several with the first event"
-
 // unavailable returns TPOT if the level has none because of tokens that no event carried.
-func (h *hiddenCount) unavailable(metrics []MetricSummary) []Unavailable {
-	if h.untimed == 0 || metricOf(metrics, answer.TPOT) != nil {
+func (h *hiddenCount) unavailable(metrics []summary.Metric) []figure.Unavailable {
+	if h.untimed == 0 || summary.Find(metrics, answer.TPOT) != nil {
 		return nil
 	}
-	return []Unavailable{{answer.TPOT.Key(), answer.TPOT.Label(), whyUntimed}}
+	return []figure.Unavailable{{Key: answer.TPOT.Key(), Name: answer.TPOT.Label(), Why: figure.WhyUntimed}}
 }
 
 // warnings returns the warnings about output tokens that no event carried, of ok requests.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"math"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -32,11 +34,14 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 	for i := range results {
 		e := &rep.Experiments[i]
 		if e.Economics != nil {
-			e.addEnergy(rep, results[i].Energy, gpus)
+			if asked := e.Economics.Config.GPUs; asked > 0 && gpus > 0 && gpus != asked {
+				e.Warnings = append(e.Warnings, said(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), asked))
+			}
+			e.AddEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
 		}
 		e.Server = results[i].Figures
 		if e.Phases != nil {
-			e.addPhases(r.Run())
+			e.AddPhases(r.Run())
 		}
 		for _, w := range results[i].Warnings {
 			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))
@@ -72,8 +77,28 @@ func (e *Experiment) meanOf(model string, m answer.Metric) (mean float64, ok boo
 			}
 		}
 	}
-	if s := metricOf(metrics, m); s != nil && s.N > 0 {
+	if s := summary.Find(metrics, m); s != nil && s.N > 0 {
 		return s.Mean, true
 	}
 	return 0, false
+}
+
+// gpusOf returns the number of GPUs in the telemetry of a run: of all levels together.
+func gpusOf(results []serverfigures.Result) int {
+	seen := map[string]bool{}
+	for i := range results {
+		for _, g := range results[i].Energy {
+			seen[g.Of] = true
+		}
+	}
+	return len(seen)
+}
+
+// energySpan returns the time of the rates of the level; 0, 0 if it is not known or if energies are not
+// wanted.
+func energySpan(e *Experiment) (from, to uint64) {
+	if e.Economics == nil || e.DurationNS <= 0 {
+		return 0, 0
+	}
+	return e.Economics.Span.FromNS, e.Economics.Span.ToNS
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -93,8 +95,8 @@ func TestStreamedLate(t *testing.T) {
 		f := reader("", all)
 		f.Header.Meta = &export.RunMeta{Models: []string{"a", "b"}}
 		cfg.SLO = objective(t, "ttft<=6ms")
-		usual := DefaultQuality()
-		cfg.Quality, cfg.Economics, cfg.Prefix = &usual, &EconomicsConfig{}, true
+		usual := quality.Default()
+		cfg.Quality, cfg.Economics, cfg.Prefix = &usual, &figure.EconomicsConfig{}, true
 		return analyzed(t, f, cfg).Experiments[0]
 	}
 	late, known := run(Config{}), run(Config{Streaming: &streamed})

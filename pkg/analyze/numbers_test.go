@@ -4,6 +4,9 @@ import (
 	"slices"
 	"testing"
 
+	"math"
+
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -16,7 +19,7 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		"rerank":        "rankings hold no tokens",
 	} {
 		var keys []string
-		for _, u := range unavailable(&export.Run{Endpoint: &endpoint}) {
+		for _, u := range figure.UnavailableIn(&export.Run{Endpoint: &endpoint}) {
 			if keys = append(keys, u.Key); u.Why != why {
 				t.Errorf("%s: %s is n/a because %q, want %q", endpoint, u.Key, u.Why, why)
 			}
@@ -27,7 +30,7 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		}
 	}
 	chat := "v1/chat/completions"
-	if all := unavailable(&export.Run{Endpoint: &chat}); len(all) > 0 {
+	if all := figure.UnavailableIn(&export.Run{Endpoint: &chat}); len(all) > 0 {
 		t.Errorf("n/a of chat: %v", all)
 	}
 }
@@ -41,4 +44,11 @@ func metricsBut(some ...answer.Metric) []string {
 		}
 	}
 	return keys
+}
+
+// tolerance is relative: stats.Mean and stats.StandardDeviation sum in floats.
+const tolerance = 1e-12
+
+func close12(a, b float64) bool {
+	return a == b || math.Abs(a-b) <= tolerance*math.Max(math.Abs(a), math.Abs(b))
 }

@@ -1,8 +1,11 @@
 package analyze
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -13,7 +16,7 @@ type Report struct {
 	From answer.From
 	// SLO and SLOTarget are from the Config, with the default target filled in; nil
 	// and 0 without an objective.
-	SLO       *slo.Expr
+	SLO       *expr.Objective
 	SLOTarget float64
 	// Model is the model's name, from the run's metadata or the first payload;
 	// "" if neither names it. Several models are joined by commas.
@@ -32,7 +35,7 @@ type Report struct {
 	// Experiments are in the order of the file and include levels without requests.
 	Experiments []Experiment
 	// Unavailable lists the metrics that a file of another tool cannot give.
-	Unavailable []Unavailable
+	Unavailable []figure.Unavailable
 	// Warnings are about the whole run.
 	Warnings []error
 }
@@ -56,14 +59,15 @@ func (r *Report) Calibration() *export.Calibration {
 
 // An Experiment is the analysis of one load level.
 type Experiment struct {
+	figure.Level
 	Mode  string
 	Value string
 	// Load describes the load if the file says more about it than mode and value.
 	Load string
 
 	OK       int
-	Failed   []Count // by class, most frequent first
-	Excluded []Count // by reason, most frequent first
+	Failed   []figure.Count // by class, most frequent first
+	Excluded []figure.Count // by reason, most frequent first
 	// Unreadable counts requests that the reader had to leave out: see
 	// [export.Reader.Skipped]. They are in no other count.
 	Unreadable int
@@ -71,18 +75,11 @@ type Experiment struct {
 	// [export.Request.Resent].
 	Resent int
 
-	// DurationNS is the time of the rates: the selected part, or for a whole level the time
-	// from the first start to the last response of the successful requests. It excludes
-	// pauses that were left out and is 0 if the time is unknown.
-	DurationNS int64
 	// Sent is the rate of requests that a level of a named rate sent, whether or not they
 	// succeeded: pa-record's own figure for a whole level, else the gaps between the starts.
-	Sent Rate
+	Sent figure.Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
-	// Metrics holds the metrics that have a value, in the order of [answer.StrictMetrics].
-	Metrics    []MetricSummary
-	Throughput Throughput
 	// TokenEvents counts token events. SharedStamps counts the token events with the
 	// same time as the previous one in their choice.
 	TokenEvents  int
@@ -101,20 +98,9 @@ type Experiment struct {
 	Windows []Window
 	// Models are the parts of a level whose requests went to several models.
 	Models []ModelPart
-	// SLO counts the requests that met Config.SLO; nil without an objective.
-	SLO *Attainment
-	// Quality says how smoothly tokens came; nil unless Config.Quality asks for it.
-	Quality *Quality
-	// Economics says what the tokens cost; nil unless Config.Economics asks for it.
-	Economics *Economics
 	// Cached says which input tokens the server had in its cache; nil if no answer states
 	// them.
-	Cached *Cached
-	// Prefix says how the prefix cache of the server and the first tokens are related; nil unless
-	// Config.Prefix asks for it.
-	Prefix *Prefix
-	// Phases says where the time of requests went at the server; nil unless Config.Phases asks for it.
-	Phases *Phases
+	Cached *figure.Cached
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point
@@ -138,93 +124,107 @@ type Experiment struct {
 	// Selection.WithoutPauses left out.
 	Pauses []export.Pause
 	Paused int
-	// Unavailable lists the metrics that have no value because the answers of the
-	// level were not streamed, or because nothing shows whether they were.
-	Unavailable []Unavailable
 	// Client holds the recorder's figures about itself; nil if it measured none.
-	Client *export.ClientMeta
-	// Server holds the figures of servers and GPUs during the level; nil without
-	// telemetry.
-	Server []serverfigures.Figure
-	// SeveralResponses says that streamed requests had more than one response. A Triton
-	// model that sends several is decoupled.
-	SeveralResponses bool
-	Warnings         []error
-}
-
-// Metric returns the summary of a metric; nil if it has no values.
-func (e *Experiment) Metric(m answer.Metric) *Summary { return metricOf(e.Metrics, m) }
-
-func metricOf(all []MetricSummary, m answer.Metric) *Summary {
-	for i := range all {
-		if all[i].Definition.Metric == m {
-			return all[i].Summary
-		}
-	}
-	return nil
+	Client   *export.ClientMeta
+	Warnings []error
 }
 
 // FailedRequests returns the number of failed requests of all classes.
-func (e *Experiment) FailedRequests() int { return total(e.Failed) }
+func (e *Experiment) FailedRequests() int { return figure.Total(e.Failed) }
 
 // ExcludedRequests returns the number of requests that were left out for a reason other
 // than failure.
-func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
+func (e *Experiment) ExcludedRequests() int { return figure.Total(e.Excluded) }
 
-// A MetricSummary is a definition with the summary of its values.
-type MetricSummary struct {
-	Definition *answer.Definition
-	Summary    *Summary
+// A Tokenizer describes a tokenizer in reports.
+type Tokenizer struct {
+	Name   string // as the user named it
+	SHA256 string // of its file, in hex
 }
 
-// Throughput holds rates per second over DurationNS, or over the length of a Window. A
-// rate that is not known is 0 and not OK.
-type Throughput struct {
-	Requests     Rate
-	OutputTokens Rate
-	// TotalTokens counts input and output tokens; not OK unless the number of input
-	// tokens of every request is known.
-	TotalTokens Rate
-	// OutputTokensPerUser is OutputTokens divided by the concurrency; not OK
-	// at other kinds of load.
-	OutputTokensPerUser Rate
+// A Window is the analysis of a part of a level. Metrics are of the requests that
+// started in it. Rates are computed like the rates of a [Selected] part.
+type Window struct {
+	figure.Span
+	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
+	OK, Failed int   // requests that started in it
+	Metrics    []summary.Metric
+	Throughput figure.Throughput
 }
 
-// A Rate is a number per second that may be missing.
-type Rate struct {
-	PerSecond float64
-	OK        bool
+// Metric returns the summary of a metric; nil if it has no values.
+func (w *Window) Metric(m answer.Metric) *summary.Summary { return summary.Find(w.Metrics, m) }
+
+// A ModelPart is the analysis of the requests to one of several models. Its rates are
+// over the time of the level, or of its selected part.
+type ModelPart struct {
+	Model      string
+	OK, Failed int
+	Metrics    []summary.Metric
+	Throughput figure.Throughput
 }
 
-// whyNot returns the reason why a metric or rate of the level has no value; "" if none is known.
-func (e *Experiment) whyNot(key string) string {
-	for _, u := range e.Unavailable {
-		if u.Key == key {
-			return u.Why
+// Metric returns the summary of a metric; nil if it has no values.
+func (m *ModelPart) Metric(x answer.Metric) *summary.Summary { return summary.Find(m.Metrics, x) }
+
+// A Step is the time from one completed request to the next, with the requests and
+// tokens that count in it. The steps of a level cover its time without gaps or
+// overlaps and add up to its [Throughput]; they show how much a rate varies.
+//
+// In a whole level a step ends with the completion of a request that counts, and holds
+// this request with all its tokens. In a part of a level a step begins with a completed
+// request and holds the tokens that were delivered during the step, as in [Selected];
+// the first step begins with the part.
+type Step struct {
+	Seconds      float64
+	Requests     int
+	OutputTokens float64 // means nothing where that rate is not OK
+}
+
+// A FirstToken is the first token of a request that counts.
+type FirstToken struct {
+	StartNS uint64
+	TTFTNS  int64
+}
+
+// Contradictions returns the warnings of the report that say that stored figures contradict what was
+// recorded. A command that prints no other warnings prints these.
+func (r *Report) Contradictions() []error {
+	var all []error
+	add := func(warnings []error) {
+		for _, w := range warnings {
+			if AsWarning(w).Kind == KindContradiction {
+				all = append(all, w)
+			}
 		}
 	}
-	return ""
-}
-
-// A LevelFigure is a figure of a whole level, with a value or the reason why there is none.
-type LevelFigure struct {
-	Key, Label string
-	Unit       string // "tokens/s", "J", "W", "dollars", "count", …
-	Formula    string
-	Source     string // where the definition was published; "" for our own
-	From       string // what a value of Phases comes from: the source's metric
-	Value      float64
-	// Bound bounds the error of Value that comes from the times between samples; 0 if there is no
-	// such error.
-	Bound float64
-	// Why is the reason why there is no value; "" if there is one.
-	Why string
-}
-
-// perSecond returns a rate; 0 if it is not known.
-func perSecond(r Rate) float64 {
-	if !r.OK {
-		return 0
+	add(r.Warnings)
+	for i := range r.Experiments {
+		add(r.Experiments[i].Warnings)
 	}
-	return r.PerSecond
+	return all
+}
+
+// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
+func (r *Report) withoutGPUs() string {
+	m := r.Run.Meta
+	switch {
+	case r.FromRecorder():
+		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
+	case m != nil && m.Import.Format != "":
+		return m.Import.Format + " holds no telemetry of GPUs"
+	}
+	return "the file holds no telemetry of GPUs"
+}
+
+// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
+// the file does not state it.
+func LevelName(mode, value, load string) string {
+	switch {
+	case load != "":
+		return load
+	case mode == "" && value == "":
+		return "load not known"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -64,21 +65,21 @@ func TestObserver(t *testing.T) {
 
 // The curve holds the percentiles that sorting gives.
 func TestCurve(t *testing.T) {
-	for _, n := range []int{1, 2, 3, 10, 201, len(CurveLevels) - 1, len(CurveLevels), 5000} {
+	for _, n := range []int{1, 2, 3, 10, 201, len(summary.CurveLevels) - 1, len(summary.CurveLevels), 5000} {
 		rng := rand.New(rand.NewPCG(uint64(n), 1))
 		sorted := make([]int64, n)
 		for i := range sorted {
 			sorted[i] = rng.Int64N(1000)
 		}
 		stat.Sort(sorted)
-		x := sample[int64]{curve: true}
+		x := summary.Sample[int64]{Curve: true}
 		for from := 0; from < n; {
 			to := min(n, from+rng.IntN(5)) // also none
-			x.add(sorted[from:to]...)
+			x.Add(sorted[from:to]...)
 			from = to
 		}
-		got := x.summary().Curve
-		for i, level := range CurveLevels {
+		got := x.Summary().Curve
+		for i, level := range summary.CurveLevels {
 			if want := stat.Quantile(sorted, level/100); got.At(i) != want {
 				t.Errorf("n %d, p%v: %v, want %v", n, level, got.At(i), want)
 			}

@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A pointStore keeps the points of a level, packed, until all are read.
 type pointStore struct {
-	records pack.Records
+	records spool.Records
 	// unnumbered says that a point has no ID.
 	unnumbered bool
 	// places holds the Place of each point in order; nil: not wanted.
@@ -22,7 +22,7 @@ type pointStore struct {
 
 // add keeps a copy of p.
 func (s *pointStore) add(p *Point) {
-	s.records.Add(p.placeNS, p.ID, p.pack)
+	s.records.Add(p.PlaceNS, p.ID, p.pack)
 	s.unnumbered = s.unnumbered || !p.Numbered
 }
 
@@ -59,22 +59,20 @@ func (s *pointStore) each(do func(p *Point) bool) {
 	})
 }
 
-// modelText is the place of Model in [pack.Unpacker.Text].
+// modelText is the place of Model in [spool.Unpacker.Text].
 const modelText = answer.MeasuredTexts
 
 // pack appends p to k, without its Place.
-func (p *Point) pack(k *pack.Packer) {
+func (p *Point) pack(k *spool.Packer) {
 	k.Begin()
 	k.Int(int64(p.StartNS))
-	for _, t := range [...]uint64{p.EndNS, p.placeNS} {
-		k.Int(int64(t - p.StartNS))
-	}
+	k.Int(int64(p.EndNS - p.StartNS))
 	k.Int(int64(p.ID))
 	k.Text(p.Model)
-	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start), p.unreadable} {
+	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start)} {
 		k.Int(int64(v))
 	}
-	for _, v := range [...]bool{p.Numbered, p.complete, p.cancelled, p.assumed, p.dropped, p.damaged, p.numbers, p.resent, p.early, p.answeredEarly} {
+	for _, v := range [...]bool{p.Numbered, p.complete, p.cancelled, p.damaged, p.resent, p.early, p.answeredEarly} {
 		k.Flag(v)
 	}
 	if k.Flag(p.InputHash != 0) { // all its bits are random
@@ -108,7 +106,7 @@ func gapsFollow(gaps []int64, tokens []uint64) bool {
 
 // A pointUnpacker reads points that Point.pack appended. A point is valid until the next one is read.
 type pointUnpacker struct {
-	pack.Unpacker
+	spool.Unpacker
 	gaps         []int64
 	gapTokens    []int32
 	tokens, ends []uint64
@@ -118,13 +116,13 @@ type pointUnpacker struct {
 func (u *pointUnpacker) unpack(p *Point) {
 	u.Begin()
 	start := uint64(u.Int())
-	*p = Point{StartNS: start, EndNS: start + uint64(u.Int()), placeNS: start + uint64(u.Int()), ID: uint64(u.Int())}
+	*p = Point{StartNS: start, EndNS: start + uint64(u.Int()), ID: uint64(u.Int())}
 	p.Model = u.Text(modelText)
 	for _, v := range [...]*int{&p.stamps.Kernel, &p.stamps.User, &p.stamps.Unknown, &p.stamps.Mixed} {
 		*v = int(u.Int())
 	}
-	p.start, p.unreadable = export.StampSource(u.Int()), int(u.Int())
-	for _, v := range [...]*bool{&p.Numbered, &p.complete, &p.cancelled, &p.assumed, &p.dropped, &p.damaged, &p.numbers, &p.resent, &p.early, &p.answeredEarly} {
+	p.start = export.StampSource(u.Int())
+	for _, v := range [...]*bool{&p.Numbered, &p.complete, &p.cancelled, &p.damaged, &p.resent, &p.early, &p.answeredEarly} {
 		*v = u.Flag()
 	}
 	if u.Flag() {

@@ -5,9 +5,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -23,13 +24,13 @@ func TestPackPoint(t *testing.T) {
 	all[2].GapNS, all[2].Gaps = all[2].TokenNS[1:], []int64{3, 12, 1}
 	all[3] = all[2]
 	all[3].Gaps = []int64{3, 12, 2} // do not follow
-	var p pack.Packer
+	var p spool.Packer
 	for range 2 {
 		for i := range all {
 			all[i].pack(&p)
 		}
 	}
-	u := pointUnpacker{Unpacker: pack.Unpacker{Bytes: p.Bytes}}
+	u := pointUnpacker{Unpacker: spool.Unpacker{Bytes: p.Bytes}}
 	for i := range 2 * len(all) {
 		var got Point
 		if u.unpack(&got); !reflect.DeepEqual(got, all[i%len(all)]) {
@@ -55,7 +56,7 @@ func TestMemoryOfPoints(t *testing.T) {
 		"windows":  {Windows: Windows{Every: time.Second}},
 		"part":     {Selection: Selection{TrimStart: Trim{Share: 0.1}}},
 		"follower": {Follower: &followed{}},
-		"quality":  {Quality: new(DefaultQuality())},
+		"quality":  {Quality: new(quality.Default())},
 	} {
 		most := 40.0
 		if cfg.Quality != nil { // beside requests that may have been streamed, their latencies are kept
@@ -85,7 +86,7 @@ func TestPointsBeyondMemory(t *testing.T) {
 		"windows":    {Windows: Windows{Every: 100 * time.Millisecond}},
 		"one window": {Windows: Windows{Every: time.Hour}},
 		"part":       {Selection: Selection{Window: &Interval{From: 50 * time.Millisecond, To: 300 * time.Millisecond}}, Series: true},
-		"both":       {Windows: Windows{Every: 100 * time.Millisecond}, Selection: Selection{TrimEnd: Trim{Share: 0.2}}, Quality: new(DefaultQuality())},
+		"both":       {Windows: Windows{Every: 100 * time.Millisecond}, Selection: Selection{TrimEnd: Trim{Share: 0.2}}, Quality: new(quality.Default())},
 	} {
 		analyzed := func(memory int64) *Report {
 			cfg := cfg

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -32,7 +33,7 @@ func TestCertified(t *testing.T) {
 		if s.EffectiveN != 100 {
 			t.Errorf("100 values that do not depend on each other are worth %v", s.EffectiveN)
 		}
-		for _, want := range []Certified{{50, 63 + 1, true, 11, 63 + 1, true}, {90, 97 + 1, true, 64, 97 + 1, true}, {95, 0, false, 130, 0, false}, {99, 0, false, 662, 0, false}} {
+		for _, want := range []summary.Certified{{Level: 50, Value: 63 + 1, OK: true, Least: 11, Independent: 63 + 1, IndependentOK: true}, {Level: 90, Value: 97 + 1, OK: true, Least: 64, Independent: 97 + 1, IndependentOK: true}, {Level: 95, Value: 0, OK: false, Least: 130, Independent: 0, IndependentOK: false}, {Level: 99, Value: 0, OK: false, Least: 662, Independent: 0, IndependentOK: false}} {
 			found := false
 			for _, got := range s.Certified {
 				found = found || got == want

@@ -50,18 +50,9 @@ type Answer struct {
 	Prefill, Decode Value
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
-	// Assumed says that the file holds no outputs, so that every response counts as a
-	// token event.
-	Assumed bool
-	// Dropped says that the recorder left the outputs out. There are no Events then,
-	// because nothing shows which responses were tokens.
-	Dropped bool
-	// Numbers says that the answer is an embedding or a ranking.
-	Numbers bool
+	Content
 	// shape says whether the answer has the form of a stream or of a whole body.
 	shape Streamed
-	// Unreadable counts events and bodies that break the protocol.
-	Unreadable int
 
 	choices []choice
 	// stored says whether the answer was streamed, in an answer from the columns of a
@@ -73,6 +64,20 @@ type Answer struct {
 	// brief holds the times of the token events, in an answer from the columns of a file whose
 	// responses were left out; else nil.
 	brief *export.Derived
+}
+
+// Content says what the file holds of an answer.
+type Content struct {
+	// Assumed says that the file holds no outputs, so that every response counts as a
+	// token event.
+	Assumed bool
+	// Dropped says that the recorder left the outputs out. There are no Events then,
+	// because nothing shows which responses were tokens.
+	Dropped bool
+	// Numbers says that the answer is an embedding or a ranking.
+	Numbers bool
+	// Unreadable counts events and bodies that break the protocol.
+	Unreadable int
 }
 
 // numEvents returns the number of token events.

@@ -275,7 +275,7 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 	}
 	d.a = Answer{
 		Events: d.a.Events[:0], choices: d.a.choices[:0], stored: &stored,
-		Failure: x.Failure, Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers,
+		Failure: x.Failure, Content: Content{Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers},
 		Usage:   Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
 		Prefill: Value(x.ServerPrefill), Decode: Value(x.ServerDecode), EventTokens: x.EventTokens,
 	}

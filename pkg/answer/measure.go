@@ -75,6 +75,17 @@ func Elapsed(from, to uint64) Value {
 	return Some(int64(d))
 }
 
+// Missing stands for a missing Value in a list of whole numbers.
+const Missing = math.MinInt64
+
+// Int returns the value, or Missing.
+func (v Value) Int() int64 {
+	if !v.OK {
+		return Missing
+	}
+	return v.V
+}
+
 // Float returns the value as a float64; ok is false if it is missing.
 func (v Value) Float() (f float64, ok bool) { return float64(v.V), v.OK }
 
@@ -182,6 +193,19 @@ func (m *Measures) UncachedInput() Value {
 		return Value{}
 	}
 	return Some(in.V - cached.V)
+}
+
+// EachShared calls do for each event with tokens: with the index of its gap, the time in ns that its tokens share,
+// and their number. tokens holds the number of tokens of each gap. A gap without tokens is part of the next time.
+func EachShared(gaps []int64, tokens []int32, do func(gap int, ns int64, n int32)) {
+	waited := int64(0)
+	for i, g := range gaps {
+		waited += g
+		if n := tokens[i]; n > 0 {
+			do(i, waited, n)
+			waited = 0
+		}
+	}
 }
 
 // measure fills m from a request and its answer, with the values within the bounds. from is the time at

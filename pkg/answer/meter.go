@@ -76,8 +76,13 @@ type Measured struct {
 	NotCounted error
 	// Answer is the decoded answer; the next Measure reuses it.
 	Answer *Answer
+	// Content is of the Answer.
+	Content
 	// FromNS is the time at which latencies begin; 0 if it was not recorded.
 	FromNS uint64
+	// PlaceNS is the time that places the request in its run, as the function PlaceNS returns it; 0 if the
+	// request started at a time that cannot be true.
+	PlaceNS uint64
 
 	stream streamState
 }
@@ -109,7 +114,7 @@ func (m *Meter) Measure(r *export.Request) *Measured {
 // decoded; it must have kept the texts if the Meter counts tokens. It does not change a. The
 // result is valid until the next call.
 func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
-	m.out = Measured{Measures: m.out.Measures, Answer: a, FromNS: m.cfg.From.Of(r)}
+	m.out = Measured{Measures: m.out.Measures, Answer: a, Content: a.Content, FromNS: m.cfg.From.Of(r)}
 	m.out.classify(r, m.cfg.IncludeWarmup)
 	m.out.Paused = m.pauses.Touch(r)
 	m.out.LeftOut = m.out.Paused && m.cfg.WithoutPauses
@@ -117,6 +122,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		m.out.Counted, m.out.Excluded, m.out.Class, m.out.Message = false, ExcludedPaused, "", ""
 	}
 	m.out.measure(r, a, m.out.FromNS, &m.bounds)
+	if !m.out.StartWrong {
+		m.out.PlaceNS = PlaceNS(r)
+	}
 	m.dropUnsupported(r.Stated)
 	if !m.decoder.Numbers {
 		m.out.OutputTokens, m.out.TokenSource, m.out.NotCounted = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)

@@ -3,25 +3,26 @@ package answer
 import (
 	"errors"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Pack appends m to p, without its Answer, Gaps and GapTokens, and without what only a StreamQueue needs. Times
 // are relative to baseNS.
-func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
+func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	p.Begin()
-	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed} {
+	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed, m.Assumed, m.Dropped, m.Numbers} {
 		p.Flag(v)
 	}
 	for _, v := range m.values() {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
-	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, int(m.TokenSource), int(m.Streamed)} {
+	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, m.Unreadable, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
 	}
 	p.Int(int64(m.FromNS - baseNS))
+	p.Int(int64(m.PlaceNS - baseNS))
 	notCounted := ""
 	if m.NotCounted != nil {
 		notCounted = m.NotCounted.Error()
@@ -37,7 +38,7 @@ func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.End()
 }
 
-// Places of the texts in [pack.Unpacker.Text]. MeasuredTexts is their number.
+// Places of the texts in [spool.Unpacker.Text]. MeasuredTexts is their number.
 const (
 	excludedText = iota
 	classText
@@ -48,18 +49,19 @@ const (
 )
 
 // Unpack sets m to what Pack appended. A NotCounted keeps only its text.
-func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
+func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	u.Begin()
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), Uncounted: u.Flag()}
 	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()
+	m.Assumed, m.Dropped, m.Numbers = u.Flag(), u.Flag(), u.Flag()
 	for _, v := range m.values() {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
-	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible} {
+	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible, &m.Unreadable} {
 		*v = int(u.Int())
 	}
 	m.TokenSource, m.Streamed = TokenSource(u.Int()), Streamed(u.Int())
-	m.FromNS = baseNS + uint64(u.Int())
+	m.FromNS, m.PlaceNS = baseNS+uint64(u.Int()), baseNS+uint64(u.Int())
 	m.Excluded, m.Class, m.Message = export.Exclusion(u.Text(excludedText)), u.Text(classText), u.Text(messageText)
 	text := u.Text(notCountedText)
 	if u.Flag() {

@@ -3,6 +3,9 @@ package export
 import (
 	"errors"
 	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // ErrContradiction is the error of a Reader of several files that contradict each other, such as
@@ -26,20 +29,10 @@ func (e *CutError) Error() string {
 	return fmt.Sprintf("%s: cut short at byte %d, inside %s; the part before it was read", e.Name, e.Offset, e.Where)
 }
 
-// A SyntaxError locates the first byte that cannot be part of the format.
-type SyntaxError struct {
-	Name   string
-	Offset int64
-	Where  string // "experiment 0, request 17", or "" at the top level
-	Msg    string // the expected and the found text
-}
-
-func (e *SyntaxError) Error() string {
-	if e.Where == "" {
-		return fmt.Sprintf("%s: byte %d: %s", e.Name, e.Offset, e.Msg)
-	}
-	return fmt.Sprintf("%s: byte %d: %s: %s", e.Name, e.Offset, e.Where, e.Msg)
-}
+// A SyntaxError locates the first byte that cannot be part of the format: by the Name of the file, the
+// Offset, and Where, such as "experiment 0, request 17" ("" at the top level). Msg holds the expected and the
+// found text.
+type SyntaxError = jsonscan.SyntaxError
 
 // A Warning is a problem of the data that did not stop the reading. Problems
 // of one kind are counted, the first one is located.
@@ -71,3 +64,21 @@ func (w Warning) String() string {
 	}
 	return s
 }
+
+// A ReportError is the error of a file that holds figures by pa-analyze or pa-record, and no
+// requests.
+type ReportError struct {
+	Name   string // file
+	Schema string // "pa-report/1"
+}
+
+func (e *ReportError) Error() string {
+	if e.Schema == CalibrationSchema {
+		return fmt.Sprintf("%s: is a calibration of pa-record (schema %s), not a recording; give a recording", e.Name, e.Schema)
+	}
+	return fmt.Sprintf("%s: is a report of pa-analyze (schema %s), not a recording; give the recording from which it was made", e.Name, e.Schema)
+}
+
+// ReportSchema reports whether a document whose member "schema" has this value is a report.
+// A recording has no such member at its top level.
+func ReportSchema(schema string) bool { return strings.HasPrefix(schema, "pa-") }

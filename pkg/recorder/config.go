@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
-	"github.com/pa-tools/pa/pkg/recorder/pause"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -138,11 +137,11 @@ type Config struct {
 
 	// wait is load.Wait; tests without real time replace it.
 	wait func(until time.Time, done <-chan struct{}, near func()) bool
-	// watchPauses is pause.Start; tests replace it.
+	// watchPauses is startPauseWatch; tests replace it.
 	watchPauses func(nowNS func() uint64) pauseWatcher
 }
 
-// A pauseWatcher is a [pause.Watcher] or its replacement in tests.
+// A pauseWatcher is a pauseWatch or its replacement in tests.
 type pauseWatcher interface {
 	Pauses() []export.Pause
 	Stop() []export.Pause
@@ -196,41 +195,15 @@ func (c *Config) validateLevel(level load.Level) error {
 	if err := level.Validate(); err != nil {
 		return err
 	}
-	m := c.Measure
-	switch level := level.(type) {
-	case load.Sessions:
-		_, talks := c.Backend.(backend.Conversational)
-		switch {
-		case m.Counted():
-			return fmt.Errorf("%v: a request count excludes it: each session is played to its end", level)
-		case c.BatchSize > 1:
-			return fmt.Errorf("%v: a batch excludes it", level)
-		case c.Backend != nil && !talks:
-			return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", level)
-		case c.Warmup >= c.Entries.Len():
-			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
-		}
-	case load.Periodic:
-		switch {
-		case m.Counted() || m.Duration > 0:
-			return fmt.Errorf("%v: a request count or a duration excludes it: each request is sent once", level)
-		case c.WarmupTime > 0:
-			return fmt.Errorf("%v: a warm-up by time excludes it; it can have one by requests", level)
-		}
-	case load.Timetable:
-		n := len(level.Offsets)
-		switch {
-		case c.Entries.Len() != n:
-			return fmt.Errorf("%v: there are %d entries", level, c.Entries.Len())
-		case c.Order.Kind != workload.Sequential:
-			return fmt.Errorf("%v: its entries have an order, %v is another", level, c.Order.Kind)
-		case m.Counted():
-			return fmt.Errorf("%v: a request count excludes it", level)
-		case c.Warmup >= n:
-			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
-		}
+	_, talks := c.Backend.(backend.Conversational)
+	by := load.Settings{
+		Entries: c.Entries.Len(), Batched: c.BatchSize > 1, Counted: c.Measure.Counted(), Timed: c.Measure.Duration > 0,
+		Warmup: c.Warmup, WarmupByTime: c.WarmupTime > 0, NoChat: c.Backend != nil && !talks,
 	}
-	return nil
+	if c.Order.Kind != workload.Sequential {
+		by.Order = c.Order.Kind.String()
+	}
+	return level.Excluded(by)
 }
 
 // measure returns the rule that measures level, with the level's number of requests.
@@ -246,8 +219,8 @@ func (c *Config) measure(level load.Level) window.Measure {
 	if traits.PlaysData && m.Duration == 0 {
 		m.Requests = c.Entries.Len() - c.Warmup
 	}
-	if periodic, ok := level.(load.Periodic); ok {
-		m.Requests = periodic.End
+	if traits.Requests > 0 {
+		m.Requests = traits.Requests
 	}
 	return m
 }
@@ -298,7 +271,7 @@ func (c Config) withDefaults() Config {
 		c.wait = load.Wait
 	}
 	if c.watchPauses == nil {
-		c.watchPauses = func(nowNS func() uint64) pauseWatcher { return pause.Start(nowNS) }
+		c.watchPauses = func(nowNS func() uint64) pauseWatcher { return startPauseWatch(nowNS) }
 	}
 	c.Measure = c.Measure.WithDefaults()
 	return c

@@ -7,6 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -40,11 +41,11 @@ type Certificate struct {
 	N      int
 	// EffectiveN is the number of independent values that the N values are worth; 0 if it is not known.
 	EffectiveN  float64
-	Percentiles []analyze.Certified
+	Percentiles []summary.Certified
 }
 
-// A Level is the checklist of one load level.
-type Level struct {
+// A LevelChecklist is the checklist of one load level.
+type LevelChecklist struct {
 	Name, Mode, Value string
 	Items             []Item
 	Certificates      []Certificate
@@ -57,7 +58,7 @@ type Result struct {
 	File    string
 	Tool    string
 	Profile Profile
-	Levels  []Level
+	Levels  []LevelChecklist
 }
 
 // Failed returns an error for each item that failed.
@@ -92,7 +93,7 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 	}
 	for i := range rep.Experiments {
 		x := &rep.Experiments[i]
-		l := Level{Name: report.LevelName(x), Mode: x.Mode, Value: x.Value, Problem: x.Problem}
+		l := LevelChecklist{Name: report.LevelName(x), Mode: x.Mode, Value: x.Value, Problem: x.Problem}
 		c := checker{rep: rep, x: x, p: &p, sent: s.level(i), from: cfg.From}
 		if x.Problem == nil {
 			l.Items = c.items()

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 )
 
 // A run that was read for a comparison takes no memory for each request beyond the limit, whether its requests have
@@ -62,7 +63,7 @@ func TestBeyondMemory(t *testing.T) {
 				{seed: 1, requests: 3000, tokens: 6, ttft: 30, itl: 20, prompts: 40},
 				{seed: 2, requests: 3000, tokens: 6, ttft: 33, itl: 21, prompts: 40},
 			} {
-				quality := analyze.DefaultQuality()
+				quality := quality.Default()
 				run, err := Read(t.Context(), "run", x.make(), analyze.Config{Series: true, Quality: &quality, Selection: selection, ValueMemory: memory})
 				if err != nil {
 					t.Fatal(err)
@@ -76,7 +77,7 @@ func TestBeyondMemory(t *testing.T) {
 			}
 			res := Compare([]*Run{sides[0]}, []*Run{sides[1]}, Options{Quality: true})
 			var out bytes.Buffer
-			if err := JSON(res)(&out); err != nil {
+			if err := res.Formats(false).In("json", 0)(&out); err != nil {
 				t.Fatal(err)
 			}
 			return out.Bytes()

@@ -31,7 +31,7 @@ func (s simulated) make(random *rand.Rand, side int) []*Run {
 		}
 		r := &Run{Name: fmt.Sprintf("%d-%d", side, run), Header: &export.Run{}, firstNS: uint64(place+1) * 1e12, requests: 60}
 		for level := range s.levels {
-			l := Level{Mode: "concurrency", Value: fmt.Sprint(level + 1), OK: 60, DurationNS: 1e10, run: r.Name}
+			l := RunLevel{Mode: "concurrency", Value: fmt.Sprint(level + 1), OK: 60, DurationNS: 1e10, Run: r}
 			for i := range l.values {
 				l.values[i] = math.NaN()
 			}
@@ -40,7 +40,7 @@ func (s simulated) make(random *rand.Rand, side int) []*Run {
 				"ttft_p50": 1e8 * math.Exp(ln), "tpot_p50": 2e7 * math.Exp(0.01*random.NormFloat64()), "e2el_p50": 2e8 * math.Exp(ln/2+0.003*random.NormFloat64()),
 				"output_tokens_per_s": 100 * math.Exp(-ln/2+0.003*random.NormFloat64()), KeyFailedShare: 0,
 			} {
-				l.values[slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })] = value
+				l.values[slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Key == key })] = value
 			}
 			for q := range l.n {
 				l.n[q] = 60

@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -34,7 +35,7 @@ func Follow(cfg analyze.Config) analyze.Config {
 
 // A follower collects the series of the levels of a run.
 type follower struct {
-	quality *analyze.QualityConfig
+	quality *quality.Config
 	memory  int64 // bytes that the series take at most
 
 	store  *stat.Store
@@ -82,7 +83,7 @@ func (f *follower) Step(level int, s analyze.Step) { f.level(level).step(s) }
 type levelSeries struct {
 	store   *stat.Store
 	series  [seriesQuantities]*stat.List // nil without values
-	quality *analyze.QualityMeter        // nil without quality
+	quality *quality.Meter               // nil without quality
 	ratios  map[quantity]*ratio          // of quality
 	stalled []bool                       // whether each request had a stall
 	spans   *stat.List                   // seconds from one completion to the next
@@ -97,7 +98,7 @@ func newLevelSeries(f *follower) *levelSeries {
 		prompts: newPrompts(f.store),
 	}
 	if f.quality != nil {
-		l.quality = analyze.NewQualityMeter(*f.quality)
+		l.quality = quality.NewMeter(*f.quality)
 	}
 	return l
 }
@@ -203,7 +204,7 @@ func (r *ratio) estimate() inference.Estimate {
 }
 
 // followQuality adds a request to the series of quality.
-func (l *levelSeries) followQuality(q *analyze.RequestQuality, p *analyze.Point) {
+func (l *levelSeries) followQuality(q *quality.Request, p *analyze.Point) {
 	if l.ratios == nil {
 		l.ratios = map[quantity]*ratio{}
 		for _, of := range [...]quantity{fluidityIndex, tokensInTime, stallShare, tokensPerEvent} {

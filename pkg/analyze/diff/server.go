@@ -50,7 +50,7 @@ type figureKey struct{ name, metric, of string }
 
 // server compares the figures of servers, in the order of the first run that has them.
 // why is the reason to show values only; "" to compare.
-func (l *LevelResult) server(why string) {
+func (l *LevelDiff) server(why string) {
 	crowded := map[figureKey]bool{}
 	for _, x := range slices.Concat(l.Old, l.New) {
 		seen := map[figureKey]bool{}
@@ -61,9 +61,8 @@ func (l *LevelResult) server(why string) {
 		}
 	}
 	rows := map[figureKey]*ServerRow{}
-	var order []*ServerRow
 	nan := func(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
-	take := func(levels []*Level, of func(*ServerRow) (*string, []float64)) {
+	take := func(levels []*RunLevel, of func(*ServerRow) (*string, []float64)) {
 		for i, x := range levels {
 			for k := range x.Server {
 				f := &x.Server[k]
@@ -77,7 +76,7 @@ func (l *LevelResult) server(why string) {
 				r := rows[key]
 				if r == nil {
 					r = &ServerRow{Name: f.Name, Metric: f.Metric, Unit: f.Unit, OldRuns: nan(len(l.Old)), NewRuns: nan(len(l.New))}
-					rows[key], order = r, append(order, r)
+					rows[key], l.Server = r, append(l.Server, r)
 				}
 				who, values := of(r)
 				if *who == "" {
@@ -89,9 +88,8 @@ func (l *LevelResult) server(why string) {
 	}
 	take(l.Old, func(r *ServerRow) (*string, []float64) { return &r.OldOf, r.OldRuns })
 	take(l.New, func(r *ServerRow) (*string, []float64) { return &r.NewOf, r.NewRuns })
-	for _, r := range order {
+	for _, r := range l.Server {
 		r.compare(why, l.sides)
-		l.Server = append(l.Server, *r)
 	}
 }
 
@@ -128,7 +126,7 @@ func (r *ServerRow) compare(why string, sides Sides) {
 }
 
 // serverTable returns the table of the figures of servers; empty without figures.
-func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
+func (l *LevelDiff) serverTable(u *Units) sheet.Table {
 	if len(l.Server) == 0 {
 		return sheet.Table{}
 	}
@@ -139,16 +137,15 @@ func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
 		return report.Quantity(unit, v, u.server)
 	}
 	name := "server metric"
-	if slices.ContainsFunc(l.Server, func(r ServerRow) bool { return r.Of() == ofLevel }) {
+	if slices.ContainsFunc(l.Server, func(r *ServerRow) bool { return r.Of() == ofLevel }) {
 		name = "figure without verdict"
 	}
 	rows := [][]string{{name, l.sides.old(), l.sides.new(), "change", "95% interval", "n"}}
-	for i := range l.Server {
-		r := &l.Server[i]
+	for _, r := range l.Server {
 		interval := r.NA.String()
 		if !r.NA.Missing() {
 			x := r.Interval(confidence)
-			interval = sheet.Change(x.Low) + " " + sheet.Change(x.High)
+			interval = sheet.Changes(x.Low, x.High)
 		}
 		rows = append(rows, []string{
 			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
@@ -160,9 +157,8 @@ func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
 
 // serverReasons returns why figures of servers have no interval: each reason once.
 func (r *Result) serverReasons() (lines []string) {
-	for i := range r.Levels {
-		for k := range r.Levels[i].Server {
-			x := &r.Levels[i].Server[k]
+	for _, l := range r.Levels {
+		for _, x := range l.Server {
 			if !x.NA.Missing() {
 				continue
 			}

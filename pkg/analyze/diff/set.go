@@ -13,23 +13,22 @@ import (
 )
 
 // A Set is several runs that are analyzed together, grouped by load level, and what differs in how they
-// were made. Packages rig, plan and trend build on it:
+// were made. Packages rig and trend build on it:
 //
 //	set := diff.NewSet(runs, nil)
 //	if err := set.Incomparable(); err != nil {
 //		return err
 //	}
-//	for i := range set.Levels {
-//		l := &set.Levels[i]
-//		fmt.Println(l.Name, l.Values(&diff.Metrics[0]))
+//	for _, l := range set.Levels {
+//		fmt.Println(l.Name, l.Values(diff.Metrics[0]))
 //	}
 type Set struct {
 	// Runs are in the order of their starts. Runs without a start keep the order in which
 	// they were given, before the others.
 	Runs   []*Run
-	Levels []Group
+	Levels []*Group
 	// Differences are the settings that differ between runs, and reasons to doubt runs.
-	Differences []SetDifference
+	Differences []*SetDifference
 	// Warnings name the levels that some runs lack.
 	Warnings []string
 }
@@ -41,9 +40,9 @@ func NewSet(runs []*Run, ignore []string) *Set {
 	slices.SortStableFunc(s.Runs, func(a, b *Run) int { return cmp.Compare(start(a), start(b)) })
 	s.Levels = groups(s.Runs)
 	s.differences(ignore)
-	for i := range s.Levels {
-		if l := &s.Levels[i]; len(l.Runs) < len(s.Runs) {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Runs), len(s.Runs)))
+	for _, l := range s.Levels {
+		if len(l.Levels) < len(s.Runs) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Levels), len(s.Runs)))
 		}
 	}
 	return s
@@ -73,6 +72,47 @@ func start(r *Run) uint64 {
 	return ns
 }
 
+// A Group is one load level in each of the runs that have it.
+type Group struct {
+	Name        string // "concurrency 8"
+	Mode, Value string
+	Levels      []*RunLevel
+
+	load nthLoad
+}
+
+// An nthLoad is a load and how many levels of the same load a run has before.
+type nthLoad struct {
+	load string
+	nth  int
+}
+
+// groups groups the levels of several runs by load, in the order in which the loads first
+// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
+func groups(runs []*Run) []*Group {
+	var all []*Group
+	at := map[nthLoad]*Group{}
+	for _, r := range runs {
+		before := map[string]int{}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			if l.Problem != nil {
+				continue
+			}
+			k := nthLoad{load: l.load()}
+			k.nth = before[k.load]
+			before[k.load]++
+			g := at[k]
+			if g == nil {
+				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
+				at[k], all = g, append(all, g)
+			}
+			g.Levels = append(g.Levels, l)
+		}
+	}
+	return all
+}
+
 // Values returns the value of a metric in each of Runs; NaN for a run without the metric.
 func (l *Group) Values(m *Metric) []float64 {
 	values := make([]float64, len(l.Levels))
@@ -82,9 +122,17 @@ func (l *Group) Values(m *Metric) []float64 {
 	return values
 }
 
+// runsOf returns the runs that levels are of.
+func runsOf(levels ...[]*RunLevel) (runs []*Run) {
+	for _, l := range slices.Concat(levels...) {
+		runs = append(runs, l.Run)
+	}
+	return runs
+}
+
 // Of returns the level in a run; nil if the run lacks it.
-func (l *Group) Of(r *Run) *Level {
-	if i := slices.Index(l.Runs, r); i >= 0 {
+func (l *Group) Of(r *Run) *RunLevel {
+	if i := slices.IndexFunc(l.Levels, func(x *RunLevel) bool { return x.Run == r }); i >= 0 {
 		return l.Levels[i]
 	}
 	return nil
@@ -92,11 +140,12 @@ func (l *Group) Of(r *Run) *Level {
 
 // Units chooses the time units that suit all values of the set.
 func (s *Set) Units() Units {
-	return newUnits(func(m *Metric) (values []float64) {
-		for i := range s.Levels {
-			values = append(values, s.Levels[i].Values(m)...)
+	return newUnits(func(add func(*Metric, ...float64)) {
+		for _, l := range s.Levels {
+			for _, m := range Metrics {
+				add(m, l.Values(m)...)
+			}
 		}
-		return values
 	})
 }
 
@@ -118,8 +167,8 @@ func (s *Set) differences(ignore []string) {
 	type pair struct{ first, other *Run }
 	seen := map[pair]bool{}
 	at := differenceIndex{}
-	for i := range s.Levels {
-		runs := s.Levels[i].Runs
+	for _, l := range s.Levels {
+		runs := runsOf(l.Levels)
 		for _, r := range runs[1:] {
 			p := pair{runs[0], r}
 			if seen[p] {
@@ -139,31 +188,28 @@ func (s *Set) differences(ignore []string) {
 func (s *Set) addAgreeing() {
 	inDoubt := doubtNames()
 	named := map[string][]*Group{}
-	every := make([]*Group, len(s.Levels))
-	for i := range s.Levels {
-		l := &s.Levels[i]
-		named[l.Name], every[i] = append(named[l.Name], l), l
+	for _, l := range s.Levels {
+		named[l.Name] = append(named[l.Name], l)
 	}
-	for i := range s.Differences {
-		d := &s.Differences[i]
+	for _, d := range s.Differences {
 		if slices.Contains(inDoubt, d.Name) {
 			continue
 		}
 		has := func(run string) int {
 			return slices.IndexFunc(d.Values, func(v SetValue) bool { return slices.Contains(v.Runs, run) })
 		}
-		levels := every
+		levels := s.Levels
 		if d.Level != "" {
 			levels = named[d.Level]
 		}
 		for _, l := range levels {
-			first := has(l.Runs[0].Name)
+			first := has(l.Levels[0].Run.Name)
 			if first < 0 {
 				continue
 			}
-			for _, r := range l.Runs[1:] {
-				if has(r.Name) < 0 {
-					d.Values[first].Runs = append(d.Values[first].Runs, r.Name)
+			for _, x := range l.Levels[1:] {
+				if name := x.Run.Name; has(name) < 0 {
+					d.Values[first].Runs = append(d.Values[first].Runs, name)
 				}
 			}
 		}
@@ -172,7 +218,7 @@ func (s *Set) addAgreeing() {
 
 // requireOneLabel adds a difference that refuses the runs if they have several labels.
 func (s *Set) requireOneLabel(ignore []string) {
-	d := SetDifference{Cause: Cause{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}}
+	d := &SetDifference{Cause: Cause{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}}
 	for _, r := range s.Runs {
 		if label := r.Label(); label != "" {
 			d.put(label, r.Name)
@@ -183,18 +229,17 @@ func (s *Set) requireOneLabel(ignore []string) {
 	}
 }
 
-// A differenceIndex holds the indices of Differences by name and level.
-type differenceIndex map[[2]string]int
+// A differenceIndex holds Differences by name and level.
+type differenceIndex map[[2]string]*SetDifference
 
 // add adds a difference between two runs.
-func (s *Set) add(at differenceIndex, d Difference, first, other string) {
-	i, ok := at[[2]string{d.Name, d.Level}]
-	if !ok {
-		i = len(s.Differences)
-		at[[2]string{d.Name, d.Level}] = i
-		s.Differences = append(s.Differences, SetDifference{Cause: d.Cause})
+func (s *Set) add(at differenceIndex, d *Difference, first, other string) {
+	k := [2]string{d.Name, d.Level}
+	x := at[k]
+	if x == nil {
+		x = &SetDifference{Cause: d.Cause}
+		at[k], s.Differences = x, append(s.Differences, x)
 	}
-	x := &s.Differences[i]
 	x.put(d.Old, first)
 	x.put(d.New, other)
 }
@@ -218,15 +263,10 @@ func (d *SetDifference) put(text, run string) {
 }
 
 // Refused returns the differences that refuse the runs.
-func (s *Set) Refused() []SetDifference {
-	var all []SetDifference
-	for _, d := range s.Differences {
-		if d.refuses() {
-			all = append(all, d)
-		}
-	}
-	return all
-}
+func (s *Set) Refused() []*SetDifference { return refused(s.Differences) }
+
+// RefusedNames returns the names of the differences that refuse the runs, each once.
+func (s *Set) RefusedNames() []string { return namesOf(s.Refused()) }
 
 // Incomparable returns an error that names the differences that refuse the runs; nil if
 // there are none.
@@ -257,8 +297,7 @@ func (s *Set) DifferenceTable() sheet.Table {
 		return sheet.Table{}
 	}
 	rows := [][]string{{"differs", "at", "value", "in", ""}}
-	for i := range s.Differences {
-		d := &s.Differences[i]
+	for _, d := range s.Differences {
 		name, at, effect := d.Name, d.Level, d.Effect()
 		for _, v := range d.Values {
 			rows = append(rows, []string{name, at, short(v.Text), shortList(v.Runs), effect})
@@ -270,7 +309,7 @@ func (s *Set) DifferenceTable() sheet.Table {
 
 // JSONDifferences returns the differences for JSON.
 func (s *Set) JSONDifferences() []sheet.Object {
-	return sheet.List(s.Differences, func(d *SetDifference) sheet.Object {
+	return sheet.ListOf(s.Differences, func(d *SetDifference) sheet.Object {
 		values := sheet.List(d.Values, func(v *SetValue) sheet.Object { return sheet.Object{"text", v.Text, "files", v.Runs} })
 		return sheet.Object{"name", d.Name, "level", sheet.Opt(d.Level), "values", values, "refuses", d.Refuses, "ignored", d.Ignored}
 	})
@@ -279,8 +318,8 @@ func (s *Set) JSONDifferences() []sheet.Object {
 // JSON returns the members of a level in JSON, with the files that have it.
 func (l *Group) JSON() sheet.Object {
 	var files []string
-	for _, r := range l.Runs {
-		files = append(files, r.Name)
+	for _, x := range l.Levels {
+		files = append(files, x.Run.Name)
 	}
 	return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "files", files}
 }
@@ -289,8 +328,7 @@ func (l *Group) JSON() sheet.Object {
 // level, name, value, reason (the effect of the difference) and file.
 func (s *Set) CSVDifferences() []sheet.CSVRow {
 	var rows []sheet.CSVRow
-	for i := range s.Differences {
-		d := &s.Differences[i]
+	for _, d := range s.Differences {
 		for _, v := range d.Values {
 			for _, run := range v.Runs {
 				rows = append(rows, sheet.CSVRow{

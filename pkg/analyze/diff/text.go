@@ -9,33 +9,36 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit. The first line is the [Result.Headline]. explain
-// adds how it was judged: p-values, numbers of values, the values of each run, and why
-// intervals are missing.
-func Text(r *Result, width int, explain bool) sheet.Renderer {
+// Formats returns the forms of the comparison: text, Markdown, JSON in the layout of schemas/diff.schema.json, CSV
+// with the columns of schemas/diff_csv.md, and JUnit XML. The first line of text is the [Result.Headline]. explain adds
+// to text how it was judged: p-values, numbers of values, the values of each run, and why intervals are missing.
+func (r *Result) Formats(explain bool) *sheet.Formats {
+	return &sheet.Formats{
+		Sheets: sheet.One(func() *sheet.Sheet { return r.Sheet(false) }), Text: sheet.One(func() *sheet.Sheet { return r.text(explain) }),
+		JSON: r.JSON, Columns: csvHeader, CSV: r.csv, JUnit: r.junit,
+	}
+}
+
+// text returns the comparison for text.
+func (r *Result) text(explain bool) *sheet.Sheet {
 	s := r.Sheet(explain)
 	if explain {
 		s.Notes = append(s.Notes, r.explanation()...)
 	} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
 		s.Notes = append(s.Notes, r.legend())
 	}
-	return sheet.Text(width, s)
+	return s
 }
-
-// Markdown writes the comparison for a pull request.
-func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.Sheet(false)) }
 
 // Sheet returns the comparison for people. Its parts are about the sides, their differences, all
 // levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a
-// level has a row for each of [LevelResult.Rows], with the columns name, old, new, change, interval,
+// level has a row for each of [LevelDiff.Rows], with the columns name, old, new, change, interval,
 // verdict; explain adds columns and the values of each run. The details say how it was judged.
 func (r *Result) Sheet(explain bool) *sheet.Sheet {
 	u := r.units()
@@ -53,19 +56,18 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 			}
 		}
 	}
-	for i := range r.Levels {
-		s.Details.Table(r.Levels[i].judged(u))
+	for _, l := range r.Levels {
+		s.Details.Table(l.judged(u))
 	}
 	s.Details.Lines(r.explanation()...)
 	return s
 }
 
 // judged returns the table of how the primary metrics of a level were judged.
-func (l *LevelResult) judged(u *timeUnits) sheet.Table {
+func (l *LevelDiff) judged(u *Units) sheet.Table {
 	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
 	runs := l.perRun(u)
-	for j := range l.Rows {
-		row := &l.Rows[j]
+	for _, row := range l.Rows {
 		if !row.Primary {
 			continue
 		}
@@ -81,7 +83,7 @@ func (l *LevelResult) judged(u *timeUnits) sheet.Table {
 
 // levelTitle returns the name of a level, and what was found there if the headline is
 // about several levels.
-func (r *Result) levelTitle(l *LevelResult) string {
+func (r *Result) levelTitle(l *LevelDiff) string {
 	if len(r.Levels) == 1 || len(r.Refused()) > 0 || l == r.Together {
 		return sanitize.Text(l.Name)
 	}
@@ -115,8 +117,7 @@ func (r *Result) lines() []string {
 	if line := r.outlyingLine(); line != "" {
 		all = append(all, line)
 	}
-	for i := range r.Gates {
-		g := &r.Gates[i]
+	for _, g := range r.Gates {
 		all = append(all, "gate "+g.title()+r.at(g.Level)+": "+g.outcome()+": "+strings.Join(g.Because, ", "))
 	}
 	return all
@@ -142,8 +143,8 @@ func (r *Result) explanation() []string {
 // legend explains the marks of rows in one line.
 func (r *Result) legend() string {
 	text := fmt.Sprintf("* judged; \"within %s\": shown to change by less; ~: not shown either way; --explain shows how", percent(r.o.margin()))
-	for i := range r.Levels {
-		if slices.ContainsFunc(r.Levels[i].Rows, func(row Row) bool { return row.Paired }) {
+	for _, l := range r.Levels {
+		if slices.ContainsFunc(l.Rows, func(row *Row) bool { return row.Paired }) {
 			return text + "; † the change is the median over pairs of requests with the same prompt"
 		}
 	}
@@ -203,16 +204,16 @@ func (r *Result) notKnown() string { return NotKnown(slices.Concat(r.Old, r.New)
 
 // parts returns the selected part of the level in each run; one line for a side whose
 // runs agree.
-func (l *LevelResult) parts() []string {
+func (l *LevelDiff) parts() []string {
 	return append(parts(l.sides.old(), l.Old), parts(l.sides.new(), l.New)...)
 }
 
-func parts(side string, levels []*Level) []string {
+func parts(side string, levels []*RunLevel) []string {
 	var named, texts []string
 	for _, l := range levels {
 		if l.Selected != nil {
 			part := report.Selected(l.Selected)
-			named, texts = append(named, l.run+": "+part), append(texts, side+": "+part)
+			named, texts = append(named, l.Run.Name+": "+part), append(texts, side+": "+part)
 		}
 	}
 	if texts = slices.Compact(texts); len(texts) > 1 {
@@ -256,8 +257,8 @@ func (r *Result) notes() []string {
 	if r.Together != nil {
 		say("A run's value over %s is the geometric mean of its values at the levels. Half of the 5 %% is for these rows and half for the levels. If a metric changed over %s, its levels are also judged by themselves.", r.Together.Name, r.Together.Name)
 	}
-	for i := range r.Levels {
-		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
+	for _, l := range r.Levels {
+		if slices.ContainsFunc(l.Rows, func(r *Row) bool { return r.Paired }) {
 			say("† paired by prompt (%s, %d pairs): the change is the median of %s/%s over the pairs.", l.Name, l.Pairs, l.sides.new(), l.sides.old())
 		}
 	}
@@ -270,10 +271,8 @@ func (r *Result) reasons() (lines []string) {
 		return nil
 	}
 	var all sheet.Reasons
-	for i := range r.Levels {
-		l := &r.Levels[i]
-		for j := range l.Rows {
-			row := &l.Rows[j]
+	for _, l := range r.Levels {
+		for _, row := range l.Rows {
 			name := row.Metric.Name
 			if len(r.Levels) > 1 {
 				name += " at " + l.Name
@@ -309,7 +308,7 @@ func (r *Row) reason() string {
 }
 
 // reasonOf returns why a judged metric has no verdict, and how many values would be enough.
-func (l *LevelResult) reasonOf(r *Row) string {
+func (l *LevelDiff) reasonOf(r *Row) string {
 	why := l.noVerdict(r)
 	if why == r.Spoiled || why == l.unsteadyRuns {
 		return why
@@ -318,7 +317,7 @@ func (l *LevelResult) reasonOf(r *Row) string {
 }
 
 // table returns the table of a level's metrics.
-func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
+func (l *LevelDiff) table(u *Units, explain bool) sheet.Table {
 	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
 	if explain {
 		head = append(head, "p", "n")
@@ -327,16 +326,16 @@ func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
 		}
 	}
 	rows := [][]string{head}
-	for i := range l.Rows {
-		rows = append(rows, l.cells(&l.Rows[i], u, explain))
+	for _, r := range l.Rows {
+		rows = append(rows, l.cells(r, u, explain))
 	}
 	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
 }
 
 // ranked reports whether a row has the p-value of a rank test.
-func (l *LevelResult) ranked() bool {
-	for i := range l.Rows {
-		if t := l.Rows[i].Rank; t != nil && !t.NA.Missing() {
+func (l *LevelDiff) ranked() bool {
+	for _, r := range l.Rows {
+		if t := r.Rank; t != nil && !t.NA.Missing() {
 			return true
 		}
 	}
@@ -344,7 +343,7 @@ func (l *LevelResult) ranked() bool {
 }
 
 // cells returns a row of the table.
-func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
+func (l *LevelDiff) cells(r *Row, u *Units, explain bool) []string {
 	name := r.Metric.Name
 	if r.Primary {
 		name += primaryMark
@@ -403,27 +402,28 @@ func (r *Row) interval() string {
 		return "n/a"
 	}
 	i := r.Shown()
-	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
+	return sheet.Changes(i.Low, i.High)
 }
 
-// Units are the units of time of a comparison: times of tokens have one unit on all levels,
-// and times of requests have one.
-type Units struct{ token, request report.TimeUnit }
+// Units are the units of time of a comparison, on all levels.
+type Units struct {
+	report.Units
+	server report.TimeUnit // of the times that servers report
+}
 
-// newUnits chooses the units that suit all values of all metrics. values returns the values of
-// a metric, NaN for missing ones.
-func newUnits(values func(*Metric) []float64) Units {
+// newUnits chooses the units that suit the values of metrics, which each passes to add; NaN is a missing one.
+func newUnits(each func(add func(m *Metric, values ...float64))) Units {
 	var token, request []float64
-	for i := range Metrics {
-		switch m := &Metrics[i]; {
-		case m.Kind != gate.Duration:
-		case m.of == e2el || m.of == readerIdle:
-			request = append(request, values(m)...)
+	each(func(m *Metric, values ...float64) {
+		switch {
+		case m.Unit != Nanoseconds:
+		case m.ofRequest():
+			request = append(request, values...)
 		default:
-			token = append(token, values(m)...)
+			token = append(token, values...)
 		}
-	}
-	return Units{report.TokenUnit(token), report.RequestUnit(request)}
+	})
+	return Units{Units: report.UnitsOf(token, request)}
 }
 
 // Amount formats a value of a metric with its unit; "–" for NaN.
@@ -431,43 +431,33 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == gate.Duration && (m.of == e2el || m.of == readerIdle):
-		return u.request.Span(v)
-	case m.Kind == gate.Duration:
-		return u.token.Span(v)
-	case m.Kind == gate.Share:
+	case m.Unit == Nanoseconds && m.ofRequest():
+		return u.Request.Span(v)
+	case m.Unit == Nanoseconds:
+		return u.Token.Span(v)
+	case m.Unit == Share:
 		return sheet.Share(v)
 	}
 	return report.Number(v)
 }
 
-// timeUnits are Units and the unit of the times that servers report.
-type timeUnits struct {
-	Units
-	server report.TimeUnit
-}
-
 // units chooses the units of r from all its values.
-func (r *Result) units() *timeUnits {
+func (r *Result) units() *Units {
 	var server []float64
-	for i := range r.Levels {
-		for j := range r.Levels[i].Server {
-			if x := &r.Levels[i].Server[j]; x.Unit == "ns" {
-				server = append(server, x.Old.Value, x.New.Value)
+	u := newUnits(func(add func(*Metric, ...float64)) {
+		for _, l := range r.Levels {
+			for _, row := range l.Rows {
+				add(row.Metric, row.Old.Value, row.New.Value)
 			}
-		}
-	}
-	metrics := newUnits(func(m *Metric) (values []float64) {
-		for i := range r.Levels {
-			for j := range r.Levels[i].Rows {
-				if row := &r.Levels[i].Rows[j]; row.Metric == m {
-					values = append(values, row.Old.Value, row.New.Value)
+			for _, x := range l.Server {
+				if x.Unit == "ns" {
+					server = append(server, x.Old.Value, x.New.Value)
 				}
 			}
 		}
-		return values
 	})
-	return &timeUnits{metrics, report.RequestUnit(server)}
+	u.server = report.RequestUnit(server)
+	return &u
 }
 
 // counts returns "2000", or "2000+1800" where the sides differ.
@@ -479,7 +469,7 @@ func counts(older, newer int) string {
 }
 
 // perRun returns the values of each run for the primary metrics: name, old and new.
-func (l *LevelResult) perRun(u *timeUnits) [][]string {
+func (l *LevelDiff) perRun(u *Units) [][]string {
 	var rows [][]string
 	if len(l.Old) == 1 && len(l.New) == 1 {
 		return nil
@@ -491,8 +481,8 @@ func (l *LevelResult) perRun(u *timeUnits) [][]string {
 		}
 		return strings.Join(s, ", ")
 	}
-	for i := range l.Rows {
-		if r := &l.Rows[i]; r.Primary {
+	for _, r := range l.Rows {
+		if r.Primary {
 			rows = append(rows, []string{r.Metric.Name, list(r.Metric, r.OldRuns), list(r.Metric, r.NewRuns)})
 		}
 	}
@@ -505,10 +495,9 @@ func (r *Result) differenceTable() sheet.Table {
 	if len(r.Differences) == 0 {
 		return sheet.Table{}
 	}
-	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
+	at := slices.ContainsFunc(r.Differences, func(d *Difference) bool { return d.Level != "" })
 	rows := [][]string{{"differs", "at", r.o.Sides.old(), r.o.Sides.new(), ""}}
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), short(d.Old), short(d.New), d.Effect()})
 	}
 	if !at {

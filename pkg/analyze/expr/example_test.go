@@ -50,3 +50,24 @@ func Example() {
 	// column 9: expected &&, || or the end, found "or"
 	// column 5: "18s": years have neither sign nor unit
 }
+
+func ExampleObjective() {
+	e, err := expr.ParseObjective("ttft<=200ms && itl_p99<=50ms")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	request := map[string]float64{"ttft": 150e6, "itl_p99": 61e6} // nanoseconds
+	value := func(m expr.Metric) (float64, bool) {
+		v, ok := request[m.Name]
+		return v, ok
+	}
+	fmt.Println(e.Eval(value) == expr.True)
+	for _, c := range e.Conditions() {
+		fmt.Println(c, c.Eval(value) == expr.True)
+	}
+	// Output:
+	// false
+	// ttft<=200ms true
+	// itl_p99<=50ms false
+}

@@ -20,9 +20,11 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -64,16 +66,16 @@ func collected(t *testing.T, name string, r export.Reader, cfg analyze.Config) R
 // full is a run with everything that a report can ask for.
 func full(t *testing.T) Run {
 	t.Helper()
-	objective, err := slo.Parse("ttft<=51ms && itl_p99<=100ms")
+	objective, err := expr.ParseObjective("ttft<=51ms && itl_p99<=100ms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	quality := analyze.DefaultQuality()
+	quality := quality.Default()
 	r := memrun.New("openai", requests(40), requests(70), requests(20))
 	streamed := true
 	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: &streamed, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}
 	return collected(t, "runs/full.json", r, analyze.Config{
-		SLO: objective, Quality: &quality, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true,
+		SLO: objective, Quality: &quality, Economics: &figure.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true,
 		Windows: analyze.Windows{Every: 5_000_000_000},
 	})
 }
@@ -349,7 +351,7 @@ func TestLegendsNameSides(t *testing.T) {
 
 // A page says once why a maximum load has no interval.
 func TestMaxLoadOnce(t *testing.T) {
-	objective, err := slo.Parse("ttft<=500ms")
+	objective, err := expr.ParseObjective("ttft<=500ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -397,7 +399,7 @@ func TestDegenerateRuns(t *testing.T) {
 			if tt.name == "not streamed" {
 				tt.r.Header.Meta = &export.RunMeta{Streaming: &not}
 			}
-			run := collected(t, "x.json", tt.r, analyze.Config{Economics: &analyze.EconomicsConfig{}})
+			run := collected(t, "x.json", tt.r, analyze.Config{Economics: &figure.EconomicsConfig{}})
 			page := written(t, Page{Runs: []Run{run}, Pareto: pareto.Analyze([]report.Input{{Name: "x.json", Report: run.Report}}, pareto.Options{})})
 			for _, want := range tt.wants {
 				if !strings.Contains(page, want) {
@@ -634,7 +636,7 @@ func TestManyLevels(t *testing.T) {
 		levels = append(levels, requests(1))
 	}
 	runs := []Run{collected(t, "a.json", memrun.New("openai", levels...), analyze.Config{})}
-	d := &document{LevelNames: name(runs)}
+	d := &document{LevelNames: nameRuns(runs)}
 	if err := d.run(&runs[0], 0, newDefinitions([]*analyze.Report{runs[0].Report})); err != nil {
 		t.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -49,10 +49,10 @@ func CDF(runs []*view.Run, o Options) *svg.Figure {
 }
 
 // percentiles returns the curve of a distribution.
-func percentiles(s *analyze.Summary) []svg.Point {
+func percentiles(s *summary.Summary) []svg.Point {
 	end := 100 * (1 - 1/float64(s.N))
 	var all []svg.Point
-	for i, p := range analyze.CurveLevels {
+	for i, p := range summary.CurveLevels {
 		if p >= end {
 			break
 		}

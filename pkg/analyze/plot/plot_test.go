@@ -21,9 +21,10 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/slo"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 	"github.com/pa-tools/pa/pkg/analyze/view"
@@ -121,11 +122,11 @@ func chunk(at uint64, text string) export.Response {
 // collected collects a run under an objective.
 func collected(t testing.TB, name string, r export.Reader) *view.Run {
 	t.Helper()
-	objective, err := slo.Parse("ttft<=60ms && tpot<=10ms")
+	objective, err := expr.ParseObjective("ttft<=60ms && tpot<=10ms")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := view.Collect(t.Context(), r, view.Config{Name: name, Analyze: analyze.Config{SLO: objective, SLOTarget: 0.9, Economics: &analyze.EconomicsConfig{GPUs: 2}}})
+	run, err := view.Collect(t.Context(), r, view.Config{Name: name, Analyze: analyze.Config{SLO: objective, SLOTarget: 0.9, Economics: &figure.EconomicsConfig{GPUs: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,7 +370,7 @@ func TestManyLoads(t *testing.T) {
 	run := &view.Run{Name: "a.json", Report: &analyze.Report{Run: &export.Run{}}}
 	for i := range 5000 {
 		e := &analyze.Experiment{Mode: export.ModeConcurrency, Value: strconv.Itoa(i + 1), OK: 3}
-		e.Throughput.Requests = analyze.Rate{PerSecond: float64(100 + i*7919%5000), OK: true}
+		e.Throughput.Requests = figure.Rate{PerSecond: float64(100 + i*7919%5000), OK: true}
 		run.Levels = append(run.Levels, view.Level{Experiment: e})
 	}
 	f := Sweep([]*view.Run{run}, Options{})

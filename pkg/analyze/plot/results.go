@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
@@ -81,6 +81,9 @@ func Pareto(res *pareto.Result, o Options) *svg.Figure {
 	return f
 }
 
+// units are the units of metrics that an axis shows.
+var units = map[string]svg.Unit{diff.Nanoseconds: svg.Nanoseconds, diff.Share: svg.Share}
+
 // mostTrends is the number of panels of a trend at most.
 const mostTrends = 24
 
@@ -100,10 +103,8 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 		Desc: "The value of each point in the order of time or of the labels. A line marks a step where the metric changed.",
 	}
 	leftOut, bars := 0, false
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			row := &l.Rows[j]
+	for _, l := range res.Levels {
+		for _, row := range l.Rows {
 			if !row.Metric.Primary {
 				continue
 			}
@@ -113,7 +114,7 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 			}
 			p := svg.Panel{
 				Title: row.Metric.Name, Height: 150, NoData: "no point has a value",
-				X: svg.Axis{Scale: svg.Names, Names: labels}, Y: svg.Axis{Unit: unitOf(row.Metric.Kind), Include: []float64{0}},
+				X: svg.Axis{Scale: svg.Names, Names: labels}, Y: svg.Axis{Unit: units[row.Metric.Unit], Include: []float64{0}},
 			}
 			if len(res.Levels) > 1 {
 				p.Title += ", " + l.Name
@@ -141,15 +142,4 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 		f.Panels = []svg.Panel{{NoData: "no metric has a value", X: svg.Axis{Scale: svg.Names}}}
 	}
 	return f
-}
-
-// unitOf returns the unit of a kind of metric.
-func unitOf(k gate.Kind) svg.Unit {
-	switch k {
-	case gate.Duration:
-		return svg.Nanoseconds
-	case gate.Share:
-		return svg.Share
-	}
-	return ""
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // answers returns answers of 100 tokens whose first token is long before its deadline of 1 s.
-func answers() (all []answer) {
+func answers() (all []given) {
 	r := rand.New(rand.NewPCG(1, 0))
 	for range 1000 {
-		a := answer{ttft: 50*ms + r.Int64N(150*ms)}
+		a := given{ttft: 50*ms + r.Int64N(150*ms)}
 		mean := 8*ms + r.Int64N(12*ms)
 		for range 99 {
 			a.gaps = append(a.gaps, mean+r.Int64N(5*ms))

@@ -22,18 +22,19 @@ const ms = 1_000_000
 //
 // Pooled: 16 deadlines, 8 misses, index ½.
 var (
-	even = answer{80 * ms, []int64{40 * ms, 40 * ms, 70 * ms, 70 * ms}}
-	late = answer{260 * ms, []int64{40 * ms, 220 * ms, 10 * ms, 60 * ms}}
+	even = given{80 * ms, []int64{40 * ms, 40 * ms, 70 * ms, 70 * ms}}
+	late = given{260 * ms, []int64{40 * ms, 220 * ms, 10 * ms, 60 * ms}}
 	due  = Deadline{100 * ms, 50 * ms}
 )
 
-type answer struct {
+// A given is the times of an answer.
+type given struct {
 	ttft int64
 	gaps []int64
 }
 
 // newAnswer returns the Answer with the times of a.
-func newAnswer(a answer) *Answer {
+func newAnswer(a given) *Answer {
 	var x Answer
 	x.Set(a.ttft, a.gaps)
 	return &x
@@ -42,19 +43,19 @@ func newAnswer(a answer) *Answer {
 func TestFluidity(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		a     answer
+		a     given
 		d     Deadline
 		want  Fluidity
 		index float64
 	}{
 		{"even", even, due, Fluidity{5, 0}, 1},
 		{"late", late, due, Fluidity{11, 8}, 3.0 / 11},
-		{"one token in time", answer{100 * ms, nil}, due, Fluidity{1, 0}, 1},
-		{"one token 1 ns late", answer{100*ms + 1, nil}, due, Fluidity{1, 1}, 0},
-		{"one token one interval late", answer{150 * ms, nil}, due, Fluidity{2, 2}, 0},
-		{"a gap that uses up all slack", answer{0, []int64{150 * ms}}, due, Fluidity{2, 0}, 1},
-		{"a gap 1 ns beyond all slack", answer{0, []int64{150*ms + 1}}, due, Fluidity{2, 1}, 0.5},
-		{"a clock set back", answer{0, []int64{-5, 3}}, due, Fluidity{3, 0}, 1},
+		{"one token in time", given{100 * ms, nil}, due, Fluidity{1, 0}, 1},
+		{"one token 1 ns late", given{100*ms + 1, nil}, due, Fluidity{1, 1}, 0},
+		{"one token one interval late", given{150 * ms, nil}, due, Fluidity{2, 2}, 0},
+		{"a gap that uses up all slack", given{0, []int64{150 * ms}}, due, Fluidity{2, 0}, 1},
+		{"a gap 1 ns beyond all slack", given{0, []int64{150*ms + 1}}, due, Fluidity{2, 1}, 0.5},
+		{"a clock set back", given{0, []int64{-5, 3}}, due, Fluidity{3, 0}, 1},
 	} {
 		got := newAnswer(tt.a).Fluidity(tt.d)
 		if index, ok := got.Index(); got != tt.want || !ok || index-tt.index > 1e-15 || tt.index-index > 1e-15 {
@@ -76,7 +77,7 @@ func TestFluidity(t *testing.T) {
 func TestFluidInterval(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		a      answer
+		a      given
 		first  int64
 		target float64
 		want   int64
@@ -88,8 +89,8 @@ func TestFluidInterval(t *testing.T) {
 		// D = 160 ms + 1 ns on, and then no other token is late: 40, 220−(D−40)=100, ….
 		{"late, a lower target", late, 100 * ms, 0.8, 160*ms + 1, true},
 		{"late, first token not due", late, 260 * ms, 0.9, 130 * ms, true}, // 40 + 220 in two intervals
-		{"one token", answer{90 * ms, nil}, 100 * ms, 0.9, 1, true},
-		{"one token, late", answer{110 * ms, nil}, 100 * ms, 0.9, 0, false},
+		{"one token", given{90 * ms, nil}, 100 * ms, 0.9, 1, true},
+		{"one token, late", given{110 * ms, nil}, 100 * ms, 0.9, 0, false},
 	} {
 		got, ok := newAnswer(tt.a).FluidInterval(tt.first, tt.target)
 		if got != tt.want || ok != tt.ok {
@@ -116,7 +117,7 @@ func TestTimeliness(t *testing.T) {
 	if b := got.Benefit(pace); math.Abs(b-(5-340.0/60)) > 1e-15 {
 		t.Errorf("benefit %v, want %v", b, 5-340.0/60)
 	}
-	if got := newAnswer(answer{ttft: 60 * ms}).Timeliness(pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
+	if got := newAnswer(given{ttft: 60 * ms}).Timeliness(pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
 		t.Errorf("one token: %+v", got)
 	}
 }
@@ -153,7 +154,7 @@ func TestPositions(t *testing.T) {
 	var p Positions
 	p.Add(newAnswer(even))
 	p.Add(newAnswer(late))
-	p.Add(newAnswer(answer{}))
+	p.Add(newAnswer(given{}))
 	want := []Position{{1, 1, 2, 40 * ms}, {2, 3, 4, (40 + 70 + 220 + 10) * ms / 4}, {4, 7, 2, 65 * ms}}
 	if got := p.Means(); !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
@@ -162,17 +163,17 @@ func TestPositions(t *testing.T) {
 
 func TestFits(t *testing.T) {
 	for _, tt := range []struct {
-		a    answer
+		a    given
 		want bool
 	}{
 		{late, true},
-		{answer{1<<60 - 1, nil}, true},
-		{answer{1 << 60, nil}, false},
-		{answer{-1 << 60, nil}, false},
-		{answer{1<<59 - 1, []int64{-1 << 59}}, true},
-		{answer{1 << 59, []int64{-1 << 59}}, false},
-		{answer{0, []int64{math.MinInt64, math.MinInt64}}, false}, // their magnitudes add up to 2⁶⁴
-		{answer{0, append(slices.Repeat([]int64{0}, 1000), 1<<60-1)}, true},
+		{given{1<<60 - 1, nil}, true},
+		{given{1 << 60, nil}, false},
+		{given{-1 << 60, nil}, false},
+		{given{1<<59 - 1, []int64{-1 << 59}}, true},
+		{given{1 << 59, []int64{-1 << 59}}, false},
+		{given{0, []int64{math.MinInt64, math.MinInt64}}, false}, // their magnitudes add up to 2⁶⁴
+		{given{0, append(slices.Repeat([]int64{0}, 1000), 1<<60-1)}, true},
 	} {
 		var a Answer
 		if got := a.Set(tt.a.ttft, tt.a.gaps); got != tt.want {
@@ -185,7 +186,7 @@ func TestFits(t *testing.T) {
 // overflows, and the result is as for any other answer.
 func TestHugeTimes(t *testing.T) {
 	const years, day = 1 << 59, 86_400_000 * ms
-	a := answer{0, append(slices.Repeat([]int64{ms}, 1000), years)}
+	a := given{0, append(slices.Repeat([]int64{ms}, 1000), years)}
 	// The slack of 1000 intervals must cover the gap: 1000·(D − 1 ms) + D ≥ years.
 	if got, ok := newAnswer(a).FluidInterval(0, 1); !ok || got != (years+1000*ms+1000)/1001 {
 		t.Errorf("interval %d, %v, want %d", got, ok, (years+1000*ms+1000)/1001)
@@ -194,14 +195,14 @@ func TestHugeTimes(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	long := slices.Repeat([]int64{ms}, 200_000) // 200,001 days are more than an int64 holds
-	if got, want := newAnswer(answer{ms, long}).Timeliness(day), (Timeliness{200_001, 200_001, 0}); got != want {
+	if got, want := newAnswer(given{ms, long}).Timeliness(day), (Timeliness{200_001, 200_001, 0}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
 // random returns an answer of up to 50 tokens with gaps around 50 ms.
-func random(rng *rand.Rand) answer {
-	a := answer{ttft: rng.Int64N(300 * ms)}
+func random(rng *rand.Rand) given {
+	a := given{ttft: rng.Int64N(300 * ms)}
 	for range rng.IntN(50) {
 		a.gaps = append(a.gaps, rng.Int64N(100*ms)*rng.Int64N(3))
 	}
@@ -219,7 +220,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("%+v, %+v: %+v", a, d, f)
 		}
 		// Scaling: times and deadlines in another unit.
-		scaled := answer{a.ttft * k, nil}
+		scaled := given{a.ttft * k, nil}
 		for _, g := range a.gaps {
 			scaled.gaps = append(scaled.gaps, g*k)
 		}
@@ -304,10 +305,10 @@ func TestFluidIntervalIsSmallest(t *testing.T) {
 		target := []float64{0.1, 0.5, 0.9, 0.99, 1}[rng.IntN(5)]
 		want, wantOK := int64(0), false
 		for next := int64(1); next <= 700 && !wantOK; next++ {
-			index, _ := newAnswer(answer{ttft, gaps}).Fluidity(Deadline{first, next}).Index()
+			index, _ := newAnswer(given{ttft, gaps}).Fluidity(Deadline{first, next}).Index()
 			want, wantOK = next, index >= target
 		}
-		got, ok := newAnswer(answer{ttft, gaps}).FluidInterval(first, target)
+		got, ok := newAnswer(given{ttft, gaps}).FluidInterval(first, target)
 		if ok != wantOK || ok && got != want {
 			t.Fatalf("TTFT %d due %d, gaps %v, target %v: %d, %v; want %d, %v", ttft, first, gaps, target, got, ok, want, wantOK)
 		}
@@ -321,7 +322,7 @@ func TestFluidIntervalIsSmallest(t *testing.T) {
 }
 
 // smallestInterval is the fluid interval by its definition: it halves the range in which it is.
-func smallestInterval(a answer, first int64, target float64) (ns int64, ok bool) {
+func smallestInterval(a given, first int64, target float64) (ns int64, ok bool) {
 	reached := func(next int64) bool {
 		index, _ := definedFluidity(a, Deadline{first, next}).Index()
 		return index >= target
@@ -341,7 +342,7 @@ func smallestInterval(a answer, first int64, target float64) (ns int64, ok bool)
 }
 
 // definedFluidity counts the deadlines of each token, as the definition says.
-func definedFluidity(a answer, d Deadline) (f Fluidity) {
+func definedFluidity(a given, d Deadline) (f Fluidity) {
 	slack := f.token(d.First-a.ttft, d.Next)
 	for _, g := range a.gaps {
 		slack = f.token(slack+d.Next-g, d.Next)
@@ -350,7 +351,7 @@ func definedFluidity(a answer, d Deadline) (f Fluidity) {
 }
 
 // definedTimeliness looks at the deadline of each token.
-func definedTimeliness(a answer, pace int64) Timeliness {
+func definedTimeliness(a given, pace int64) Timeliness {
 	t := Timeliness{Tokens: int64(len(a.gaps) + 1)}
 	at := a.ttft
 	for i := range t.Tokens {
@@ -367,7 +368,7 @@ func definedTimeliness(a answer, pace int64) Timeliness {
 }
 
 // checkDefinitions compares the figures of an answer with the figures that their definitions give.
-func checkDefinitions(t *testing.T, a answer, d Deadline, target float64) {
+func checkDefinitions(t *testing.T, a given, d Deadline, target float64) {
 	t.Helper()
 	x := newAnswer(a)
 	wantNS, wantOK := smallestInterval(a, d.First, target)
@@ -403,7 +404,7 @@ func TestDefinitions(t *testing.T) {
 		func(int) int64 { return 20 * ms },
 	} {
 		for range 3000 / testenv.Stride(4) {
-			a := answer{ttft: rng.Int64N(400*ms) * rng.Int64N(5)}
+			a := given{ttft: rng.Int64N(400*ms) * rng.Int64N(5)}
 			for i := range rng.IntN(130) {
 				a.gaps = append(a.gaps, gap(i))
 			}
@@ -426,7 +427,7 @@ func FuzzDefinitions(f *testing.F) {
 			return
 		}
 		const most = 1 << 50 // no computation of the definitions overflows
-		a := answer{ttft: ttft % most}
+		a := given{ttft: ttft % most}
 		for i, g := range gaps {
 			a.gaps = append(a.gaps, (int64(g)-16)<<(shift%32)+int64(i%3))
 		}

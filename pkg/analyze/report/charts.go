@@ -6,9 +6,10 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/sparkline"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -42,7 +43,7 @@ func (t *table) trends(lines []line) sheet.Table {
 		least, most := bounds(c.values)
 		g.Add(c.name, c.unit, "", c.text(least), c.text(most))
 	}
-	return t.charts(g, widestSparkline, func(i, width int) string { return sparkline.Line(all[i].values, width) })
+	return t.charts(g, widestSparkline, func(i, width int) string { return sheet.Sparkline(all[i].values, width) })
 }
 
 // chartColumn is the column of the sparklines in a table of charts.
@@ -79,7 +80,7 @@ const failedCourse = "failed"
 // courses returns each figure of a comparing table over its lines. It leaves out a figure that no
 // line has, and failed requests where there are none.
 func courses(lines []line, u *timeUnits) []course {
-	rate := func(r analyze.Rate) float64 {
+	rate := func(r figure.Rate) float64 {
 		if !r.OK {
 			return math.NaN()
 		}
@@ -150,7 +151,7 @@ func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 		if h == nil {
 			continue
 		}
-		f := rowFormat(m, t.units.of(m.Definition))
+		f := rowFormat(m, t.units.Of(m.Definition))
 		bins := "linear"
 		if h.log {
 			bins = "log"
@@ -158,20 +159,20 @@ func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 		all = append(all, h)
 		g.Add(m.Definition.Label(), f.name, "", f.text(h.low), f.text(h.high), bins)
 	}
-	return t.charts(g, mostBins, func(i, width int) string { return sparkline.Line(all[i].shares(width), width) })
+	return t.charts(g, mostBins, func(i, width int) string { return sheet.Sparkline(all[i].shares(width), width) })
 }
 
 // A histogram shows the values of a metric from the smallest to the p99.9, which hides no bulk behind
 // one extreme value.
 type histogram struct {
-	curve     analyze.Curve
+	curve     summary.Curve
 	low, high float64
 	log       bool // the bins have equal widths on a logarithmic scale
 }
 
 // histogramOf returns the histogram of a metric; nil for a summary without a Curve or with fewer than
 // fewestForHistogram values, and if the smallest value and the p99.9 are equal.
-func histogramOf(s *analyze.Summary) *histogram {
+func histogramOf(s *summary.Summary) *histogram {
 	h := &histogram{curve: s.Curve, low: s.Min, high: s.P(99.9)}
 	if s.Curve == nil || s.N < fewestForHistogram || !(h.high > h.low) {
 		return nil
@@ -203,13 +204,13 @@ func (h *histogram) shares(n int) []float64 {
 // level returns the percentage of the values that are at most v, interpolated between the percentiles
 // of the curve.
 func (h *histogram) level(v float64) float64 {
-	next := sort.Search(len(analyze.CurveLevels), func(i int) bool { return h.curve.At(i) > v })
+	next := sort.Search(len(summary.CurveLevels), func(i int) bool { return h.curve.At(i) > v })
 	switch next {
 	case 0:
 		return 0
-	case len(analyze.CurveLevels):
+	case len(summary.CurveLevels):
 		return 100
 	}
 	from, to := h.curve.At(next-1), h.curve.At(next)
-	return analyze.CurveLevels[next-1] + (analyze.CurveLevels[next]-analyze.CurveLevels[next-1])*(v-from)/(to-from)
+	return summary.CurveLevels[next-1] + (summary.CurveLevels[next]-summary.CurveLevels[next-1])*(v-from)/(to-from)
 }

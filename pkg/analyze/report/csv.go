@@ -8,7 +8,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
 // CSV writes one line per metric of each experiment of each input, with all percentiles.
@@ -20,7 +22,7 @@ func CSV(inputs []Input) Renderer {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w) // it keeps its first error
 		header := []string{"file", "experiment", "mode", "value", "metric", "unit", "n", "mean", "std", "min"}
-		for _, level := range analyze.Levels {
+		for _, level := range summary.Levels {
 			header = append(header, PercentileName(level))
 		}
 		_ = c.Write(append(header, "max", "window", "from_ns", "to_ns", "model"))
@@ -74,14 +76,14 @@ type csvLine struct {
 func (l *csvLine) row(first []string, place [4]string) []string {
 	row := slices.Concat(first, []string{l.name, l.unit, l.n, l.mean, l.std, l.min})
 	row = append(row, l.pct...)
-	for range len(analyze.Levels) - len(l.pct) {
+	for range len(summary.Levels) - len(l.pct) {
 		row = append(row, "")
 	}
 	return append(append(row, l.max), place[:]...)
 }
 
 // since returns the time from the start of the level to an instant.
-func since(ns uint64, level analyze.Span) string {
+func since(ns uint64, level figure.Span) string {
 	return strconv.FormatInt(int64(ns-level.FromNS), 10)
 }
 
@@ -118,13 +120,13 @@ func csvLevel(e *analyze.Experiment) []csvLine {
 }
 
 // csvPart returns the lines of a window or of a model.
-func csvPart(metrics []analyze.MetricSummary, ok, failed int, t *analyze.Throughput) []csvLine {
+func csvPart(metrics []summary.Metric, ok, failed int, t *figure.Throughput) []csvLine {
 	lines := append(csvMetrics(metrics),
 		csvLine{name: "requests_ok", unit: "requests", n: strconv.Itoa(ok)}, csvLine{name: "requests_failed", unit: "requests", n: strconv.Itoa(failed)})
 	return append(lines, csvRates(throughputs(t)...)...)
 }
 
-func csvMetrics(all []analyze.MetricSummary) (lines []csvLine) {
+func csvMetrics(all []summary.Metric) (lines []csvLine) {
 	for _, m := range all {
 		s := m.Summary
 		l := csvLine{
@@ -150,7 +152,7 @@ func csvRates(all ...throughput) (lines []csvLine) {
 
 // csvShare returns the line of a share: the share in the column "mean", the number of its
 // requests in "n". An unknown share is empty.
-func csvShare(name string, x *analyze.Attainment) csvLine {
+func csvShare(name string, x *figure.Attainment) csvLine {
 	l := csvLine{name: name, unit: "share", n: strconv.Itoa(x.Met + x.Missed + x.Failed)}
 	if x.Share.OK {
 		l.mean = float(x.Share.V)
@@ -161,7 +163,7 @@ func csvShare(name string, x *analyze.Attainment) csvLine {
 // csvMaxLoad returns the lines of the highest load: the estimate in the column "mean",
 // the highest level that surely attains the target in "min" and the lowest that surely does not
 // in "max"; then the ends of the interval. An unknown value is empty.
-func csvMaxLoad(m *analyze.MaxLoad) []csvLine {
+func csvMaxLoad(m *figure.MaxLoad) []csvLine {
 	l := csvLine{name: "max_load_under_slo", unit: m.Mode, mean: sheet.CSVNumber(m.Estimate)}
 	if m.Within != nil {
 		l.min = float(m.Within.Load)
@@ -179,11 +181,11 @@ func csvMaxLoad(m *analyze.MaxLoad) []csvLine {
 // A throughput is a rate with its names.
 type throughput struct {
 	key, short string
-	rate       analyze.Rate
+	rate       figure.Rate
 }
 
 // throughputs returns all rates, in the order of the report.
-func throughputs(t *analyze.Throughput) []throughput {
+func throughputs(t *figure.Throughput) []throughput {
 	return []throughput{
 		{"requests_per_s", "requests/s", t.Requests},
 		{"output_tokens_per_s", "output tok/s", t.OutputTokens},

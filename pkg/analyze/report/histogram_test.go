@@ -8,17 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // summaryOf returns the summary of n values whose percentile at a level is value(level).
-func summaryOf(n int, value func(level float64) float64) *analyze.Summary {
-	s := &analyze.Summary{N: n, Mean: value(50), Min: value(0), Max: value(100), Curve: make(analyze.Curve, len(analyze.CurveLevels))}
-	for i, l := range analyze.CurveLevels {
+func summaryOf(n int, value func(level float64) float64) *summary.Summary {
+	s := &summary.Summary{N: n, Mean: value(50), Min: value(0), Max: value(100), Curve: make(summary.Curve, len(summary.CurveLevels))}
+	for i, l := range summary.CurveLevels {
 		s.Curve[i] = value(l)
 	}
-	for i, l := range analyze.Levels {
+	for i, l := range summary.Levels {
 		s.Pct[i] = value(l)
 	}
 	return s
@@ -67,33 +69,33 @@ func TestHistogramShares(t *testing.T) {
 // The percentiles have histograms of TTFT and ITL on a terminal, if there are enough values and if they
 // differ.
 func TestHistograms(t *testing.T) {
-	metric := func(m answer.Metric, n int, value func(float64) float64) analyze.MetricSummary {
-		return analyze.MetricSummary{Definition: &answer.StrictMetrics[m], Summary: summaryOf(n, value)}
+	metric := func(m answer.Metric, n int, value func(float64) float64) summary.Metric {
+		return summary.Metric{Definition: &answer.StrictMetrics[m], Summary: summaryOf(n, value)}
 	}
 	rising := func(l float64) float64 { return 1e6 * (1 + l) }
 	bare := metric(answer.ITL, 1000, rising)
 	bare.Summary.Curve = nil
 	for _, tt := range []struct {
 		name    string
-		metrics []analyze.MetricSummary
+		metrics []summary.Metric
 		o       Options
 		want    string
 	}{
-		{"a file", []analyze.MetricSummary{metric(answer.TTFT, 1000, two)}, Options{}, ""},
-		{"both", []analyze.MetricSummary{metric(answer.TTFT, 1000, two), metric(answer.ITL, 100, rising), metric(answer.E2EL, 1000, two)}, Options{Sparklines: true, Width: 44}, `
+		{"a file", []summary.Metric{metric(answer.TTFT, 1000, two)}, Options{}, ""},
+		{"both", []summary.Metric{metric(answer.TTFT, 1000, two), metric(answer.ITL, 100, rising), metric(answer.E2EL, 1000, two)}, Options{Sparklines: true, Width: 44}, `
                          min   p99.9    bins
   TTFT  ms  █▁▁▁▁▁▁▁▆  10.00   20.00  linear
   ITL   ms  ▁▁▁▁▂▂▃▅█   1.00  100.9      log
 `},
-		{"few values", []analyze.MetricSummary{metric(answer.TTFT, 99, two)}, Options{Sparklines: true}, ""},
-		{"equal values", []analyze.MetricSummary{metric(answer.TTFT, 1000, func(float64) float64 { return 5e6 })}, Options{Sparklines: true}, ""},
-		{"no curve", []analyze.MetricSummary{bare}, Options{Sparklines: true}, ""},
-		{"no room", []analyze.MetricSummary{metric(answer.TTFT, 1000, two)}, Options{Sparklines: true, Width: 36}, ""},
+		{"few values", []summary.Metric{metric(answer.TTFT, 99, two)}, Options{Sparklines: true}, ""},
+		{"equal values", []summary.Metric{metric(answer.TTFT, 1000, func(float64) float64 { return 5e6 })}, Options{Sparklines: true}, ""},
+		{"no curve", []summary.Metric{bare}, Options{Sparklines: true}, ""},
+		{"no room", []summary.Metric{metric(answer.TTFT, 1000, two)}, Options{Sparklines: true, Width: 36}, ""},
 	} {
 		var b strings.Builder
 		ms := TimeUnit{name: "ms", per: 1e6}
-		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
-		tb.blocks((&sheet.Part{}).Apart().Table(tb.histograms(&analyze.Experiment{Metrics: tt.metrics})).Blocks)
+		tb := table{b: &b, o: tt.o, units: &timeUnits{Units: Units{ms, ms}}}
+		tb.blocks((&sheet.Part{}).Apart().Table(tb.histograms(&analyze.Experiment{Level: figure.Level{Metrics: tt.metrics}})).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -30,19 +31,21 @@ type List struct {
 }
 
 // Write writes the rows of r to w, as they come or, if they are sorted, all at the end.
-// It returns the errors of w and the cause of ctx's end; the error of r is not returned,
-// except an [export.ErrContradiction]: see r.Err. A List writes once.
+// When ctx ends, Write stops reading, writes the rows of the requests that it has read, and
+// returns the cause. It returns the errors of w; the error of r is not returned, except an
+// [export.ErrContradiction]: see r.Err. A List writes once.
 func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	l.w = w
 	m := answer.NewMeter(r.Run(), l.Config.PerRequest())
 	queue := answer.NewStreamQueue(func(_ int, row Row) { l.take(&row) })
-	var quality *analyze.QualityMeter
+	var smooth *quality.Meter
 	if cfg := l.Config.Quality; cfg != nil {
-		quality = analyze.NewQualityMeter(*cfg)
+		smooth = quality.NewMeter(*cfg)
 	}
+	var ended error // the cause of ctx's end
 	for n := uint64(0); !l.full() && l.err == nil && r.Next(); n++ {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if ended = context.Cause(ctx); ended != nil {
+			break // the rows of earlier requests follow
 		}
 		request, level := r.Request(), r.Experiment()
 		d := m.Measure(request)
@@ -52,9 +55,9 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 			}
 		}
 		rowOf := func() Row {
-			row := NewRow(level, &r.Run().Experiments[level], n, request, d)
-			if quality != nil {
-				q := quality.Measure(d)
+			row := newRow(level, &r.Run().Experiments[level], n, request, d)
+			if smooth != nil {
+				q := smooth.Measure(d)
 				row.Quality = &q
 			}
 			return row
@@ -81,7 +84,7 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 			return err
 		}
 	}
-	return nil
+	return ended
 }
 
 // full reports whether no further row will be written.

@@ -8,6 +8,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -15,8 +18,8 @@ import (
 // groupsOf analyzes a run with all groups of metrics.
 func groupsOf(t *testing.T, r export.Reader) Input {
 	t.Helper()
-	quality := analyze.DefaultQuality()
-	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true})
+	quality := quality.Default()
+	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &quality, Economics: &figure.EconomicsConfig{}, Prefix: true, Phases: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,15 +75,15 @@ func TestReasonsOnce(t *testing.T) {
 
 // Figures with a value come first, in their order, and then the others by their reasons.
 func TestFigureLines(t *testing.T) {
-	figures := func(whys ...string) (all []analyze.LevelFigure) {
+	figures := func(whys ...string) (all []figure.Figure) {
 		for i, why := range whys {
-			all = append(all, analyze.LevelFigure{Label: string(rune('a' + i)), Unit: "ns", Value: 2e6, Why: why})
+			all = append(all, figure.Figure{Label: string(rune('a' + i)), Unit: "ns", Value: 2e6, Why: why})
 		}
 		return all
 	}
 	for _, tt := range []struct {
 		name string
-		all  []analyze.LevelFigure
+		all  []figure.Figure
 		want []string
 	}{
 		{"none", nil, nil},
@@ -99,11 +102,11 @@ func TestFigureLines(t *testing.T) {
 
 // The rest of the time is left out only if no phase is known.
 func TestPhaseLines(t *testing.T) {
-	phases := append([]analyze.LevelFigure{}, analyze.PhaseFigures[:]...)
+	phases := append([]figure.Figure{}, figure.PhaseFigures[:]...)
 	phases[0].Why, phases[3].Why = "no queue", "one of the others is not known"
 	phases[1].Value, phases[2].Value = 3e6, 40e6
 	want := []string{"prefill: 3.000 ms", "decode: 40.00 ms", "queue: n/a (no queue)", "network, client and rest: n/a (one of the others is not known)"}
-	if d := cmp.Diff(want, phaseLines(&analyze.Phases{Figures: phases}, scaleFor(1e6))); d != "" {
+	if d := cmp.Diff(want, phaseLines(&figure.Phases{Figures: phases}, scaleFor(1e6))); d != "" {
 		t.Error(d)
 	}
 }
@@ -115,7 +118,7 @@ func TestFluidIntervalOfAnyLength(t *testing.T) {
 		for _, v := range values {
 			mean += float64(v) / float64(len(values))
 		}
-		m := analyze.MetricSummary{Definition: &answer.QualityMetrics[1], Summary: &analyze.Summary{Mean: mean}}
+		m := summary.Metric{Definition: &answer.QualityMetrics[1], Summary: &summary.Summary{Mean: mean}}
 		if m.Definition.Metric != answer.FluidInterval {
 			t.Fatal(m.Definition.Metric)
 		}
@@ -131,7 +134,7 @@ func TestFluidIntervalOfAnyLength(t *testing.T) {
 	if d := cmp.Diff([]string{"6.00", "0", "12.00"}, row(1, 12e6)); d != "" {
 		t.Error(d)
 	}
-	ttft := rowFormat(analyze.MetricSummary{Definition: &answer.StrictMetrics[0], Summary: &analyze.Summary{Mean: 1}}, scaleFor(1e6))
+	ttft := rowFormat(summary.Metric{Definition: &answer.StrictMetrics[0], Summary: &summary.Summary{Mean: 1}}, scaleFor(1e6))
 	if got := ttft.text(1); got == "0" {
 		t.Error("a TTFT of 1 ns shows as 0")
 	}

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -13,16 +13,16 @@ import (
 // without token times have no values in most of them.
 var qualityColumns = []column{
 	ofQuality(answer.Fluidity, column{head: "fluidity", width: 8}),
-	ofTimes("deadlines", func(q *analyze.RequestQuality) float64 { return float64(q.Fluidity.Deadlines) }),
-	ofTimes("deadlines_missed", func(q *analyze.RequestQuality) float64 { return float64(q.Fluidity.Misses) }),
+	ofTimes("deadlines", func(q *quality.Request) float64 { return float64(q.Fluidity.Deadlines) }),
+	ofTimes("deadlines_missed", func(q *quality.Request) float64 { return float64(q.Fluidity.Misses) }),
 	ofQuality(answer.FluidInterval, column{}),
-	ofNumber("fluid_token_rate_per_s", (*analyze.RequestQuality).TokenRate, column{}),
+	ofNumber("fluid_token_rate_per_s", (*quality.Request).TokenRate, column{}),
 	ofQuality(answer.TokensInTime, column{}),
 	ofQuality(answer.ReaderIdle, column{head: "idle_ms", width: 8}),
-	ofTimes("smooth_tokens", (*analyze.RequestQuality).SmoothTokens),
+	ofTimes("smooth_tokens", (*quality.Request).SmoothTokens),
 	ofQuality(answer.Stalls, column{head: "stalls", width: 6}),
 	ofQuality(answer.LongestStall, column{head: "stall_ms", width: 8}),
-	ofTimes("stall_total_ns", func(q *analyze.RequestQuality) float64 { return float64(q.Stall.TotalNS) }),
+	ofTimes("stall_total_ns", func(q *quality.Request) float64 { return float64(q.Stall.TotalNS) }),
 	ofQuality(answer.StallShare, column{}),
 	ofQuality(answer.TokensPerEvent, column{}),
 	ofQuality(answer.ITLPerToken, column{}),
@@ -32,7 +32,7 @@ var qualityColumns = []column{
 // ofQuality returns the column c with the values of a metric of quality. In the table, times are
 // milliseconds and other numbers are rounded.
 func ofQuality(m answer.Metric, c column) column {
-	value := func(q *analyze.RequestQuality) float64 { return q.Value(m) }
+	value := func(q *quality.Request) float64 { return q.Value(m) }
 	c = ofNumber(m.Key(), value, c)
 	c.cell = func(r *Row) string {
 		v := math.NaN()
@@ -54,8 +54,8 @@ func ofQuality(m answer.Metric, c column) column {
 
 // ofTimes returns a column that is not in the table, with a value for requests whose token times
 // are known.
-func ofTimes(name string, value func(*analyze.RequestQuality) float64) column {
-	return ofNumber(name, func(q *analyze.RequestQuality) float64 {
+func ofTimes(name string, value func(*quality.Request) float64) column {
+	return ofNumber(name, func(q *quality.Request) float64 {
 		if !q.Timed {
 			return math.NaN()
 		}
@@ -64,7 +64,7 @@ func ofTimes(name string, value func(*analyze.RequestQuality) float64) column {
 }
 
 // ofNumber returns the column c with a name and a value of the quality; NaN is a missing value.
-func ofNumber(name string, value func(*analyze.RequestQuality) float64, c column) column {
+func ofNumber(name string, value func(*quality.Request) float64, c column) column {
 	return ofFloat(name, func(r *Row) float64 {
 		if r.Quality == nil {
 			return math.NaN()

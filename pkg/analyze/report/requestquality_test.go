@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -15,7 +15,7 @@ func TestQualityColumns(t *testing.T) {
 		TTFT: value(1_500_000_000), E2EL: value(2_000_000_000), Gaps: []int64{100_000_000, 300_000_000}, Events: 3, Spread: value(400_000_000),
 		OutputTokens: value(6), TokenSource: answer.TokenUsage,
 	}}
-	q := analyze.NewQualityMeter(analyze.DefaultQuality()).Measure(m)
+	q := quality.NewMeter(quality.Default()).Measure(m)
 	timed, failed := rows()[0], rows()[1]
 	timed.Quality = &q
 	var table, csv strings.Builder

@@ -13,7 +13,9 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -211,7 +213,7 @@ func requests(e *analyze.Experiment) string {
 	for _, p := range []struct {
 		what  string
 		n     int
-		parts []analyze.Count
+		parts []figure.Count
 	}{{"failed", e.FailedRequests(), e.Failed}, {"excluded", e.ExcludedRequests(), e.Excluded}} {
 		if p.n == 0 {
 			continue
@@ -240,7 +242,7 @@ func newGrid(keys, heads int) sheet.Table {
 }
 
 // figures returns a row per metric.
-func figures(all []analyze.MetricSummary, u *timeUnits) sheet.Table {
+func figures(all []summary.Metric, u *timeUnits) sheet.Table {
 	g := newGrid(2, 1)
 	if len(all) == 0 {
 		return g
@@ -251,7 +253,7 @@ func figures(all []analyze.MetricSummary, u *timeUnits) sheet.Table {
 	}
 	g.Add(append(head, "max")...)
 	for _, m := range all {
-		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
+		s, f := m.Summary, rowFormat(m, u.Of(m.Definition))
 		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
@@ -270,7 +272,7 @@ func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
 	}
 	names, units := []string{""}, []string{""}
 	formats := make([]inRow, len(e.Metrics))
-	row := func(name string, f func(i int, s *analyze.Summary) string) {
+	row := func(name string, f func(i int, s *summary.Summary) string) {
 		cells := []string{name}
 		for i := range e.Metrics {
 			cells = append(cells, f(i, e.Metrics[i].Summary))
@@ -278,7 +280,7 @@ func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
 		g.Add(cells...)
 	}
 	for i, m := range e.Metrics {
-		formats[i] = rowFormat(m, u.of(m.Definition))
+		formats[i] = rowFormat(m, u.Of(m.Definition))
 		name, unit := m.Definition.Label(), formats[i].name
 		if m.Definition.Unit() == answer.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
@@ -287,17 +289,17 @@ func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
 	}
 	g.Add(names...)
 	g.Add(units...)
-	show := func(f func(*analyze.Summary) float64) func(int, *analyze.Summary) string {
-		return func(i int, s *analyze.Summary) string { return formats[i].text(f(s)) }
+	show := func(f func(*summary.Summary) float64) func(int, *summary.Summary) string {
+		return func(i int, s *summary.Summary) string { return formats[i].text(f(s)) }
 	}
-	row("n", func(_ int, s *analyze.Summary) string { return strconv.Itoa(s.N) })
-	row("mean", show(func(s *analyze.Summary) float64 { return s.Mean }))
-	row("std", show(func(s *analyze.Summary) float64 { return s.Std }))
-	row("min", show(func(s *analyze.Summary) float64 { return s.Min }))
-	for _, l := range analyze.Levels {
-		row(PercentileName(l), show(func(s *analyze.Summary) float64 { return s.P(l) }))
+	row("n", func(_ int, s *summary.Summary) string { return strconv.Itoa(s.N) })
+	row("mean", show(func(s *summary.Summary) float64 { return s.Mean }))
+	row("std", show(func(s *summary.Summary) float64 { return s.Std }))
+	row("min", show(func(s *summary.Summary) float64 { return s.Min }))
+	for _, l := range summary.Levels {
+		row(PercentileName(l), show(func(s *summary.Summary) float64 { return s.P(l) }))
 	}
-	row("max", show(func(s *analyze.Summary) float64 { return s.Max }))
+	row("max", show(func(s *summary.Summary) float64 { return s.Max }))
 	return g
 }
 
@@ -418,10 +420,10 @@ func levelIn(e *analyze.Experiment, mixed bool) string {
 // A line is a row of a comparing table: a load level, a model or a window.
 type line struct {
 	name       string
-	throughput *analyze.Throughput
-	metric     func(answer.Metric) *analyze.Summary
+	throughput *figure.Throughput
+	metric     func(answer.Metric) *summary.Summary
 	ok, failed int
-	sent       analyze.Rate
+	sent       figure.Rate
 }
 
 // A comparedFigure is a percentile of a metric that a comparing table shows.
@@ -433,7 +435,7 @@ type comparedFigure struct {
 
 // comparedFigures returns the percentiles of a comparing table, in order.
 func comparedFigures(u *timeUnits) []comparedFigure {
-	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.ITL, 99, u.token}, {answer.E2EL, 50, u.request}}
+	return []comparedFigure{{answer.TTFT, 50, u.Token}, {answer.TTFT, 99, u.Token}, {answer.ITL, 50, u.Token}, {answer.ITL, 99, u.Token}, {answer.E2EL, 50, u.Request}}
 }
 
 // compared returns a table of lines under two rows of heads.
@@ -470,7 +472,7 @@ func compared(name, unit string, lines []line, u *timeUnits) sheet.Table {
 	return g
 }
 
-func perSecond(r analyze.Rate) string {
+func perSecond(r figure.Rate) string {
 	if !r.OK {
 		return "-"
 	}
@@ -577,7 +579,7 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 		p.Apart().Lines(economicsSettings(x)).List(economicsFigures(x)...)
 	}
 	if x := e.Prefix; x != nil {
-		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.token))
+		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.Token))
 	}
 	if x := e.Phases; x != nil {
 		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
@@ -699,11 +701,11 @@ func brief(rep *analyze.Report) sheet.Table {
 		return false
 	}
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) != nil }) {
-		latency(answer.TTFT, units.token)
-		latency(answer.ITL, units.token)
+		latency(answer.TTFT, units.Token)
+		latency(answer.ITL, units.Token)
 	}
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
-		latency(answer.E2EL, units.request)
+		latency(answer.E2EL, units.Request)
 	}
 	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.OutputTokens) }}
 	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {
@@ -776,7 +778,7 @@ func windowLines(e *analyze.Experiment) []line {
 
 // windowed returns the time from the start of the first window to the end of the last.
 func windowed(e *analyze.Experiment) time.Duration {
-	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
+	return figure.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
 }
 
 // windowNote returns a description of the windows.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -76,7 +77,7 @@ func TestSpan(t *testing.T) {
 
 // All figures of a row are in one unit, with the digits of the mean at most.
 func TestRowFormat(t *testing.T) {
-	m := analyze.MetricSummary{Definition: &answer.StrictMetrics[0], Summary: &analyze.Summary{Mean: 123_456_789}}
+	m := summary.Metric{Definition: &answer.StrictMetrics[0], Summary: &summary.Summary{Mean: 123_456_789}}
 	f := rowFormat(m, timeScales[2])
 	if got := f.text(1_000) + " " + f.text(123_456_789) + " " + f.text(5e9) + " " + f.name; got != "0.0 123.5 5000 ms" {
 		t.Errorf("row %q", got)
@@ -86,8 +87,8 @@ func TestRowFormat(t *testing.T) {
 // A report has one unit for the times of tokens and one for E2EL, whatever the
 // rows and levels hold.
 func TestTimeUnits(t *testing.T) {
-	metric := func(m answer.Metric, mean float64) analyze.MetricSummary {
-		return analyze.MetricSummary{Definition: &answer.StrictMetrics[m], Summary: &analyze.Summary{N: 1, Mean: mean}}
+	metric := func(m answer.Metric, mean float64) summary.Metric {
+		return summary.Metric{Definition: &answer.StrictMetrics[m], Summary: &summary.Summary{N: 1, Mean: mean}}
 	}
 	for _, tt := range []struct {
 		name           string
@@ -115,8 +116,8 @@ func TestTimeUnits(t *testing.T) {
 			rep.Experiments = append(rep.Experiments, e)
 		}
 		u := timeUnitsOf([]Input{{Report: rep}})
-		if u.token.name != tt.token || u.request.name != tt.request {
-			t.Errorf("%s: %s and %s, want %s and %s", tt.name, u.token.name, u.request.name, tt.token, tt.request)
+		if u.Token.name != tt.token || u.Request.name != tt.request {
+			t.Errorf("%s: %s and %s, want %s and %s", tt.name, u.Token.name, u.Request.name, tt.token, tt.request)
 		}
 	}
 }

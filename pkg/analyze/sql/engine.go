@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -54,7 +55,7 @@ type Query struct {
 	// Metrics are names of [Names], [QualityNames] and [PhaseNames]; none for all [Names].
 	Metrics []string
 	// Quality holds the parameters of the queries about quality.
-	Quality analyze.QualityConfig
+	Quality quality.Config
 	// Windows divides the levels; none for whole levels.
 	Windows []analyze.LevelWindows
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
 )
 
@@ -54,7 +56,7 @@ func TestChosenMetrics(t *testing.T) {
 
 // The queries about quality come by name only, and with the parameters that were asked for.
 func TestQualityQueries(t *testing.T) {
-	cfg := analyze.DefaultQuality()
+	cfg := quality.Default()
 	cfg.TokenNS, cfg.StallNS = 41_000_000, 77_000_000
 	for _, e := range sql.EngineNames() {
 		files := "s3://b/r/"
@@ -78,8 +80,8 @@ func TestQualityQueries(t *testing.T) {
 func TestWindows(t *testing.T) {
 	const end = math.MaxUint64
 	levels := []analyze.LevelWindows{
-		{Index: 0, Mode: "concurrency", Value: "1", Level: analyze.Span{FromNS: 100, ToNS: 300}, Windows: []analyze.Span{{FromNS: 100, ToNS: 200}, {FromNS: 200, ToNS: 300}}},
-		{Index: 2, Mode: "concurrency", Value: "4", Level: analyze.Span{FromNS: 500, ToNS: 900}, Windows: []analyze.Span{{FromNS: 600, ToNS: end}}},
+		{Index: 0, Mode: "concurrency", Value: "1", Level: figure.Span{FromNS: 100, ToNS: 300}, Windows: []figure.Span{{FromNS: 100, ToNS: 200}, {FromNS: 200, ToNS: 300}}},
+		{Index: 2, Mode: "concurrency", Value: "4", Level: figure.Span{FromNS: 500, ToNS: 900}, Windows: []figure.Span{{FromNS: 600, ToNS: end}}},
 	}
 	// The last window of level 0 includes the level's last instant; columns hold at most 63 bits.
 	const rows = "  (0, 0, 100, 200),\n  (0, 1, 200, 301),\n  (2, 0, 600, 9223372036854775807)"
@@ -97,7 +99,7 @@ func TestWindows(t *testing.T) {
 		if strings.Contains(got, "requests_per_s") || strings.Count(got, "GROUP BY") != strings.Count(got, "window_number, error_class\n")+strings.Count(got, "GROUP BY experiment, mode, value, window_number\n") {
 			t.Errorf("%s: a row for whole levels in\n%s", e, got)
 		}
-		q.Quality, q.Metrics = analyze.DefaultQuality(), []string{"fluidity"}
+		q.Quality, q.Metrics = quality.Default(), []string{"fluidity"}
 		if got, err = sql.Script(e, q); err != nil || strings.Contains(got, "smooth_goodput") || !strings.Contains(got, "AS fluidity_index") {
 			t.Errorf("%s: %v in\n%s", e, err, got)
 		}
@@ -108,9 +110,9 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Comments define each metric and each figure of the report by the table of package names.
+// Comments define each metric and each figure of the report by the table of package explain.
 func TestDefinitions(t *testing.T) {
-	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: analyze.DefaultQuality()})
+	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: quality.Default()})
 	if err != nil {
 		t.Fatal(err)
 	}

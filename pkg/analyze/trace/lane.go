@@ -1,6 +1,6 @@
 package trace
 
-import "github.com/pa-tools/pa/pkg/analyze/lanes"
+import "github.com/pa-tools/pa/pkg/analyze/view"
 
 // assignLanes returns the lane of each request of the group, in their order, and the number of lanes. It counts
 // the requests with a damaged time as timeless.
@@ -10,10 +10,10 @@ func (t *timeline) assignLanes(g *group) (lane []int32, n int) {
 		shown++
 		return true
 	})
-	assigner := lanes.NewAssigner(shown)
+	assigner := view.NewLaneAssigner(shown)
 	lane = make([]int32, 0, shown)
 	t.each(g, func(q *request) bool {
-		lane = append(lane, int32(assigner.Next(lanes.Span{BeginNS: q.beginNS, EndNS: q.endNS, Slot: q.slot})))
+		lane = append(lane, int32(assigner.Next(view.Span{BeginNS: q.beginNS, EndNS: q.endNS, Slot: q.slot})))
 		return true
 	})
 	return lane, assigner.Lanes()

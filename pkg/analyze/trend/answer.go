@@ -135,10 +135,8 @@ type finding struct {
 
 // findings returns the metrics of all levels.
 func (j *Judgement) findings() (all []finding) {
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
 			f := finding{r, r.Metric.Name, j.standing(r)}
 			if len(j.Levels) > 1 {
 				f.name += " at " + sanitize.Text(l.Name)
@@ -177,19 +175,18 @@ func (j *Judgement) Answer() Answer {
 	return NoDifference
 }
 
-// Passed reports whether the gate passes: the answer is none of those up to CannotTell, and no
+// passed reports whether the gate passes: the answer is none of those up to CannotTell, and no
 // accepted point was left out.
-func (j *Judgement) Passed() bool { return j.Answer() > CannotTell && j.LeftOut == nil }
+func (j *Judgement) passed() bool { return j.Answer() > CannotTell && j.LeftOut == nil }
 
 // Failures returns an error for each metric that fails the gate, joined; nil if none fails. A
 // metric fails if it is worse by more than Allow. A level that the new point lacks fails as well,
 // and so does a point of LeftOut.
 func (j *Judgement) Failures() error {
 	errs := []error{LeftOutError(j.LeftOut)}
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			if r := &l.Rows[k]; j.standing(r) == fails {
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
+			if j.standing(r) == fails {
 				errs = append(errs, fmt.Errorf("%s at %s is worse than %s: %s", r.Metric.Name, sanitize.Text(l.Name), j.accepted(), r.change()))
 			}
 		}
@@ -216,7 +213,7 @@ func (j *Judgement) Refusal(burnIn, noise bool) error {
 	if len(j.LeftOut) > 0 {
 		return errors.New("an accepted point was left out")
 	}
-	if err := errors.Join(j.New.Unfit(j.Ignore), j.Set.Incomparable()); err != nil {
+	if err := errors.Join(j.New.unfit(j.Ignore), j.Set.Incomparable()); err != nil {
 		return err
 	}
 	if j.Missing != nil {
@@ -304,12 +301,12 @@ func (j *Judgement) Headline() string {
 
 // finding returns what was found among the points that are not left out.
 func (j *Judgement) finding() string {
-	if refused := j.Set.Refused(); len(refused) > 0 {
+	if refused := j.Set.RefusedNames(); refused != nil {
 		with := ""
 		if len(j.Accepted) > 0 {
 			with = " with " + j.accepted()
 		}
-		return "not comparable" + with + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
+		return "not comparable" + with + ": the runs differ in " + strings.Join(refused, ", ")
 	}
 	all, names := j.findings(), j.accepted()
 	var parts []string
@@ -475,8 +472,8 @@ func (j *Judgement) tooWide(all []finding) string {
 func (j *Judgement) hiding(m *diff.Metric) string {
 	for i := range j.Accepted {
 		p := &j.Accepted[i]
-		for k := range j.Levels {
-			if outlying := p.outlyingRuns(j.Levels[k].Group, m); outlying != nil {
+		for _, l := range j.Levels {
+			if outlying := p.outlyingRuns(l.Group, m); outlying != nil {
 				return fmt.Sprintf("in accepted point %s, %s; delete the folder of the point to judge without it", sanitize.Text(p.Label), outlyingText(m, outlying))
 			}
 		}

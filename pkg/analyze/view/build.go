@@ -8,7 +8,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/lanes"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -98,17 +97,17 @@ const requestBlock = 128
 // addRequests sets the rows of a level and puts them into lanes: the ranks one after the other.
 func (c *collector) addRequests(level *Level, l *levelRows) {
 	all := l.places(&c.rows)
-	spans := make([]lanes.Span, 0, len(all))
+	spans := make([]Span, 0, len(all))
 	for from := 0; from < len(all); {
 		rank, to := all[from].rank, from
 		spans = spans[:0]
 		for ; to < len(all) && all[to].rank == rank; to++ {
 			if p := &all[to]; p.timed { // the others come last
 				r := c.rows.row(l.kept[p.kept].row)
-				spans = append(spans, lanes.Span{BeginNS: uint64(p.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.slot})
+				spans = append(spans, Span{BeginNS: uint64(p.beginNS - c.originNS), EndNS: uint64(r.endNS - c.originNS), Slot: r.slot})
 			}
 		}
-		lane, n := lanes.Assign(spans)
+		lane, n := assignLanes(spans)
 		for i := range lane {
 			all[from+i].lane = int32(level.Lanes + lane[i])
 		}

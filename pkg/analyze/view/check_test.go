@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -64,8 +65,8 @@ func checkDistributions(t *testing.T, l *Level) {
 		if s != d.Summary || s.Curve == nil {
 			t.Fatalf("%v: another summary", d.Metric)
 		}
-		for i, p := range analyze.Levels {
-			k := slices.Index(analyze.CurveLevels[:], p)
+		for i, p := range summary.Levels {
+			k := slices.Index(summary.CurveLevels[:], p)
 			if k < 0 {
 				t.Fatalf("p%v is not among CurveLevels", p)
 			}

@@ -2,6 +2,7 @@ package view
 
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -9,8 +10,8 @@ import (
 type Distribution struct {
 	Metric answer.Metric
 	// Summary is the summary in the report; its N is the number of values. Its Curve, which is never
-	// nil, has the percentiles at [analyze.CurveLevels], exact and in the unit of the metric.
-	Summary *analyze.Summary
+	// nil, has the percentiles at [summary.CurveLevels], exact and in the unit of the metric.
+	Summary *summary.Summary
 }
 
 // distributions returns the distributions of a level.

@@ -29,7 +29,7 @@ type Config struct {
 	// It keeps all requests of a smaller run. 0 means DefaultRows.
 	Rows int
 	// Stalls finds the stalls of requests. The zero value stands for the stalls of
-	// [analyze.DefaultQuality].
+	// [quality.Default].
 	Stalls quality.Stalls
 }
 
@@ -223,7 +223,7 @@ type Stall struct {
 // The Run is never nil and covers the readable part; errors are as of [analyze.Run].
 func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err error) {
 	if cfg.Stalls.ThresholdNS == 0 && cfg.Stalls.Factor == 0 {
-		usual := analyze.DefaultQuality()
+		usual := quality.Default()
 		cfg.Stalls = quality.Stalls{ThresholdNS: usual.StallNS, Factor: usual.StallFactor}
 	}
 	cfg.Rows, cfg.Parts = cmp.Or(cfg.Rows, DefaultRows), cmp.Or(cfg.Parts, allParts)

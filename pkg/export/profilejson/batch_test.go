@@ -20,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -62,7 +63,7 @@ type oneByOne struct{ export.Reader }
 
 // configs are the ways to analyze that measure requests differently.
 func configs() []analyze.Config {
-	streaming, quality := true, analyze.DefaultQuality()
+	streaming, quality := true, quality.Default()
 	return []analyze.Config{
 		{},
 		{Counter: memrun.Words{}},

@@ -1,6 +1,7 @@
 package profilejson
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Reader reads the requests of one file in order. See [export.Reader] for
@@ -21,7 +21,7 @@ import (
 // JSON, or bytes after the document, end the reading with an *export.SyntaxError; a
 // truncated file ends it with an *export.CutError. Both come after the requests before them.
 type Reader struct {
-	jsonfile.Cursor
+	jsonscan.Cursor
 	run      *export.Run
 	sections []section
 	samples  int64 // as in headerParser
@@ -46,7 +46,7 @@ type Reader struct {
 
 	experiment int  // index of the section being read
 	excluded   bool // in its excluded requests
-	skipped    jsonfile.Skips
+	skipped    export.Skips
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
@@ -73,11 +73,11 @@ var _ export.SelectiveReader = (*Reader)(nil)
 // The error is an *export.SyntaxError if src is not a profile_export.json, or the error
 // from reading src. Err reports later damage after the requests before it.
 func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	return newReader(ctx, name, src, size, lim, jsonfile.DefaultChunk)
+	return newReader(ctx, name, src, size, lim, jsonscan.DefaultChunk)
 }
 
 func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
-	r := &Reader{Cursor: jsonfile.NewCursor(name, src, size, lim.MaxValueBytes, chunk), spanBytes: int64(chunk)}
+	r := &Reader{Cursor: jsonscan.NewCursor(name, src, size, lim.ValueBytes(), chunk), spanBytes: int64(chunk)}
 	r.Check, r.checkHeader = ctx.Err, ctx.Err
 	if err := r.readHeader(); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func (r *Reader) settle(h *headerParser) error {
 	switch {
 	case errors.As(err, &report):
 		return err
-	case err == nil || errors.Is(err, jsonfile.ErrCut):
+	case err == nil || errors.Is(err, jsonscan.ErrCut):
 		return nil
 	case errors.Is(err, errNoExperiments):
 		return &export.SyntaxError{Name: r.Name, Offset: r.Size, Msg: err.Error() + ", found one without"}
@@ -276,7 +276,7 @@ func (r *Reader) nextArray() bool {
 	}
 	if r.headerErr != nil && r.err == nil {
 		r.err = r.headerErr
-		if errors.Is(r.err, jsonfile.ErrCut) {
+		if errors.Is(r.err, jsonscan.ErrCut) {
 			r.err = &export.CutError{Name: r.Name, Offset: r.Size, Where: orTop(r.headerWhere)}
 		}
 	}
@@ -297,7 +297,8 @@ func (r *Reader) enterSpan() bool {
 		return false
 	}
 	if to := r.sections[r.experiment].end - 1; r.ahead == nil && r.index == 0 && to-r.Pos >= leastSpans*r.spanBytes && runtime.GOMAXPROCS(0) > 1 {
-		r.ahead = newAhead(r, r.Pos, to)
+		r.ahead = &ahead{src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, need: r.need}
+		r.ahead.start(r.Pos, to)
 	}
 	if r.ahead == nil {
 		return false
@@ -450,7 +451,7 @@ func (r *Reader) element() bool {
 			r.Pos += int64(end)
 			r.index++
 			if !object {
-				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonfile.Excerpt(b[:end])}
+				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonscan.Excerpt(b[:end])}
 			}
 			return r.accept(start)
 		case !errors.Is(err, jsonscan.ErrMore):
@@ -515,7 +516,7 @@ func (r *Reader) where(i int) string {
 func (r *Reader) fail(err error) {
 	var syntax *export.SyntaxError
 	switch {
-	case errors.Is(err, jsonfile.ErrCut):
+	case errors.Is(err, jsonscan.ErrCut):
 		err = &export.CutError{Name: r.Name, Offset: r.Size, Where: r.where(r.index)}
 	case errors.As(err, &syntax):
 		syntax.Where = r.where(r.index)
@@ -558,4 +559,104 @@ func (r *Reader) Close() error {
 	r.dec = decoder{}
 	r.Release()
 	return nil
+}
+
+// Scrapes reads the telemetry. If the document breaks off in it, Scrapes reads the part
+// before.
+func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
+	if r.samples < 0 || r.closed {
+		return nil
+	}
+	// A position of its own: requests may be under way.
+	c := jsonscan.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonscan.DefaultChunk)
+	c.Check = ctx.Err
+	c.Pos = r.samples + 1
+	d := export.ScrapeDecoder{MaxBytes: r.Limit}
+	for first := true; ; first = false {
+		more, err := c.Elem(first)
+		if err == nil && !more {
+			return ctx.Err()
+		}
+		var v []byte
+		at := c.Pos
+		if err == nil {
+			v, err = c.Value("a scrape")
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, jsonscan.ErrCut): // Err says so
+			return nil
+		case err != nil:
+			r.warnSample(at, err.Error())
+			return nil
+		}
+		s, err := d.Object(jsonscan.AppendCompact(nil, v))
+		if err != nil {
+			r.warnSample(at, err.Error())
+			continue
+		}
+		if s == nil {
+			continue
+		}
+		if err := do(s); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Reader) warnSample(off int64, msg string) {
+	r.warnings.add(warnSample, export.Warning{Name: r.Name, Offset: off, Where: "telemetry", Msg: msg})
+}
+
+// Format is profile_export.json as a format of [export.Opener].
+type Format struct{}
+
+var _ export.Format = Format{}
+
+// Name returns "profile_export.json".
+func (Format) Name() string { return "profile_export.json" }
+
+// Open is NewReader.
+func (Format) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (export.Reader, error) {
+	r, err := NewReader(ctx, name, src, size, lim)
+	if err != nil {
+		return nil, err // not a nil *Reader in a non-nil interface
+	}
+	return r, nil
+}
+
+// Sniff reports whether head starts a JSON object with a member "experiments", or could
+// be the start of a profile_export.json as far as it goes.
+func (Format) Sniff(head []byte) bool {
+	b := bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
+	i := jsonscan.SkipSpace(b, 0)
+	if i >= len(b) || b[i] != '{' {
+		return false
+	}
+	var names jsonscan.Arena
+	names.Reset(len(b))
+	i++
+	ours := 0
+	for first := true; ; first = false {
+		name, next, more, err := names.Key(b, i, first)
+		if string(name) == "experiments" {
+			return true
+		}
+		if err != nil {
+			return errors.Is(err, jsonscan.ErrMore) && ours > 0
+		}
+		if !more {
+			return false
+		}
+		switch string(name) {
+		case "version", "service_kind", "endpoint", "pa":
+			ours++
+		default:
+			ours = -1 << 30
+		}
+		if i, _, err = jsonscan.Value(b, next); err != nil {
+			return errors.Is(err, jsonscan.ErrMore) && ours > 0
+		}
+	}
 }

@@ -13,10 +13,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // A goldenCase is a report that GenAI-Perf itself made; the README of the
@@ -108,7 +108,7 @@ type counted map[string]dialect.Tokenizer
 func (c counted) tokenizer(t *testing.T, name string) dialect.Tokenizer {
 	t.Helper()
 	if c[name] == nil {
-		c[name] = cached{dialecttest.Tokenizers{}.Named(t, "genai-perf", name), map[string]int{}}
+		c[name] = cached{runtest.Tokenizers{}.Named(t, "genai-perf", name), map[string]int{}}
 	}
 	return c[name]
 }
@@ -129,8 +129,8 @@ func (c cached) Count(text string) int {
 }
 
 // reportOf returns the release's report of a run.
-func reportOf(release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialecttest.Analyze[*Report](context.Background(), release.tool(release.Name), r, cfg)
+func reportOf(release *release, r export.Reader, cfg dialect.Config) (*report, error) {
+	return runtest.Analyze[*report](context.Background(), release.tool(release.Name), r, cfg)
 }
 
 // Every report of every release, to the character.
@@ -139,7 +139,7 @@ func TestGolden(t *testing.T) {
 		t.Run(g.release+"/"+g.name, func(t *testing.T) {
 			release := find(g.release)
 			data, _ := g.file(t, "profile_export.json")
-			rep, err := reportOf(release, dialecttest.Open(t, data), g.config(t))
+			rep, err := reportOf(release, runtest.Open(t, data), g.config(t))
 			exception, crashed := g.exception(t)
 			if err != nil {
 				if !crashed || !strings.Contains(err.Error(), exception) {
@@ -149,12 +149,12 @@ func TestGolden(t *testing.T) {
 			}
 			g.compare(t, rep)
 			switch {
-			case crashed && rep.Crash == nil:
+			case crashed && rep.crash == nil:
 				t.Errorf("the release stops with %s, which the report does not say", exception)
-			case !crashed && rep.Crash != nil:
-				t.Errorf("the release does not stop, the report says so: %s", rep.Crash)
-			case crashed && !strings.Contains(rep.Crash.Exception, exception):
-				t.Errorf("crash %q, want %q", rep.Crash.Exception, exception)
+			case !crashed && rep.crash != nil:
+				t.Errorf("the release does not stop, the report says so: %s", rep.crash)
+			case crashed && !strings.Contains(rep.crash.Exception, exception):
+				t.Errorf("crash %q, want %q", rep.crash.Exception, exception)
 			}
 		})
 	}
@@ -172,7 +172,7 @@ func (g *goldenCase) exception(t *testing.T) (message string, ok bool) {
 	return strings.TrimSpace(message), true
 }
 
-func (g *goldenCase) compare(t *testing.T, rep *Report) {
+func (g *goldenCase) compare(t *testing.T, rep *report) {
 	t.Helper()
 	for _, c := range []struct {
 		file  string
@@ -234,7 +234,7 @@ func TestGoldenInferred(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
 			cfg := g.config(t)
 			cfg.ServiceKind, cfg.EndpointType, cfg.Backend, cfg.Streaming = "", "", "", nil
-			rep, err := reportOf(release, dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(release, runtest.Open(t, data), cfg)
 			if err != nil {
 				return // TestGolden says which
 			}

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -27,7 +28,7 @@ func TestImportedWithoutTexts(t *testing.T) {
 		}
 		for i := range releases {
 			release := &releases[i]
-			rep, err := reportOf(release, dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile()), dialect.Config{Explain: true})
+			rep, err := reportOf(release, runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile(), serving.ResultFile())...), dialect.Config{Explain: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,8 +49,8 @@ func TestImportedWithoutTexts(t *testing.T) {
 					}
 				}
 			}
-			if rep.Crash != nil || len(rep.Metrics) > 0 {
-				t.Errorf("%s, %s: stops at %v, metrics %v; want neither", file, release.Name, rep.Crash, rep.Metrics)
+			if rep.crash != nil || len(rep.Metrics) > 0 {
+				t.Errorf("%s, %s: stops at %v, metrics %v; want neither", file, release.Name, rep.crash, rep.Metrics)
 			}
 			if w := rep.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Error(), why) {
 				t.Errorf("%s, %s: warnings %v, want one: %s", file, release.Name, w, why)

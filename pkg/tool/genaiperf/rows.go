@@ -19,32 +19,10 @@ func (r *rules) csvStats() []string {
 	return all
 }
 
-// stat returns the statistic of that name: "avg", "p99".
-func (m *Metric) stat(name string) float64 {
-	switch name {
-	case "avg":
-		return m.Avg
-	case "min":
-		return m.Min
-	case "max":
-		return m.Max
-	case "std":
-		return m.Std
-	}
-	for i, pct := range percentileNames {
-		if pct == name {
-			return m.pct[i]
-		}
-	}
-	panic("no statistic " + name)
-}
-
-var percentileNames = [len(percentiles)]string{"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"}
-
 // rows returns the metrics of requests that a table of the statistics shows. From 24.07
 // on, the choice does not depend on the values.
-func (r *Report) rows(stats []string) []string {
-	k := &r.Release.rules
+func (r *report) rows(stats []string) []string {
+	k := &r.release.rules
 	switch r.parser {
 	case parseLatency:
 		return []string{requestLatency}
@@ -64,7 +42,7 @@ func (r *Report) rows(stats []string) []string {
 // hidden reports whether a release before 24.07 omits a row. Such releases do not know
 // about streaming: they omit gaps without values, and a time to first token that equals
 // the latency in all statistics.
-func (r *Report) hidden(name string, stats []string) bool {
+func (r *report) hidden(name string, stats []string) bool {
 	if name != interToken && name != firstToken || name == interToken && r.uncounted {
 		return false
 	}
@@ -77,7 +55,7 @@ func (r *Report) hidden(name string, stats []string) bool {
 }
 
 // rates returns the metrics of the whole level that are shown.
-func (r *Report) rates() []string {
+func (r *report) rates() []string {
 	var all []string
 	if r.parser == parseText {
 		all = append(all, tokenRate)
@@ -86,16 +64,16 @@ func (r *Report) rates() []string {
 	if r.goodput {
 		all = append(all, requestGood)
 	}
-	if r.Release.rules.requestCount {
+	if r.release.rules.requestCount {
 		all = append(all, requestCount)
 	}
 	return all
 }
 
 // value returns a statistic; -1 for a metric without values.
-func (r *Report) value(metric, stat string) float64 {
+func (r *report) value(metric, stat string) float64 {
 	if m := r.Metric(metric); m != nil {
-		return m.stat(stat)
+		return m.Stat(stat)
 	}
 	return -1
 }
@@ -130,8 +108,8 @@ func (r *rules) consoleUnit(name string) string {
 
 // cell returns a statistic of a metric of requests as it is printed: on the
 // console always with commas.
-func (r *Report) cell(metric, stat string, console bool) string {
-	k := &r.Release.rules
+func (r *report) cell(metric, stat string, console bool) string {
+	k := &r.release.rules
 	m := r.Metric(metric)
 	switch {
 	case m == nil && (r.noTexts != "" || r.uncounted && needsTokens(metric)):
@@ -140,16 +118,16 @@ func (r *Report) cell(metric, stat string, console bool) string {
 		return py.Grouped(r.value(metric, stat), 0)
 	case k.layout < layout2407:
 		return py.Fixed(r.value(metric, stat), 0)
-	case m == nil, k.missing == missingOrZeroNA && m.stat(stat) == 0:
+	case m == nil, k.missing == missingOrZeroNA && m.Stat(stat) == 0:
 		return "N/A"
 	}
-	return py.Grouped(m.stat(stat), 2)
+	return py.Grouped(m.Stat(stat), 2)
 }
 
 // rate returns a metric of the whole level as it is printed: with commas on the
 // console when it is in the table, and in the CSV report from 25.01 on.
-func (r *Report) rate(metric string, console bool) string {
-	k := &r.Release.rules
+func (r *report) rate(metric string, console bool) string {
+	k := &r.release.rules
 	m := r.Metric(metric)
 	switch {
 	case m == nil && (r.noTexts != "" || r.noRate != "" || r.uncounted):

@@ -2,7 +2,6 @@ package guidellm
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"path"
 	"slices"
@@ -11,9 +10,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -155,7 +155,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
 		n := 0
-		compare(t, name+":", parse(t, write(t, dialecttest.Import(t, data, ResultFile()))), parse(t, string(data)), &n)
+		compare(t, name+":", parse(t, write(t, runtest.Import(t, data, resultfile.Formats(ResultFile())...))), parse(t, string(data)), &n)
 		if n < 2000 {
 			t.Errorf("%s: %d values compared", name, n)
 		}
@@ -167,21 +167,10 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
-		in, out := dialecttest.Import(t, data, ResultFile()), dialecttest.Import(t, []byte(write(t, dialecttest.Import(t, data, ResultFile()))), ResultFile())
-		n := 0
-		for in.Next() && out.Next() {
-			n++
-			x, err := json.Marshal(in.Request())
-			if err != nil {
-				t.Fatal(err)
-			}
-			y, err := json.Marshal(out.Request())
-			if err != nil || !bytes.Equal(x, y) {
-				t.Errorf("%s: request %d is\n%s, want\n%s", name, n, y, x)
-			}
-		}
-		if in.Next() || out.Next() || in.Err() != nil || out.Err() != nil || n < 8 {
-			t.Errorf("%s: after %d requests: %v, %v", name, n, in.Err(), out.Err())
+		formats := resultfile.Formats(ResultFile())
+		in, out := runtest.Import(t, data, formats...), runtest.Import(t, []byte(write(t, runtest.Import(t, data, formats...))), formats...)
+		if n := runtest.SameRequests(t, out, in); n < 8 {
+			t.Errorf("%s: %d requests", name, n)
 		}
 		if c, ok := export.Checked(out); !ok || c.Differing > 0 || c.Compared < 50 {
 			t.Errorf("%s: self-check %+v: %v", name, c, out.Warnings())
@@ -277,7 +266,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := dialecttest.Import(t, data, serving.ResultFile())
+	r := runtest.Import(t, data, resultfile.Formats(serving.ResultFile())...)
 	w := newWriter(releases[len(releases)-1], r.Run())
 	if err := w.readAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)

@@ -2,7 +2,6 @@ package infperf
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"path"
 	"strings"
@@ -10,11 +9,12 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -30,7 +30,7 @@ func file(t *testing.T, name string) []byte {
 // write returns the file of requests that is made of one, and its summaries.
 func write(t *testing.T, data []byte, cfg dialect.Config) (requests string, w *writer) {
 	t.Helper()
-	r := dialecttest.Import(t, data, ResultFile())
+	r := runtest.Import(t, data, resultfile.Formats(ResultFile())...)
 	var b bytes.Buffer
 	w = newWriter(releases[len(releases)-1], r.Run(), cfg, &b)
 	if err := w.writeAll(t.Context(), r); err != nil {
@@ -139,21 +139,10 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	data := file(t, "cut/reports/per_request_lifecycle_metrics.json")
 	written, _ := write(t, data, dialect.Config{})
-	in, out := dialecttest.Import(t, data, ResultFile()), dialecttest.Import(t, []byte(written), ResultFile())
-	n := 0
-	for in.Next() && out.Next() {
-		n++
-		x, err := json.Marshal(in.Request())
-		if err != nil {
-			t.Fatal(err)
-		}
-		y, err := json.Marshal(out.Request())
-		if err != nil || !bytes.Equal(x, y) {
-			t.Errorf("request %d is\n%s, want\n%s", n, y, x)
-		}
-	}
-	if in.Next() || out.Next() || in.Err() != nil || out.Err() != nil || n != 20 {
-		t.Errorf("after %d requests: %v, %v", n, in.Err(), out.Err())
+	formats := resultfile.Formats(ResultFile())
+	in, out := runtest.Import(t, data, formats...), runtest.Import(t, []byte(written), formats...)
+	if n := runtest.SameRequests(t, out, in); n != 20 {
+		t.Errorf("%d requests, want 20", n)
 	}
 	if len(out.Warnings()) > 0 {
 		t.Errorf("warnings %v", out.Warnings())
@@ -287,7 +276,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile())
+		r := runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile(), serving.ResultFile())...)
 		if err := newWriter(releases[len(releases)-1], r.Run(), dialect.Config{}, &bytes.Buffer{}).writeAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}

@@ -15,6 +15,9 @@
 // own exports have no server statistics, no times within the client, and no command
 // line.
 //
+// [AverageFirstToken] and [AverageTokenToToken] print the averages of two example scripts of perf_analyzer,
+// digit for digit. The scripts take every response for a token and know nothing of failed requests.
+//
 // Two faults are not reproduced: the standard deviation of latencies of seconds, which
 // overflows 64 bits, and the two decimals of all numbers after the first warning of a
 // rate that was not reached.

@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // reportOf returns a tool's report of a run.
-func reportOf(tool string, r export.Reader, cfg dialect.Config) (*Report, error) {
-	i := slices.IndexFunc(releases, func(t *Release) bool { return t.Name == tool })
-	return dialecttest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
+func reportOf(tool string, r export.Reader, cfg dialect.Config) (*report, error) {
+	i := slices.IndexFunc(releases, func(t *release) bool { return t.Name == tool })
+	return runtest.Analyze[*report](context.Background(), releases[i].tool(), r, cfg)
 }
 
 // A goldenCase is a folder of the archive: what a tool printed and wrote.
@@ -45,7 +45,7 @@ func goldenCases(t *testing.T) []goldenCase {
 	var all []goldenCase
 	for _, f := range files {
 		parts := strings.Split(f, "/")
-		if !slices.ContainsFunc(releases, func(r *Release) bool { return r.Name == parts[0] }) {
+		if !slices.ContainsFunc(releases, func(r *release) bool { return r.Name == parts[0] }) {
 			continue
 		}
 		g := goldenCase{tool: parts[0], name: parts[1], fsys: fsys, args: map[string]string{}}
@@ -63,7 +63,7 @@ func goldenCases(t *testing.T) []goldenCase {
 }
 
 // compare holds a report to what the tool printed and wrote.
-func (g *goldenCase) compare(t *testing.T, rep *Report) {
+func (g *goldenCase) compare(t *testing.T, rep *report) {
 	t.Helper()
 	check := func(file string, write func(*bytes.Buffer) error) {
 		want, ok := g.file(t, file)
@@ -85,12 +85,12 @@ func (g *goldenCase) compare(t *testing.T, rep *Report) {
 
 // Every report of every tool, to the byte.
 func TestGolden(t *testing.T) {
-	tokenizers := dialecttest.Tokenizers{}
+	tokenizers := runtest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		t.Run(g.tool+"/"+g.name, func(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
 			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
-			rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(g.tool, runtest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
