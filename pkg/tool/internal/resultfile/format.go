@@ -1,6 +1,7 @@
 package resultfile
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -100,6 +101,26 @@ func (f *File) Start() (*jsonscan.Cursor, error) {
 		c.Pos = 3
 	}
 	return c, err
+}
+
+// CountText returns how often pattern is in the file.
+func (f *File) CountText(pattern string) (n int64, err error) {
+	buf := make([]byte, jsonscan.DefaultChunk)
+	kept := 0 // bytes of the last chunk in front, in which a pattern may begin
+	for at := int64(0); at < f.size; {
+		if err := context.Cause(f.ctx); err != nil {
+			return n, err
+		}
+		got, err := f.Src.ReadAt(buf[kept:min(int64(len(buf)), int64(kept)+f.size-at)], at)
+		if got == 0 {
+			return n, fmt.Errorf("read %s at byte %d: %w", f.Name, at, err)
+		}
+		at += int64(got)
+		b := buf[:kept+got]
+		n += int64(bytes.Count(b, []byte(pattern)))
+		kept = copy(buf, b[max(0, len(b)-len(pattern)+1):])
+	}
+	return n, nil
 }
 
 // failed turns the end of the file into an *export.CutError; nothing says that no

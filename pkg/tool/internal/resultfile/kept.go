@@ -1,14 +1,11 @@
 package resultfile
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -16,7 +13,7 @@ import (
 // A KeptLevel compares the number of requests of a level that the file holds with the number that
 // the file states.
 type KeptLevel struct {
-	Kept, Stated int64   // numbers of requests; stated is −1 if the file does not state it
+	Kept, Stated int64   // numbers of requests; Stated is −1 if the file does not state it
 	Rate         float64 // stated requests/s; NaN if unknown
 }
 
@@ -88,38 +85,4 @@ func LackRequests(run *export.Run, levels []KeptLevel) {
 	}
 	run.Meta.Import.Lacks = append(run.Meta.Import.Lacks, lacks...)
 	run.Meta.Warnings = append(run.Meta.Warnings, warning)
-}
-
-// CountElements moves c past the array at Pos and returns the number of its elements.
-func CountElements(c *jsonscan.Cursor) (int64, error) {
-	c.Pos++
-	for n := int64(0); ; n++ {
-		more, err := c.Elem(n == 0)
-		if err != nil || !more {
-			return n, err
-		}
-		if err := Skip(c); err != nil {
-			return n, err
-		}
-	}
-}
-
-// CountText returns how often pattern is in the file.
-func (f *File) CountText(pattern string) (n int64, err error) {
-	buf := make([]byte, jsonscan.DefaultChunk)
-	kept := 0 // bytes of the last chunk in front, in which a pattern may begin
-	for at := int64(0); at < f.size; {
-		if err := context.Cause(f.ctx); err != nil {
-			return n, err
-		}
-		got, err := f.Src.ReadAt(buf[kept:min(int64(len(buf)), int64(kept)+f.size-at)], at)
-		if got == 0 {
-			return n, fmt.Errorf("read %s at byte %d: %w", f.Name, at, err)
-		}
-		at += int64(got)
-		b := buf[:kept+got]
-		n += int64(bytes.Count(b, []byte(pattern)))
-		kept = copy(buf, b[max(0, len(b)-len(pattern)+1):])
-	}
-	return n, nil
 }
