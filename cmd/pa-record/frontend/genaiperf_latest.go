@@ -37,17 +37,17 @@ func genaiPerfAnalyze() *release {
 // latest translates a command line of the last release of GenAI-Perf, 0.0.16.
 type latest struct {
 	genaiPerf
-	model   string
-	service endpointType
-	payload string // the trace of --input-file payload:FILE; "" if there is none
+	model    string
+	endpoint endpointType
+	payload  string // the trace of --input-file payload:FILE; "" if there is none
 }
 
 func newLatest(b *builder, a *arguments) *latest {
 	l := &latest{
 		genaiPerf: genaiPerf{builder: b, a: a, release: "latest", kind: kindOpenAI, stream: a.has("--streaming")},
-		service:   findEndpointType(a.text("--endpoint-type")),
+		endpoint:  findEndpointType(a.text("--endpoint-type")),
 	}
-	if l.service.path == "" {
+	if l.endpoint.path == "" {
 		l.kind = kindTriton
 	}
 	if models := a.values("--model"); len(models) > 0 {
@@ -69,8 +69,8 @@ func (l *latest) translate(load func() string) {
 		l.flag("-v")
 	}
 	l.furtherModels()
-	if l.service.path != "" {
-		endpoint := strings.ReplaceAll(l.service.path, "{model}", l.model)
+	if l.endpoint.path != "" {
+		endpoint := strings.ReplaceAll(l.endpoint.path, "{model}", l.model)
 		if a.has("--endpoint") {
 			endpoint = strings.TrimLeft(a.text("--endpoint"), " /")
 		}
@@ -80,7 +80,7 @@ func (l *latest) translate(load func() string) {
 	for _, h := range a.values("--header") {
 		l.set("-H", h)
 	}
-	if l.service.name == "kserve" && a.text("--backend") == "tensorrtllm" {
+	if l.endpoint.name == "kserve" && a.text("--backend") == "tensorrtllm" {
 		l.trtllmShapes()
 	}
 	if n := a.whole("--warmup-request-count"); n > 0 {
@@ -110,18 +110,18 @@ func (l *latest) hasSeveralModels() bool { return len(l.a.values("--model")) > 1
 func (l *latest) check() {
 	a := l.a
 	l.refuse(l.model == "", "no model; give its name with -m")
-	l.refuse(l.service.alternative != "", "--endpoint-type %s is not supported: %s", l.service.name, l.service.alternative)
+	l.refuse(l.endpoint.alternative != "", "--endpoint-type %s is not supported: %s", l.endpoint.name, l.endpoint.alternative)
 	if kind := a.text("--service-kind"); kind != "" && kind != l.kind {
-		l.errorf("--service-kind %s does not fit --endpoint-type %s", kind, l.service.name)
+		l.errorf("--service-kind %s does not fit --endpoint-type %s", kind, l.endpoint.name)
 	}
-	l.refuse(a.has("--backend") && l.service.name != "kserve", "--backend belongs to --endpoint-type kserve")
+	l.refuse(a.has("--backend") && l.endpoint.name != "kserve", "--backend belongs to --endpoint-type kserve")
 	l.checkOutputTokens(l.limitsOutput(), "--endpoint-type kserve")
-	l.refuse(l.stream && l.service.unstreamed, "--streaming does not fit --endpoint-type %s", l.service.name)
+	l.refuse(l.stream && l.endpoint.unstreamed, "--streaming does not fit --endpoint-type %s", l.endpoint.name)
 	if n := a.whole("--batch-size-text"); n > 1 {
 		l.checkBatch(n)
 	}
-	l.refuse(l.service.name == "rankings" && !l.hasRankingInput(), "--endpoint-type rankings needs --input-file synthetic:queries,passages, or a folder with queries.jsonl and passages.jsonl")
-	if l.service.name == "tensorrtllm_engine" {
+	l.refuse(l.endpoint.name == "rankings" && !l.hasRankingInput(), "--endpoint-type rankings needs --input-file synthetic:queries,passages, or a folder with queries.jsonl and passages.jsonl")
+	if l.endpoint.name == "tensorrtllm_engine" {
 		l.notef("the requests go to a Triton server with the engine; GenAI-Perf runs it in its own process")
 	}
 	if l.limitsOutput() {
@@ -139,9 +139,9 @@ func (l *latest) check() {
 
 // checkBatch reports endpoint types that allow only one text in a request.
 func (l *latest) checkBatch(n int) {
-	switch l.service.name {
+	switch l.endpoint.name {
 	case "chat", "multimodal", "vision", "kserve", "tensorrtllm_engine":
-		l.errorf("--batch-size-text %d: --endpoint-type %s takes one text in a request, in GenAI-Perf too", n, l.service.name)
+		l.errorf("--batch-size-text %d: --endpoint-type %s takes one text in a request, in GenAI-Perf too", n, l.endpoint.name)
 	}
 	l.refuse(l.payload != "", "--batch-size-text %d: a trace has one text in a request", n)
 }
@@ -166,16 +166,16 @@ func (l *latest) wholeOrDefault(name string) int {
 func (l *latest) artifacts(stimulus string) {
 	a, file := l.a, l.a.text("--profile-export-file")
 	l.refuse(strings.Contains(file, "/"), "--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
-	kind := "openai-" + l.service.name
-	switch l.service.name {
+	kind := "openai-" + l.endpoint.name
+	switch l.endpoint.name {
 	case "kserve":
 		kind = "triton-" + a.text("--backend")
 		l.hint("backend", a.text("--backend"))
 	case "tensorrtllm_engine":
-		kind = l.service.name
-		l.hint("endpoint_type", l.service.name)
+		kind = l.endpoint.name
+		l.hint("endpoint_type", l.endpoint.name)
 	default:
-		l.hint("endpoint_type", l.service.name)
+		l.hint("endpoint_type", l.endpoint.name)
 	}
 	folder := strings.ReplaceAll(l.model, "/", "_")
 	if l.hasSeveralModels() {

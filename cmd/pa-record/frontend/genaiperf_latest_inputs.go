@@ -25,7 +25,7 @@ func (l *latest) inputs() {
 		l.prefixes()
 	default:
 		n := a.whole("--num-dataset-entries")
-		if files := l.syntheticFiles(); files != nil && l.service.name != "rankings" {
+		if files := l.syntheticFiles(); files != nil && l.endpoint.name != "rankings" {
 			n *= len(files)
 		}
 		if a.whole("--num-sessions") > 0 {
@@ -59,24 +59,24 @@ func (l *latest) prefixes() {
 	}
 }
 
-// media adds synthetic images and audio, if the service takes them.
+// media adds synthetic images and audio, if the endpoint takes them.
 func (l *latest) media() {
 	a := l.a
 	width, height, seconds := a.whole("--image-width-mean"), a.whole("--image-height-mean"), a.number("--audio-length-mean")
 	if (width > 0) != (height > 0) {
 		l.notef("no images are made, as in GenAI-Perf; give both --image-width-mean and --image-height-mean")
 	}
-	if width > 0 && height > 0 && l.canSend("images", l.service.images) {
+	if width > 0 && height > 0 && l.canSend("images", l.endpoint.images) {
 		l.checkStddev("--image-width-mean", width, a.whole("--image-width-stddev"))
 		l.checkStddev("--image-height-mean", height, a.whole("--image-height-stddev"))
 		for _, name := range []string{"--image-width-mean", "--image-width-stddev", "--image-height-mean", "--image-height-stddev", "--image-format"} {
 			l.set(name, a.text(name))
 		}
 		l.setWhole("--batch-size-image", l.imagesPerRequest())
-	} else if l.service.name == "image_retrieval" {
+	} else if l.endpoint.name == "image_retrieval" {
 		l.errorf("--endpoint-type image_retrieval needs images; give --image-width-mean and --image-height-mean, or --input-file")
 	}
-	if seconds == 0 || !l.canSend("audio clips", l.service.audio) {
+	if seconds == 0 || !l.canSend("audio clips", l.endpoint.audio) {
 		return
 	}
 	l.refuse(!(seconds >= minAudioSeconds), "--audio-length-mean %v: must be at least %v", seconds, minAudioSeconds)
@@ -105,9 +105,9 @@ func (l *latest) media() {
 // minAudioSeconds is the least length of synthetic audio.
 const minAudioSeconds = 0.1
 
-// imagesPerRequest returns the number of images of a request, 1 if the service takes none.
+// imagesPerRequest returns the number of images of a request, 1 if the endpoint takes none.
 func (l *latest) imagesPerRequest() int {
-	if !l.service.images {
+	if !l.endpoint.images {
 		return 1
 	}
 	return max(1, l.a.whole("--batch-size-image"))
@@ -118,7 +118,7 @@ func (l *latest) imagesPerRequest() int {
 func (l *latest) canSend(what string, takes bool) bool {
 	switch {
 	case !takes:
-		l.notef("no %s for --endpoint-type %s, as in GenAI-Perf; give --endpoint-type multimodal", what, l.service.name)
+		l.notef("no %s for --endpoint-type %s, as in GenAI-Perf; give --endpoint-type multimodal", what, l.endpoint.name)
 	case l.a.whole("--num-sessions") > 0:
 		l.notef("no %s in the turns of --num-sessions, as in GenAI-Perf", what)
 		return false

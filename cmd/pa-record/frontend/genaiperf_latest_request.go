@@ -19,7 +19,7 @@ func (l *latest) buildRequest() {
 			r.set("max_tokens", placeholderMaxTokens)
 		}
 	}
-	switch l.service.name {
+	switch l.endpoint.name {
 	case "chat":
 		r.set("model", placeholderModel)
 		r.set("messages", placeholderMessages)
