@@ -20,8 +20,8 @@ import (
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// An effectRule is a row of the table of what has no effect on the requests and on their schedule. The
-// groups of flags refuse by themselves what excludes each other; rules are about the rest.
+// An effectRule says why flags, or a part of the input data, have no effect on the requests and their schedule. Flags
+// that exclude each other have no rule: the functions that read them refuse them.
 type effectRule struct {
 	flags []string // nil for a rule about the input data
 	part  string   // names the part of the input data
@@ -30,12 +30,11 @@ type effectRule struct {
 	where string
 	// refused makes a lack of effect an error.
 	refused bool
-	// load marks rules about the sending of requests, which do not hold where requests are only
-	// written.
+	// load marks a rule about sending. It does not apply when pa-record only writes requests to a file.
 	load bool
 }
 
-// rules returns the table. data is nil until the files of the input data are opened, and for data
+// rules returns the table of rules. data is nil until the files of the input data are opened, and for data
 // without files. A flag that is not in the table has an effect wherever it is not refused.
 func (s *settings) rules(data *dataset.Facts) []effectRule {
 	opened, noFiles := data != nil, !s.readsFiles()
@@ -128,7 +127,7 @@ var lengthFlags = []string{"output-tokens", "output-tokens-mean", "output-tokens
 
 const sendConversations = "send conversations with --session-concurrency N"
 
-// when returns why if no effect is the case, else "".
+// when returns why if something has no effect (idle), else "".
 func when(idle bool, why string) string {
 	if !idle {
 		return ""
@@ -136,7 +135,7 @@ func when(idle bool, why string) string {
 	return why
 }
 
-// shareOf returns "2 of 3 entries"; "" for none.
+// shareOf returns n of the entries of data as "2 of 3 entries"; "" for none.
 func shareOf(n int, data *dataset.Facts) string {
 	switch {
 	case n == 0:
@@ -160,8 +159,8 @@ func (s *settings) noWindows() string {
 	return "the load ends by itself, so that no windows are measured"
 }
 
-// noUsage returns why requests do not ask for numbers of tokens, or ask for them without
-// --include-usage; "" if the flag decides.
+// noUsage returns why --include-usage changes nothing: requests cannot ask for numbers of tokens, or do so without the
+// flag; "" if the flag decides.
 func (s *settings) noUsage(api render.API) string {
 	switch {
 	case s.ServiceKind != kindOpenAI || s.template != nil: // refused
@@ -214,7 +213,7 @@ func (s *settings) otherModel(api render.API) string {
 	return when(s.template != nil && !s.template.Uses(render.PlaceholderModel), "--request-template has no {{model}}")
 }
 
-// effects names what has no effect whatever the input data holds.
+// effects applies the rules that need no input data: it notes what has no effect and adds errors for what is refused.
 func (p *parser) effects(s *settings, sends bool) {
 	s.sends, s.given = sends, map[string]bool{}
 	for _, r := range s.rules(nil) {
@@ -227,8 +226,8 @@ func (p *parser) effects(s *settings, sends bool) {
 	}
 }
 
-// checkEffects names what has no effect on the files of the input data, or returns a usage error
-// for it. data is nil for data without files.
+// checkEffects applies all rules: it notes what has no effect with this input data, and returns a usage error for
+// what is refused. data is nil for data without files.
 func (s *settings) checkEffects(data *dataset.Facts) error {
 	var texts []string
 	for _, err := range s.applyRules(data) {
@@ -240,8 +239,8 @@ func (s *settings) checkEffects(data *dataset.Facts) error {
 	return cmdline.Usagef("%s", strings.Join(texts, "\n"))
 }
 
-// applyRules adds to WithoutEffect what the rules name and it does not hold, with the first reason
-// for each, and returns errors for what is refused.
+// applyRules adds what has no effect to withoutEffect, each flag or part once, with the first reason. It returns
+// errors for what is refused.
 func (s *settings) applyRules(data *dataset.Facts) (errs []error) {
 	for _, r := range s.rules(data) {
 		if r.why == "" || r.load && !s.sends {
@@ -257,12 +256,12 @@ func (s *settings) applyRules(data *dataset.Facts) (errs []error) {
 			}
 		}
 		for _, what := range named {
-			switch said := func(e export.WithoutEffect) bool { return e.What == what }; {
+			switch noted := func(e export.WithoutEffect) bool { return e.What == what }; {
 			case r.refused && r.flags != nil:
 				errs = append(errs, fmt.Errorf("%s has no effect: %s", what, r.why))
 			case r.refused:
 				errs = append(errs, errors.New(r.why))
-			case !slices.ContainsFunc(s.withoutEffect, said):
+			case !slices.ContainsFunc(s.withoutEffect, noted):
 				s.withoutEffect = append(s.withoutEffect, export.WithoutEffect{What: what, Where: r.where, Why: r.why})
 			}
 		}
