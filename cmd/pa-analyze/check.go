@@ -44,6 +44,7 @@ and --gate is given.`,
 	}
 }
 
+// checkRuns prints the checklist of the runs in files. With --gate the error names the items that failed.
 func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Profile) error {
 	runs, err := c.runs(files)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 // readRun reads a run for a comparison, to its end.
 type readRun func(path string, r export.Reader) (*diff.Run, error)
 
-// figures returns a readRun that reads what a comparison needs, and nothing else.
-func (c *call) figures(cfg analyze.Config) readRun {
+// comparedRun returns a readRun that reads what a comparison needs, and nothing else.
+func (c *call) comparedRun(cfg analyze.Config) readRun {
 	return func(path string, r export.Reader) (*diff.Run, error) { return diff.Read(c.Context, path, r, cfg) }
 }
 
@@ -26,19 +26,19 @@ func (c *call) figures(cfg analyze.Config) readRun {
 // if two of them are the same. The caller closes the runs.
 func (c *call) readSide(runs []recording, read readRun) ([]*diff.Run, error) {
 	var all []*diff.Run
-	errs := c.useEach(runs, func(of recording, r export.Reader) error {
-		run, err := read(of.name, r)
+	errs := c.useEach(runs, func(source recording, r export.Reader) error {
+		run, err := read(source.name, r)
 		c.warnings(r)
-		c.warnEach(of.name, run.Contradictions)
+		c.warnEach(source.name, run.Contradictions)
 		switch {
 		case c.Err() != nil, errors.Is(err, export.ErrContradiction):
 			return errors.Join(err, run.Close())
 		case err == nil && len(run.Levels) == 0:
-			return errors.Join(named(of.name, dialect.ErrNoExperiment), run.Close())
+			return errors.Join(named(source.name, dialect.ErrNoExperiment), run.Close())
 		}
-		err = errors.Join(err, leftOut(of.name, r, "not in the comparison"))
+		err = errors.Join(err, leftOut(source.name, r, "not in the comparison"))
 		var problem error
-		if run.Levels, problem = chosen(of.name, run.Levels, ofDiff, c.StringSlice("experiment")); problem != nil {
+		if run.Levels, problem = chosen(source.name, run.Levels, ofDiff, c.StringSlice("experiment")); problem != nil {
 			if err = errors.Join(err, problem); len(run.Levels) == 0 {
 				return errors.Join(err, run.Close())
 			}
@@ -84,7 +84,7 @@ func (c *call) readPoints(args []labeledFiles, cfg analyze.Config) (points []tre
 		}
 		all, counts = append(all, runs...), append(counts, len(runs))
 	}
-	runs, err := c.readSide(all, c.figures(cfg))
+	runs, err := c.readSide(all, c.comparedRun(cfg))
 	if err != nil {
 		return nil, err
 	}

@@ -150,7 +150,7 @@ func (c *call) diff(s sides, o *diffOptions, cfg analyze.Config) (err error) {
 	var pages []page.Run
 	read := func(side string) readRun {
 		if c.String("html") == "" {
-			return c.figures(cfg)
+			return c.comparedRun(cfg)
 		}
 		return c.readPage(cfg, side, &pages)
 	}

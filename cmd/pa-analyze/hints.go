@@ -50,7 +50,7 @@ func (c *call) hintedDialect(files fileNames) string {
 	}
 	names := map[string]bool{}
 	for _, path := range files.paths {
-		r, err := c.look(path)
+		r, err := c.keepOpen(path)
 		if err != nil {
 			return dialect.Strict // its report meets the same error
 		}

@@ -19,20 +19,20 @@ import (
 // mostOpen is the largest number of files that are kept open, besides shards.
 const mostOpen = 64
 
-// refused is standard input that could not be opened: it can be read only once, so that its
-// first error is the error of all who look at it.
-type refused struct {
+// unreadableStdin is standard input that could not be opened. It can be read only once, so each further attempt to
+// open it returns the first error.
+type unreadableStdin struct {
 	export.Reader
 	err error
 }
 
 // Close does nothing.
-func (refused) Close() error { return nil }
+func (unreadableStdin) Close() error { return nil }
 
-// look opens a file and keeps it open.
-func (c *call) look(path string) (export.Reader, error) {
+// keepOpen opens a file that is not open, and keeps it open.
+func (c *call) keepOpen(path string) (export.Reader, error) {
 	if r, ok := c.open[path]; ok {
-		if x, is := r.(refused); is {
+		if x, is := r.(unreadableStdin); is {
 			return nil, x.err
 		}
 		return r, nil
@@ -42,7 +42,7 @@ func (c *call) look(path string) (export.Reader, error) {
 	case err == nil:
 		c.open[path] = r
 	case path == "-":
-		c.open[path] = refused{err: err}
+		c.open[path] = unreadableStdin{err: err}
 	}
 	return r, err
 }
@@ -62,7 +62,7 @@ func (c *call) openFile(path string) (export.Reader, error) {
 		return nil, cmp.Or(recoverable(path, err), err)
 	}
 	if o.Beside || isFolder(path) {
-		if err := c.readsSummaries(path, r); err != nil {
+		if err := c.addSummaries(path, r); err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
 		return r, nil
@@ -79,8 +79,9 @@ func (c *call) openFile(path string) (export.Reader, error) {
 	return r, nil
 }
 
-// readsSummaries adds the files beside the file at path, which r reads.
-func (c *call) readsSummaries(path string, r export.Reader) error {
+// addSummaries adds the summaries beside the file at path, which r reads, to the files that the command reads. The error
+// says that the command would overwrite one of them.
+func (c *call) addSummaries(path string, r export.Reader) error {
 	for _, name := range export.SummaryPaths(r, resultOf(path)) {
 		cmdline.ReadsFile(c.commandLine, "--beside", name)
 	}

@@ -46,7 +46,7 @@ Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 	}
 }
 
-// rateFlags choose the rates of a frontier.
+// rateFlags returns the flags that choose the rates of a frontier.
 func rateFlags(o *pareto.Options, category string) []cli.Flag {
 	either := func(f *cli.StringFlag, usual, other string, to *bool) cli.Flag {
 		f.Value, f.Category = usual, category
@@ -74,6 +74,7 @@ func parseReference(text string) (x, y float64, err error) {
 	return x, y, refuse(!valid, "--reference %q: give two numbers from 0 on, such as 10:0", text)
 }
 
+// pareto prints the two rates of each level of the runs in files, and the frontier.
 func (c *call) pareto(files fileNames, cfg analyze.Config, o pareto.Options) error {
 	runs, err := c.runs(files)
 	if err != nil {
@@ -84,9 +85,9 @@ func (c *call) pareto(files fileNames, cfg analyze.Config, o pareto.Options) err
 		return err
 	}
 	inputs, errs := c.analyzeRuns(runs, "not among the levels", func(i int) analyze.Config {
-		of := cfg
-		of.Economics = &figure.EconomicsConfig{GPUs: gpus[i]}
-		return of
+		runConfig := cfg
+		runConfig.Economics = &figure.EconomicsConfig{GPUs: gpus[i]}
+		return runConfig
 	})
 	inputs = slices.DeleteFunc(inputs, func(in report.Input) bool { return len(in.Report.Experiments) == 0 })
 	if len(inputs) > 0 {

@@ -38,9 +38,10 @@ Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 	}
 }
 
+// plan prints how many runs a side, and how long ones, find a change.
 func (c *call) plan(files fileNames, cfg analyze.Config, o rig.PlanOptions) error {
 	var within rig.Within
-	read := c.figures(cfg)
+	read := c.comparedRun(cfg)
 	runs, readErr := c.readSetting(files, 1, func(path string, r export.Reader) (*diff.Run, error) {
 		run, err := read(path, r)
 		if err == nil {

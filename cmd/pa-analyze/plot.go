@@ -169,6 +169,7 @@ func (k *chart) checkFlags(c *call) error {
 	return nil
 }
 
+// plot draws the chart of the runs that args name.
 func (c *call) plot(args plotted, p *plotOptions, cfg analyze.Config) error {
 	recordings, err := c.runs(args.files)
 	if err != nil {
@@ -180,12 +181,12 @@ func (c *call) plot(args plotted, p *plotOptions, cfg analyze.Config) error {
 	}
 	var runs []*view.Run
 	i := -1
-	errs := c.useEach(recordings, func(of recording, r export.Reader) error {
+	errs := c.useEach(recordings, func(source recording, r export.Reader) error {
 		if i++; args.chart.name == "pareto" {
 			cfg.Economics = &figure.EconomicsConfig{GPUs: gpus[i]}
 		}
-		run, err := view.Collect(c.Context, r, view.Config{Name: of.name, Analyze: cfg, Parts: args.chart.parts})
-		levels, shown, err := levelsOf(c, of.name, r, "not in the chart", err, run.Levels, ofView)
+		run, err := view.Collect(c.Context, r, view.Config{Name: source.name, Analyze: cfg, Parts: args.chart.parts})
+		levels, shown, err := levelsOf(c, source.name, r, "not in the chart", err, run.Levels, ofView)
 		if shown {
 			keepLevels(run, levels)
 			runs = append(runs, run)

@@ -52,6 +52,8 @@ func rowOrder(key string, groups report.Groups) (func(a, b *report.Row) int, err
 	return order, refuse(!ok, "--sort %q: give one of %s", key, strings.Join(report.SortKeys(groups), ", "))
 }
 
+// listRequests writes a row for each request of the run in files, in the order of l. otel asks for the names of
+// OpenTelemetry.
 func (c *call) listRequests(files fileNames, l *report.List, groups report.Groups, otel bool) error {
 	return c.useOne(files, func(run recording, r export.Reader) error {
 		err := c.writeRequests(func(out io.Writer) error {

@@ -39,8 +39,9 @@ Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 	}
 }
 
+// rig prints how much runs of one setting differ by chance.
 func (c *call) rig(files fileNames, cfg analyze.Config, o rig.Options) error {
-	runs, readErr := c.readSetting(files, rig.MinRuns, c.figures(cfg))
+	runs, readErr := c.readSetting(files, rig.MinRuns, c.comparedRun(cfg))
 	if runs == nil {
 		return readErr
 	}

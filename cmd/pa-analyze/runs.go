@@ -53,7 +53,7 @@ func (c *call) recordings(files fileNames, how grouping) ([]recording, error) {
 	var unread []error
 	var failed []string // the files of unread
 	for _, path := range files.paths {
-		r, err := c.look(path)
+		r, err := c.keepOpen(path)
 		if err != nil {
 			if c.Err() != nil {
 				return nil, err
@@ -188,12 +188,12 @@ func noRequest(name string, err error, readers ...export.Reader) error {
 	return err
 }
 
-// use opens the files of a recording that are not open, gives their run to f, and closes it. A run
+// use opens the files of a recording that are not open, passes a reader of the run to f, and closes it. A run
 // that f reads to its end has to hold a request. The error of a run with missing shards names them.
 func (c *call) use(run recording, f func(export.Reader) error) (err error) {
 	var parts []export.Reader
 	for _, p := range run.paths {
-		part, err := c.look(p)
+		part, err := c.keepOpen(p)
 		if err != nil {
 			return err
 		}
@@ -218,7 +218,7 @@ func (c *call) use(run recording, f func(export.Reader) error) (err error) {
 	return errors.Join(append([]error{err}, append(run.unread, named(run.name, missing()))...)...)
 }
 
-// useEach uses one run after the other, until the command is interrupted. It returns their errors.
+// useEach calls use for one run after the other, until the command is interrupted. It returns their errors.
 func (c *call) useEach(runs []recording, f func(run recording, r export.Reader) error) (errs []error) {
 	for i, run := range runs {
 		if i > 0 && c.Err() != nil {
@@ -237,7 +237,7 @@ func (c *call) runs(files fileNames) ([]recording, error) {
 	return c.recordings(files, oneRun)
 }
 
-// useOne uses the only run in files.
+// useOne calls use for the only run in files.
 func (c *call) useOne(files fileNames, f func(run recording, r export.Reader) error) error {
 	run, err := c.run(files)
 	if err != nil {
@@ -262,7 +262,7 @@ func (c *call) run(files fileNames) (recording, error) {
 func (c *call) onlyShards(files fileNames) (recording, error) {
 	var unread []error
 	for _, path := range files.paths {
-		r, err := c.look(path)
+		r, err := c.keepOpen(path)
 		if err != nil {
 			unread = append(unread, err) // the merge names it beside the missing rank
 			continue
@@ -284,7 +284,7 @@ func (c *call) isShard(path string) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	r, err := c.look(path)
+	r, err := c.keepOpen(path)
 	if err != nil {
 		return false
 	}

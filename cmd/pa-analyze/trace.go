@@ -40,6 +40,7 @@ compressed.`,
 	}
 }
 
+// writeTrace writes the trace of the run in files, compressed if the name of the output ends in .gz.
 func (c *call) writeTrace(files fileNames, config trace.Config) error {
 	return c.useOne(files, func(run recording, r export.Reader) error {
 		err := c.writeRequests(func(out io.Writer) error {

@@ -14,13 +14,13 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 )
 
-// A gate has the settings of a judgement.
+// A gate has the settings by which trend --baseline judges new runs.
 type gate struct {
 	trend.JudgeOptions
 	dir          string
 	last         int
 	accept       bool
-	noise        string // "": the runs are not accepted as noise
+	noise        string // why the difference is noise; "": the runs are not accepted as noise
 	inconclusive int    // exit code
 }
 
@@ -92,7 +92,7 @@ func (g *gate) check(c *call) error {
 	return refuse(f != "", "--%s is about --baseline DIR, which is not given", f)
 }
 
-// allPoints returns the points that all arguments name.
+// allPoints returns the files of the points that all arguments name.
 func allPoints(c *call) ([]labeledFiles, error) { return c.labeled(c.Args().Slice()) }
 
 // trend prints the metrics of points.
@@ -107,7 +107,8 @@ func (c *call) trend(args []labeledFiles, cfg analyze.Config) error {
 	return errors.Join(err, res.Incomparable())
 }
 
-// judge judges the runs by the accepted ones.
+// judge judges the runs by the accepted ones, prints the judgement, and adds the runs to the baseline if --accept asks
+// for it.
 func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 	var files []string
 	label := ""
@@ -127,7 +128,6 @@ func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 	for _, p := range base.Points {
 		all = append(all, labeledFiles{p.Name, p.Files})
 	}
-	cfg.Verify = true
 	groups, err := c.readPoints(append(all, labeledFiles{label, files}), cfg)
 	if err != nil {
 		return err

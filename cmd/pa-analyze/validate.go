@@ -38,6 +38,7 @@ file; exit code 1 when there is a violation.`,
 // violations have been printed.
 var errViolations = &cmdline.CodeError{Code: cmdline.ExitError}
 
+// validate prints what is wrong with the files, each by itself and the shards of a run together.
 func (c *call) validate(files fileNames) error {
 	tokens, err := c.tokens(answer.TokenAuto)
 	if err != nil {
