@@ -98,25 +98,25 @@ func (s *runSummary) countsResponses() bool {
 // print writes the figures of a run, one line for each level. It prints nothing for
 // a run that measured nothing. shown says that perf_analyzer's console was printed
 // before.
-func (s *runSummary) print(stdout, stderr io.Writer, of runIndex, shown bool) {
+func (s *runSummary) print(stdout, stderr io.Writer, index runIndex, shown bool) {
 	switch {
 	case !s.done:
 	case s.err != nil:
-		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.prefix(), s.err)
+		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", index.prefix(), s.err)
 	case slices.ContainsFunc(s.report.Experiments, func(e analyze.Experiment) bool { return e.OK > 0 }):
 		switch {
 		case shown:
 			fmt.Fprintln(stdout)
-		case of.total > 0:
-			fmt.Fprintln(stdout, of.title())
+		case index.total > 0:
+			fmt.Fprintln(stdout, index.title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
 		warn := func(lines []string) {
 			for _, line := range lines {
-				fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", of.prefix(), line)
+				fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", index.prefix(), line)
 			}
 		}
-		note := func(text string) { fmt.Fprintf(stderr, "pa-record: note: %s%s\n", of.prefix(), text) }
+		note := func(text string) { fmt.Fprintf(stderr, "pa-record: note: %s%s\n", index.prefix(), text) }
 		if text := sentTwice(s.report); text != "" {
 			note(text)
 		}

@@ -79,7 +79,7 @@ func (c *console) shown(l *recorder.Level) perfanalyzer.Level {
 	out.Serve(served)
 	out.Sequences = l.Sequences
 	if c.gpus != nil {
-		out.GPUs = c.gpus.of(l)
+		out.GPUs = c.gpus.figures(l)
 	}
 	if l.Latency.Approximate {
 		out.Notes = append(out.Notes, "(so many requests that the percentiles are up to 0.03% too high; pa-analyze has exact ones)")
@@ -165,9 +165,9 @@ func (t *gpuTap) take() {
 	}
 }
 
-// of returns the GPU figures of the reported time of a level. The first call for a level
+// figures returns the GPU figures of the reported time of a level. The first call for a level
 // must follow its end directly.
-func (t *gpuTap) of(l *recorder.Level) *perfanalyzer.GPUs {
+func (t *gpuTap) figures(l *recorder.Level) *perfanalyzer.GPUs {
 	begin := l.Reported.StartNS
 	if t.done[begin] == nil {
 		t.take()

@@ -224,7 +224,7 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	if turns == 0 || s.Sessions == 0 {
 		return "", ""
 	}
-	of := plural.GroupedOf(turns, "later turn") + " of the trace"
+	turnsText := plural.GroupedOf(turns, "later turn") + " of the trace"
 	switch added := facts.TraceNew + facts.TraceUnknown; {
 	case s.TraceRows != "":
 		return s.TraceRows, fmt.Sprintf("--trace-rows %s: %s", s.TraceRows, map[string]string{
@@ -232,13 +232,13 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 			string(dataset.RowsNew):   "the row of a later turn is put after the history",
 		}[s.TraceRows])
 	case added == 0:
-		return string(dataset.RowsWhole), of + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
+		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
 	case facts.TraceWhole == 0 && facts.TraceNew == 0:
-		return string(dataset.RowsNew), of + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), of + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", of, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 

@@ -22,7 +22,7 @@ type progressDisplay struct {
 	columns func() int
 	style   displayStyle
 	now     func() time.Time
-	of      runIndex
+	index   runIndex
 
 	last    time.Time   // of the last plain line
 	history rateHistory // for the terminal
@@ -36,13 +36,13 @@ type displayStyle struct {
 	blocks bool
 }
 
-// newDisplay returns a display that writes to w. of is the run's number among the runs of --repeat.
+// newDisplay returns a display that writes to w. index is the run's number among the runs of --repeat.
 // getenv returns environment variables (NO_COLOR, TERM, and the locale). columns returns the width
 // of the terminal; nil means plain lines.
-func newDisplay(w io.Writer, of runIndex, getenv func(string) string, columns func() int) *progressDisplay {
+func newDisplay(w io.Writer, index runIndex, getenv func(string) string, columns func() int) *progressDisplay {
 	p := &progressDisplay{
 		w: sanitize.Raw(w), style: displayStyle{color: getenv("NO_COLOR") == "", blocks: sheet.ShowsSparklines(getenv)},
-		now: time.Now, of: of,
+		now: time.Now, index: index,
 	}
 	if columns != nil && getenv("TERM") != "dumb" {
 		p.columns = columns
@@ -67,7 +67,7 @@ func (p *progressDisplay) show(s recorder.Progress) {
 	}
 	if now := p.now(); now.Sub(p.last) >= plainEvery {
 		p.last = now
-		fmt.Fprint(p.w, "pa-record: "+plainLine(s, p.of)+"\n")
+		fmt.Fprint(p.w, "pa-record: "+plainLine(s, p.index)+"\n")
 	}
 }
 
@@ -75,7 +75,7 @@ func (p *progressDisplay) show(s recorder.Progress) {
 // their end.
 func (p *progressDisplay) screen(s recorder.Progress) (text, erase string) {
 	columns := p.columns()
-	text, erase = redrawnLine(s, p.of, columns, p.style), "\r\x1b[K"
+	text, erase = redrawnLine(s, p.index, columns, p.style), "\r\x1b[K"
 	if recent := recentLine(s, p.history.rates, columns, p.style); recent != "" {
 		text += "\n" + recent
 		erase += "\x1b[A\x1b[K"
@@ -139,8 +139,8 @@ func throughput(s *recorder.Progress) float64 {
 }
 
 // plainLine returns a line that says how far the run is.
-func plainLine(s recorder.Progress, of runIndex) string {
-	line := of.prefix() + levelText(s, " (level %d of %d)") + ": "
+func plainLine(s recorder.Progress, index runIndex) string {
+	line := index.prefix() + levelText(s, " (level %d of %d)") + ": "
 	if s.Warmup {
 		line += "warming up: "
 	}
@@ -189,7 +189,7 @@ const (
 
 // redrawnLine returns the line for a terminal of that many columns that says how far the
 // run is. It never fills the last column, where some terminals wrap.
-func redrawnLine(s recorder.Progress, of runIndex, columns int, style displayStyle) string {
+func redrawnLine(s recorder.Progress, index runIndex, columns int, style displayStyle) string {
 	level := levelText(s, " (%d/%d)")
 	if s.Warmup {
 		level += " warm-up"
@@ -199,7 +199,7 @@ func redrawnLine(s recorder.Progress, of runIndex, columns int, style displaySty
 		done = fmt.Sprintf("%d/%d", s.Done, s.Target)
 	}
 	parts := []linePart{
-		{4, of.short(), 0},
+		{4, index.short(), 0},
 		{9, level, 0},
 		{5, "", 0}, // the bar
 		{8, done, 0},

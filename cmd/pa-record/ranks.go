@@ -305,9 +305,9 @@ func joinRanks(ctx context.Context, s *settings) (r *rankGroup, leave func(error
 	}, nil
 }
 
-// of returns what the recorder needs to know of the ranks for a run; nil for a process
+// forRun returns what the recorder needs to know of the ranks for a run; nil for a process
 // that records alone.
-func (r *rankGroup) of(run int) *recorder.Ranks {
+func (r *rankGroup) forRun(run int) *recorder.Ranks {
 	if r == nil {
 		return nil
 	}

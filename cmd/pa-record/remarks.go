@@ -35,7 +35,7 @@ const mostNamed = 4
 
 // printLevelWarnings writes the warnings about levels to w, one a line. Warnings of the recorder
 // about the same subject on several levels are one line, which names the levels.
-func printLevelWarnings(w io.Writer, of runIndex, levels []recorder.Level) {
+func printLevelWarnings(w io.Writer, index runIndex, levels []recorder.Level) {
 	for _, lw := range levelWarnings(levels) {
 		where := strings.Join(lw.levels, ", ")
 		switch n := len(lw.levels); {
@@ -44,7 +44,7 @@ func printLevelWarnings(w io.Writer, of runIndex, levels []recorder.Level) {
 		case n > mostNamed:
 			where = fmt.Sprintf("%d of %d levels", n, len(levels))
 		}
-		fmt.Fprintf(w, "pa-record: warning: %s%s: %s\n", of.prefix(), where, lw.text)
+		fmt.Fprintf(w, "pa-record: warning: %s%s: %s\n", index.prefix(), where, lw.text)
 	}
 }
 
@@ -126,10 +126,10 @@ type levelSettings struct {
 }
 
 // printLevelNotes prints what ended the levels of a run early, and what a sweep or a search found.
-func printLevelNotes(stderr io.Writer, of runIndex, s *levelSettings, res *recorder.Result) {
+func printLevelNotes(stderr io.Writer, index runIndex, s *levelSettings, res *recorder.Result) {
 	for _, note := range []string{sweepNote(s, res), searchNote(s, res), stopNote(s, res), againNote(s, res)} {
 		if note != "" {
-			fmt.Fprintf(stderr, "pa-record: note: %s%s\n", of.prefix(), note)
+			fmt.Fprintf(stderr, "pa-record: note: %s%s\n", index.prefix(), note)
 		}
 	}
 }

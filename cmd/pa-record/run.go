@@ -65,7 +65,7 @@ func (r *repeatedRun) run(ctx context.Context, i int) error {
 		defer stats.Close()
 		x.cfg.ServerStats = stats
 	}
-	x.cfg.Writer, x.cfg.Ranks, x.cfg.LevelDone = recording, r.ranks.of(i), console.level
+	x.cfg.Writer, x.cfg.Ranks, x.cfg.LevelDone = recording, r.ranks.forRun(i), console.level
 	res, err := x.sendLoad(ctx)
 	if res == nil { // nothing was sent
 		recording.discard()
@@ -372,7 +372,7 @@ func (r *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) er
 	}
 	defer x.close()
 	counter := &unrecorded{judge: x.judge}
-	x.cfg.Writer, x.cfg.Ranks = counter, r.ranks.of(len(r.runs)+r.warmedUp)
+	x.cfg.Writer, x.cfg.Ranks = counter, r.ranks.forRun(len(r.runs)+r.warmedUp)
 	res, err := x.sendLoad(ctx)
 	var tooMany *recorder.ErrorRateError
 	switch {

@@ -54,11 +54,11 @@ func Each(tb testing.TB, name, pattern string, least int, do func(file string, d
 	n := 0
 	all := archive(tb, name)
 	for _, file := range slices.Sorted(maps.Keys(all)) {
-		of := file
+		matched := file
 		if !strings.Contains(pattern, "/") {
-			of = path.Base(file)
+			matched = path.Base(file)
 		}
-		if ok, err := path.Match(pattern, of); err != nil {
+		if ok, err := path.Match(pattern, matched); err != nil {
 			tb.Fatal(err)
 		} else if ok {
 			n++

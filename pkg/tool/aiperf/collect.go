@@ -60,7 +60,7 @@ func (c *collector) add(r *record) {
 	c.ok++
 	for i := range measures {
 		m := &measures[i]
-		if v, ok := m.of(r, c.streamed); ok {
+		if v, ok := m.valueOf(r, c.streamed); ok {
 			c.keep(m.tag, v, m.whole)
 		}
 	}
@@ -187,10 +187,10 @@ func (c *collector) metrics() []metric {
 			all = append(all, s.adjusted(tag, c.failed, scale))
 		}
 	}
-	if c.mismatched.of > 0 {
+	if c.mismatched.known > 0 {
 		all = append(all, single("osl_mismatch_count", float64(c.mismatched.yes)))
 	}
-	if c.discrepant.of > 0 {
+	if c.discrepant.known > 0 {
 		all = append(all, single("usage_discrepancy_count", float64(c.discrepant.yes)))
 	}
 	for i, x := range [...]*stat.List{c.toStart, c.effective} {

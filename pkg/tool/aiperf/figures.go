@@ -112,11 +112,11 @@ func (r *record) mismatched(limits *release) (yes, ok bool) {
 
 // A tally counts the requests with a known answer to a question, and the yeses among
 // them.
-type tally struct{ yes, of int }
+type tally struct{ yes, known int }
 
 func (t *tally) add(yes, ok bool) {
 	if ok {
-		t.of++
+		t.known++
 		if yes {
 			t.yes++
 		}

@@ -76,15 +76,15 @@ func (s *series) adjusted(tag string, infinite int, scale float64) metric {
 	m := none(tag)
 	m.Count = n + infinite
 	ranks := []int{0}
-	var of []int // indices of percentiles
+	var percentiles []int // indices of percentiles
 	for i, pct := range dialect.Percentiles {
 		if k := int(math.RoundToEven(float64(m.Count-1) * (float64(pct) / 100))); k < n {
-			ranks, of = append(ranks, k), append(of, i)
+			ranks, percentiles = append(ranks, k), append(percentiles, i)
 		}
 	}
 	at := s.list.Ranked(ranks...)
 	m.Min = at[0] * scale
-	for i, k := range of {
+	for i, k := range percentiles {
 		m.Pct[k] = at[1+i] * scale
 	}
 	return m

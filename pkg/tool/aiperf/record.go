@@ -132,8 +132,8 @@ type measure struct {
 	value    func(*record) (v float64, ok bool)
 }
 
-// of returns the value of the metric for a request; ok is false if it has none.
-func (m *measure) of(r *record, streamed bool) (v float64, ok bool) {
+// valueOf returns the value of the metric for a request; ok is false if it has none.
+func (m *measure) valueOf(r *record, streamed bool) (v float64, ok bool) {
 	if m.streamed && !streamed {
 		return 0, false
 	}
@@ -178,7 +178,7 @@ func (r *record) userRate() (v float64, ok bool) {
 // value returns the value of any metric for the request.
 func (r *record) value(tag string, streamed bool) (v float64, ok bool) {
 	if i := slices.IndexFunc(measures, func(m measure) bool { return m.tag == tag }); i >= 0 {
-		return measures[i].of(r, streamed)
+		return measures[i].valueOf(r, streamed)
 	}
 	v, ok = r.figures[tag]
 	return v, ok

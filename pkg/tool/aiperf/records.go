@@ -257,7 +257,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	}
 	for i := range measures {
 		m := &measures[i]
-		v, ok := m.of(r, streamed)
+		v, ok := m.valueOf(r, streamed)
 		switch unit := x.release.column(m.tag).unit; {
 		case !ok || m.tag == requestLatency && !timed:
 		case unit == "ms":

@@ -48,8 +48,8 @@ type span struct {
 // tokens come evenly and are in flight from the first one.
 func (s *span) steps(all []step, own []int64, gaps int) []step {
 	begin := len(all)
-	between := func(of quantity, from, to, value float64) {
-		all = append(all, step{from, value, of}, step{to, -value, of})
+	between := func(sum quantity, from, to, value float64) {
+		all = append(all, step{from, value, sum}, step{to, -value, sum})
 	}
 	start, end := float64(s.startNS), float64(s.endNS)
 	between(requests, start, end, 1)

@@ -55,8 +55,8 @@ func (l *weighted) touched(changed uint) bool { return changed&l.dependsOn != 0 
 
 // read sets the current value. Sums below the least are 0.
 func (l *weighted) read(now, least *[sums]float64) {
-	level := func(of quantity) float64 {
-		if x := now[of]; math.Abs(x) >= least[of] {
+	level := func(sum quantity) float64 {
+		if x := now[sum]; math.Abs(x) >= least[sum] {
 			return x
 		}
 		return 0

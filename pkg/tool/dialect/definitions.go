@@ -47,7 +47,7 @@ func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, conf
 		if t.SkipsTokenizer {
 			cfg.Tokenizer = nil
 		}
-		cfg.strict, cfg.outputs = meters.of(cfg), outputs
+		cfg.strict, cfg.outputs = meters.meter(cfg), outputs
 		consumers = append(consumers, func(r export.Reader) error {
 			if !t.Envelopes {
 				r = &joiningReader{r, joined}
@@ -131,8 +131,8 @@ type strictConfig struct {
 	known, isStreaming bool
 }
 
-// of returns the strictMeter for a Config; nil if no other tool can share it.
-func (s *strictMeters) of(cfg Config) *strictMeter {
+// meter returns the strictMeter for a Config; nil if no other tool can share it.
+func (s *strictMeters) meter(cfg Config) *strictMeter {
 	key := strictConfig{tokenizer: cfg.Tokenizer, known: cfg.Streaming != nil}
 	key.isStreaming = key.known && *cfg.Streaming
 	if cfg.Tokenizer != nil && !reflect.TypeOf(cfg.Tokenizer).Comparable() {

@@ -265,11 +265,11 @@ func (b *benchmark) concurrencies(of func(*requestStat) []interval) py.Object {
 
 // iterations returns null if no request has a known number of events.
 func (b *benchmark) iterations() any {
-	of := func(s *requestStat) float64 { return s.iterations }
-	if !b.any(of) {
+	value := func(s *requestStat) float64 { return s.iterations }
+	if !b.any(value) {
 		return nil
 	}
-	return b.values(of)
+	return b.values(value)
 }
 
 // rootDelay returns how late the first requests of conversations started, null if no

@@ -36,7 +36,7 @@ func (r *release) label(kind, message string) string {
 // find returns the label of the first rule that the message matches.
 func find(rules []labelRule, message, otherwise string) string {
 	for _, l := range rules {
-		if l.of.MatchString(message) {
+		if l.pattern.MatchString(message) {
 			return l.label
 		}
 	}

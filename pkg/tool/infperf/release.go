@@ -59,8 +59,8 @@ type medium struct {
 
 // A labelRule names the failures whose messages match.
 type labelRule struct {
-	of    *regexp.Regexp
-	label string
+	pattern *regexp.Regexp
+	label   string
 }
 
 // releases holds the known releases, oldest first. The tool "inference-perf" is the last one.

@@ -71,12 +71,12 @@ func (w *GPUWatch) Add(s *export.Scrape) {
 		if uuid == "" || math.IsNaN(x.Value) || math.IsInf(x.Value, 0) {
 			continue
 		}
-		mean := func(of map[string]*gpuMean) {
-			if of[uuid] == nil {
-				of[uuid] = &gpuMean{}
+		mean := func(means map[string]*gpuMean) {
+			if means[uuid] == nil {
+				means[uuid] = &gpuMean{}
 			}
-			of[uuid].sum += x.Value
-			of[uuid].n++
+			means[uuid].sum += x.Value
+			means[uuid].n++
 		}
 		switch x.Series.Name {
 		case gpuUtilization:
@@ -95,15 +95,15 @@ func (w *GPUWatch) Add(s *export.Scrape) {
 
 // GPUs returns the values of each GPU, by UUID in ascending order.
 func (w *GPUWatch) GPUs() *GPUs {
-	means := func(of map[string]*gpuMean) (all []GPUValue) {
-		for _, uuid := range slices.Sorted(maps.Keys(of)) {
-			all = append(all, GPUValue{uuid, of[uuid].sum / float64(of[uuid].n)})
+	means := func(sums map[string]*gpuMean) (all []GPUValue) {
+		for _, uuid := range slices.Sorted(maps.Keys(sums)) {
+			all = append(all, GPUValue{uuid, sums[uuid].sum / float64(sums[uuid].n)})
 		}
 		return all
 	}
-	values := func(of map[string]float64) (all []GPUValue) {
-		for _, uuid := range slices.Sorted(maps.Keys(of)) {
-			all = append(all, GPUValue{uuid, of[uuid]})
+	values := func(byUUID map[string]float64) (all []GPUValue) {
+		for _, uuid := range slices.Sorted(maps.Keys(byUUID)) {
+			all = append(all, GPUValue{uuid, byUUID[uuid]})
 		}
 		return all
 	}
