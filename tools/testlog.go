@@ -50,7 +50,7 @@ type slowTest struct {
 // digest reads events from r until its end, and writes the log to w. It copies lines that are
 // no events: the command that started go test printed them, or a tool that go test started.
 func digest(r io.Reader, w io.Writer) error {
-	said := map[string]string{} // outputs of the tests that have not ended
+	outputs := map[string]string{} // outputs of the tests that have not ended
 	var skipped []string
 	var slow []slowTest
 	long := 0 // tests left to make test-long
@@ -66,7 +66,7 @@ func digest(r io.Reader, w io.Writer) error {
 			if e.Test != "" && !strings.Contains(e.Test, "/") && e.Elapsed >= 1 {
 				slow = append(slow, slowTest{e.Package + " " + e.Test, e.Elapsed})
 			}
-			switch why, ok := e.digest(said, w); {
+			switch why, ok := e.digest(outputs, w); {
 			case ok && strings.HasSuffix(why, "left to make test-long"):
 				long++
 			case ok:
@@ -80,8 +80,8 @@ func digest(r io.Reader, w io.Writer) error {
 			return err
 		}
 	}
-	for _, test := range slices.Sorted(maps.Keys(said)) { // in which the process ended
-		fmt.Fprintf(w, "%s did not end:\n%s", test, said[test])
+	for _, test := range slices.Sorted(maps.Keys(outputs)) { // in which the process ended
+		fmt.Fprintf(w, "%s did not end:\n%s", test, outputs[test])
 	}
 	fmt.Fprintln(w, "\nskipped tests:")
 	for _, why := range skipped {
@@ -105,9 +105,9 @@ func digest(r io.Reader, w io.Writer) error {
 
 // digest adds the event to its test's output, or prints it. skipped reports whether the event
 // ends a skipped test; why then names the test and the reason.
-func (e *event) digest(said map[string]string, w io.Writer) (why string, skipped bool) {
+func (e *event) digest(outputs map[string]string, w io.Writer) (why string, skipped bool) {
 	test := e.Package + " " + e.Test
-	text := said[test]
+	text := outputs[test]
 	switch e.Action {
 	case "build-output":
 		fmt.Fprint(w, e.Output)
@@ -117,13 +117,13 @@ func (e *event) digest(said map[string]string, w io.Writer) (why string, skipped
 		case e.Test == "":
 			fmt.Fprint(w, e.Output)
 		default:
-			said[test] = text + e.Output
+			outputs[test] = text + e.Output
 		}
 	case "fail":
 		fmt.Fprint(w, text)
-		delete(said, test)
+		delete(outputs, test)
 	case "pass", "skip":
-		delete(said, test)
+		delete(outputs, test)
 	}
 	return test + ": " + reason(text), e.Action == "skip" && e.Test != ""
 }

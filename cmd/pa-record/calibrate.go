@@ -50,6 +50,7 @@ in an export, record with pa-record --calibrate.`,
 	}
 }
 
+// calibrateClock runs the command calibrate: it measures the error of recorded times and prints it.
 func calibrateClock(c *cli.Context, env environment) error {
 	k, err := newCalibration(c)
 	if err != nil {

@@ -111,6 +111,7 @@ func (s *inputSettings) renderOptions() render.Options {
 	return render.Options{Usage: s.IncludeUsage, LengthField: cmp.Or(s.extraLength, s.LengthField), OneLengthField: s.extraLength != "", Template: s.template, Encode: s.encode}
 }
 
+// inputs reads the flags of the input data and of the requests made of it.
 func (p *parser) inputs(s *settings) {
 	c := p.c
 	s.InputData = c.StringSlice("input-data")

@@ -272,6 +272,7 @@ func (p *parser) belongTo(given loadShape, shapes []loadShape) {
 	}
 }
 
+// concurrency reads --concurrency-range.
 func (p *parser) concurrency(s *settings) {
 	text := p.c.String("concurrency-range")
 	if text == "" {
@@ -298,6 +299,7 @@ func oneLevelRange(text string, levels int) string {
 	return strings.TrimSpace(text)
 }
 
+// rates reads --request-rate-range.
 func (p *parser) rates(s *settings) {
 	c := p.c
 	sweep, err := load.ParseRates(c.String("request-rate-range"))
@@ -383,6 +385,7 @@ const (
 	scheduleUnscaled = "unscaled"
 )
 
+// intervals reads --request-intervals and its file.
 func (p *parser) intervals(s *settings) {
 	s.Intervals = p.c.String("request-intervals")
 	f, err := disk.OpenStream(p.c.Context, s.Intervals)
@@ -399,6 +402,7 @@ func (p *parser) intervals(s *settings) {
 	s.levels = []load.Level{load.Intervals{Gaps: gaps, Speed: s.SpeedUp, Ceiling: s.MaxConcurrency}}
 }
 
+// fixedSchedule reads --fixed-schedule. Its level follows from the input data, which is read later.
 func (p *parser) fixedSchedule(s *settings) {
 	s.FixedSchedule = true
 	p.refuse(len(s.InputData) == 0, "--fixed-schedule needs --input-data with a \"timestamp\" in each entry")
@@ -408,6 +412,7 @@ func (p *parser) fixedSchedule(s *settings) {
 // defaultPeriod is perf_analyzer's --request-period.
 const defaultPeriod = 10
 
+// periodic reads --periodic-concurrency-range.
 func (p *parser) periodic(s *settings) {
 	level, err := load.ParsePeriodic(p.c.String("periodic-concurrency-range"))
 	if err != nil {
@@ -425,6 +430,7 @@ func (p *parser) periodic(s *settings) {
 	}
 }
 
+// sessions reads --session-concurrency.
 func (p *parser) sessions(s *settings) {
 	s.Sessions = p.positive("session-concurrency", p.c.Int("session-concurrency"))
 	s.levels = []load.Level{load.Sessions{N: s.Sessions}}

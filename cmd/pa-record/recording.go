@@ -35,6 +35,7 @@ func newExports(paths []string, overwrite bool) ([]*journal.Export, error) {
 	return all, nil
 }
 
+// newExport returns the export at path. It refuses a path that exists, unless it may overwrite the file.
 func newExport(path string, overwrite bool) (*journal.Export, error) {
 	switch path {
 	case "":

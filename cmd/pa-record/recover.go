@@ -32,6 +32,7 @@ the requests of about the last second are missing.`,
 	}
 }
 
+// recoverRun runs the command recover: it writes the exports of a journal that a killed run left.
 func recoverRun(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return cmdline.Usagef("give the one journal to recover, NAME%s", journal.Suffix)

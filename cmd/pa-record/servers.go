@@ -108,6 +108,7 @@ func (p *parser) triton(s *settings) {
 	}
 }
 
+// openAI reads the flags of an OpenAI-compatible server.
 func (p *parser) openAI(s *settings) {
 	p.refuse(s.Protocol == protocolGRPC, "OpenAI servers speak HTTP; drop -i grpc")
 	s.rawEndpoint = strings.Trim(s.Endpoint, "/")
@@ -180,6 +181,7 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	}
 }
 
+// parameters reads --request-parameter.
 func (p *parser) parameters(s *settings) {
 	for _, text := range p.c.StringSlice("request-parameter") {
 		shown := redact.Parameter(text)

@@ -34,6 +34,7 @@ func simCommand(env environment) *cli.Command {
 	}
 }
 
+// serveSim runs the command sim: it serves until it is stopped, and writes the ledger.
 func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	if c.Args().Present() {
 		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())

@@ -186,6 +186,7 @@ func (p *parser) law(name string, mean float64) synth.LengthDistribution {
 	return law
 }
 
+// prefixes reads the flags of prefixes that prompts share.
 func (p *parser) prefixes(s *settings) {
 	c := p.c
 	switch {
@@ -205,6 +206,7 @@ func (p *parser) prefixes(s *settings) {
 	}
 }
 
+// conversations reads the flags of synthetic conversations (--num-sessions and the like).
 func (p *parser) conversations(s *settings) {
 	c := p.c
 	s.MadeSessions = p.positive("num-sessions", c.Int("num-sessions"))
@@ -332,6 +334,7 @@ func (p *parser) withoutMean(mean string, flags ...string) {
 	}
 }
 
+// images reads the flags of synthetic images.
 func (p *parser) images(m *mediaSettings) {
 	c := p.c
 	made := &m.media.Images
@@ -352,6 +355,7 @@ func (p *parser) images(m *mediaSettings) {
 	m.media.ImagesPerPrompt = max(1, m.BatchImages)
 }
 
+// audio reads the flags of synthetic audio clips.
 func (p *parser) audio(m *mediaSettings) {
 	c := p.c
 	depths, rates := p.numbers("audio-depths", 16), p.numbers("audio-sample-rates", 16)
@@ -427,11 +431,12 @@ type sequenceSettings struct {
 	asked load.Sequences
 }
 
-// IsZero reports whether nothing was said of sequences.
+// IsZero reports whether no flag of sequences was given.
 func (q sequenceSettings) IsZero() bool {
 	return q.Live == 0 && q.Length == 0 && q.Variation == nil && q.IDs == ""
 }
 
+// sequences reads the flags of sequences of a Triton model that keeps state.
 func (p *parser) sequences(s *settings) {
 	c, q := p.c, &s.Sequence
 	if c.IsSet("num-of-sequences") {

@@ -53,6 +53,7 @@ type tritonSettings struct {
 	blsModels []observe.ModelRef
 }
 
+// tritonOnly reads the flags that only Triton servers have, and refuses them for OpenAI servers.
 func (p *parser) tritonOnly(s *settings) {
 	c, t := p.c, &s.tritonSettings
 	for _, f := range s.tritonFlags() {
@@ -70,18 +71,18 @@ func (p *parser) tritonOnly(s *settings) {
 			t.blsModels = append(t.blsModels, observe.ModelRef{Name: name, Version: version})
 		}
 	}
-	switch how := strings.ToLower(c.String("grpc-compression-algorithm")); how {
+	switch algorithm := strings.ToLower(c.String("grpc-compression-algorithm")); algorithm {
 	case none:
 	default:
-		t.Compression = how
-		if _, err := grpcconn.ParseCompression(how); err != nil {
-			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
+		t.Compression = algorithm
+		if _, err := grpcconn.ParseCompression(algorithm); err != nil {
+			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", algorithm)
 		}
 		p.refuse(s.Protocol != protocolGRPC, "--grpc-compression-algorithm needs -i grpc")
 		p.refuse(s.simulated(), "--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
 	}
 	t.JSONInputs, t.JSONOutputs = p.tensorFormat(s, "input-tensor-format"), p.tensorFormat(s, "output-tensor-format")
-	switch which := c.String("shared-memory"); which {
+	switch kind := c.String("shared-memory"); kind {
 	case none:
 	case "system":
 		t.SharedMemory = true
@@ -89,7 +90,7 @@ func (p *parser) tritonOnly(s *settings) {
 	case "cuda":
 		p.errorf("--shared-memory cuda: pa-record does not use GPUs; use system")
 	default:
-		p.errorf("--shared-memory %s: it is none or system", which)
+		p.errorf("--shared-memory %s: it is none or system", kind)
 	}
 	for _, level := range c.StringSlice("trace-level") {
 		if !slices.Contains([]string{"OFF", "TIMESTAMPS", "TENSORS"}, level) {
@@ -113,10 +114,10 @@ func (p *parser) tritonOnly(s *settings) {
 
 // tensorFormat reports whether a flag says that tensors are JSON.
 func (p *parser) tensorFormat(s *settings, flag string) bool {
-	switch how := p.c.String(flag); {
-	case how == tensorsBinary:
-	case how != tensorsJSON:
-		p.errorf("--%s %s: it is binary or json", flag, how)
+	switch format := p.c.String(flag); {
+	case format == tensorsBinary:
+	case format != tensorsJSON:
+		p.errorf("--%s %s: it is binary or json", flag, format)
 	case s.Protocol == protocolGRPC:
 		p.errorf("--%s json needs HTTP; drop -i grpc", flag)
 	default:

@@ -128,6 +128,7 @@ func writeRequests(ctx context.Context, out io.Writer, src workload.Source, orde
 	return w.Flush() // what Fprint could not write shows here
 }
 
+// writeMembers writes the fields as a JSON object.
 func writeMembers(w io.Writer, f export.Fields) error {
 	sep := "{"
 	for _, m := range f {

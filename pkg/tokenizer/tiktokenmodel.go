@@ -88,12 +88,12 @@ const (
 // modelOf returns the model of a tiktoken.model: by its configuration, else by the number of its ranks,
 // else by its folders; "" if none of these tells.
 func modelOf(path string, ranks int, config *node) string {
-	said := ""
+	names := ""
 	if config != nil {
 		for _, member := range []string{"tokenizer_class", "bos_token"} {
 			if m := config.member(member); m != nil && !m.isNull() {
 				text, _ := m.string() // bos_token may be an object
-				said += " " + strings.ToLower(text)
+				names += " " + strings.ToLower(text)
 			}
 		}
 	}
@@ -103,9 +103,9 @@ func modelOf(path string, ranks int, config *node) string {
 	}
 	folders := strings.ToLower(filepath.ToSlash(filepath.Dir(full)))
 	switch {
-	case strings.Contains(said, "tiktokentokenizer"), strings.Contains(said, "kimi"):
+	case strings.Contains(names, "tiktokentokenizer"), strings.Contains(names, "kimi"):
 		return modelKimi
-	case strings.Contains(said, "llama"), strings.Contains(said, "<|begin_of_text|>"):
+	case strings.Contains(names, "llama"), strings.Contains(names, "<|begin_of_text|>"):
 		return modelLlama
 	case ranks == kimiRanks:
 		return modelKimi

@@ -66,7 +66,7 @@ func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *re
 	if r.tokenIterations > 0 {
 		r.output = r.tokenIterations
 	}
-	if said := m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated; said && m.OutputTokens.OK && r.group == successful {
+	if byServer := m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated; byServer && m.OutputTokens.OK && r.group == successful {
 		r.output, r.textTokensOut = float64(m.OutputTokens.V), float64(m.OutputTokens.V)
 	}
 	r.setTexts(texts)

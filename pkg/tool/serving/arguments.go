@@ -144,19 +144,19 @@ func (t *release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 
 // flags takes the settings of cfg that its Args do not have.
 func (t *release) flags(a *arguments, cfg dialect.Config) error {
-	said := func(key string) bool {
+	isArg := func(key string) bool {
 		_, ok := cfg.Args[key]
 		return ok
 	}
-	if cfg.Backend != "" && !said("backend") {
+	if cfg.Backend != "" && !isArg("backend") {
 		if err := t.setBackend(a, cfg.Backend); err != nil {
 			return &dialect.ArgError{Key: "backend", Msg: err.Error()}
 		}
 	}
-	if cfg.Streaming != nil && !said("streaming") {
+	if cfg.Streaming != nil && !isArg("streaming") {
 		a.streaming = cfg.Streaming
 	}
-	if cfg.Goodput != nil && !said("goodput") {
+	if cfg.Goodput != nil && !isArg("goodput") {
 		if err := checkGoodput(cfg.Goodput); err != nil {
 			return &dialect.ArgError{Key: "goodput", Msg: err.Error()}
 		}

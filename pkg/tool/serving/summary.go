@@ -113,10 +113,10 @@ func (l *level) percentiles() []float64 {
 func (l *level) summarize(run *export.Run, experiment int) *levelReport {
 	l.all.sort()
 	a, e := l.args, &run.Experiments[experiment]
-	said := run.Result(experiment)
+	result := run.Result(experiment)
 	out := &levelReport{
 		Level: dialect.Level{Mode: e.Mode, Value: e.Value}, Requests: l.all.n, Goodput: math.NaN(),
-		backend: a.backend, model: cmp.Or(l.model, said["model_id"]), tokenizer: cmp.Or(a.tokenizer, said["tokenizer_id"]),
+		backend: a.backend, model: cmp.Or(l.model, result["model_id"]), tokenizer: cmp.Or(a.tokenizer, result["tokenizer_id"]),
 	}
 	if out.backend == "" {
 		out.backend = l.tool.rules.defaultBackend(l.isChat)
@@ -132,7 +132,7 @@ func (l *level) summarize(run *export.Run, experiment int) *levelReport {
 	startNS, endNS := l.window(e)
 	out.Duration = dialect.Seconds(startNS, endNS)
 	_, l.noStarts = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
-	duration, problem := strconv.ParseFloat(said["duration"], 64)
+	duration, problem := strconv.ParseFloat(result["duration"], 64)
 	stated := problem == nil && duration >= 0 && !math.IsInf(duration, 0) && a.durationNS == nil && a.startNS == nil
 	why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests)
 	if stated = stated && !partial; stated {
@@ -150,27 +150,27 @@ func (l *level) summarize(run *export.Run, experiment int) *levelReport {
 		out.notes = append(out.notes, naGaps+", so there are no gaps and no counts of token events")
 	}
 	out.dated(a, run, endNS)
-	if a.date == nil && said["date"] != "" {
-		out.date = said["date"]
+	if a.date == nil && result["date"] != "" {
+		out.date = result["date"]
 	}
 	if out.Duration == 0 {
 		out.crash("ZeroDivisionError: division by zero (the run takes no time)")
 	}
 	l.collect(out, startNS)
-	l.noteEnds(out, run, said)
+	l.noteEnds(out, run, result)
 	l.keep(out)
 	return out
 }
 
 // noteEnds warns that latencies end too early if the file has no ends of answers, and
 // adds the file's own figures of them.
-func (l *level) noteEnds(out *levelReport, run *export.Run, said map[string]string) {
+func (l *level) noteEnds(out *levelReport, run *export.Run, result map[string]string) {
 	why, lacks := run.Lacks(export.PartEnds)
 	if !lacks || out.E2EL.N == 0 {
 		return
 	}
 	note := "end-to-end latencies, and the figures computed from them, end with the last token: " + why
-	if ms, err := strconv.ParseFloat(said["mean_e2e_latency_ms"], 64); err == nil {
+	if ms, err := strconv.ParseFloat(result["mean_e2e_latency_ms"], 64); err == nil {
 		note += fmt.Sprintf("; their mean is %.3f ms here, and %.3f ms in the file", out.E2EL.Mean, ms)
 	}
 	out.notes = append(out.notes, note)
