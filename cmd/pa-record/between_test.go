@@ -58,8 +58,7 @@ func TestBetweenLevels(t *testing.T) {
 	if code, stderr := run("--between-levels", srv.URL+"/flush"); code != 0 || f.taken() != nil || !strings.Contains(stderr, "note: --between-levels has no effect: there is one level") {
 		t.Errorf("one level: exit code %d, %s", code, stderr)
 	}
-	// What fails ends the run, says why, and keeps what was measured; nothing of it
-	// is a secret.
+	// A failure ends the run, names its cause, and keeps what was measured. No secret shows.
 	f.fail = true
 	code, stderr := run("--concurrency-range", "1,2", "--between-levels", strings.Replace(srv.URL, "//", "//me:hunter22@", 1)+"/flush?token=abcdefgh")
 	written, err := os.ReadFile(export)

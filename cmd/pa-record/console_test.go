@@ -88,8 +88,7 @@ func TestConsoleBegins(t *testing.T) {
 	}
 }
 
-// What is printed while a run is made, and its CSV file, are what pa-analyze makes
-// of the export.
+// pa-record prints during a run, and writes as CSV, exactly what pa-analyze makes of the export.
 func TestConsoleIsTheExports(t *testing.T) {
 	t.Parallel()
 	inputs := map[string]string{

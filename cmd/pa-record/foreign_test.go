@@ -135,8 +135,8 @@ func sentBodies(ts *testscript.TestScript, path string) []string {
 	return bodies
 }
 
-// What is sent for command lines of GenAI-Perf is what the releases send, prompts
-// apart: their own code was run on them, see frontend/testdata/genaiperf.
+// Command lines of GenAI-Perf give the requests that its releases send, except for the prompts. The
+// expected requests come from the releases' own code: see frontend/testdata/genaiperf.
 func TestGenAIPerfBodies(t *testing.T) {
 	env := map[string]string{"HF_ENDPOINT": standInHub(t).URL, "HF_HOME": t.TempDir()}
 	f, err := os.Open("frontend/testdata/genaiperf/golden.jsonl")

@@ -18,8 +18,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// What a Triton server tells of its GPUs stands below its statistics, of each level
-// what was scraped in its windows, and in the CSV file; the export gives the same.
+// The console and the CSV file show the GPU metrics of a Triton server below its statistics: for
+// each level the scrapes of its windows. The export gives the same figures.
 func TestConsoleShowsGPUs(t *testing.T) {
 	var asked atomic.Int64 // the memory in use is more each time, so that it tells the scrapes
 	for name, tt := range map[string]struct {

@@ -66,7 +66,7 @@ func TestNamedDataset(t *testing.T) {
 		t.Errorf("exit code %d, and the export lacks %s\n%s", code, want, stderr)
 	}
 
-	// What is in the cache is not asked for.
+	// Files in the cache are not downloaded again.
 	snapshot := filepath.Join(home, "hub", "datasets--Open-Orca--OpenOrca", "snapshots", "main")
 	if err := os.MkdirAll(snapshot, 0o755); err != nil {
 		t.Fatal(err)

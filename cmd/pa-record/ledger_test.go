@@ -133,8 +133,8 @@ func (p simProcess) readLedger(t testing.TB, query string) []byte {
 // ledgerRequests returns the number of requests of a run that is compared with a ledger.
 func ledgerRequests() int { return 40 / testenv.Stride(2) }
 
-// What is recorded is what the server in another process says it sent: the
-// same requests, the same responses, the same bytes.
+// The export has the requests, responses and bytes that the ledger of a server in another process
+// has.
 func TestLedgerOpenAI(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, "--ttft", "normal:5ms,2ms", "--itl", "lognormal:2ms,1ms", "--output-tokens", "normal:12,4", "--vocabulary", "tricky", "--seed", "7")

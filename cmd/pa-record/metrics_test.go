@@ -76,8 +76,8 @@ func endedBy(entries []ledger.Entry, instant uint64) (e ended) {
 	return e
 }
 
-// What the simulated server says of itself, over each protocol and in each format,
-// is what its ledger has; and the analysis shows it beside the client's figures.
+// The metrics of the simulated server, over each protocol and in each format, agree with its
+// ledger, and the report shows them beside the client's figures.
 func TestMetricsLedger(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -198,8 +198,8 @@ func TestRateHistory(t *testing.T) {
 	}
 }
 
-// What is written, with a clock of our own: on a terminal each snapshot in place
-// of the previous snapshot, else a line every ten seconds.
+// Progress on a terminal replaces the previous snapshot. Elsewhere it is a line every ten seconds.
+// The clock is the test's own.
 func TestProgressWrites(t *testing.T) {
 	getenv := func(m map[string]string) func(string) string { return func(k string) string { return m[k] } }
 	wide := func() int { return 60 }

@@ -161,7 +161,7 @@ func seriesOrder(t *testing.T, path string, levels, order []int) {
 	}
 }
 
-// What is made up is the same in all runs, and another thing with another seed.
+// Synthetic data are the same in all runs of a series, and differ with another seed.
 func TestSeriesMadeUp(t *testing.T) {
 	t.Parallel()
 	hashes := map[string]string{}
@@ -211,8 +211,7 @@ func startTurning(t *testing.T, bad func(n int64) bool, each func(n int64)) stri
 
 const oneToken = `data: {"id":"a","choices":[{"index":0,"delta":{"content":"x"}}]}` + "\n\n"
 
-// What becomes of a series in which runs end in different ways. Each has 30
-// requests.
+// Runs of a series that end in different ways, and the outcome of the series. Each has 30 requests.
 func TestSeriesOutcome(t *testing.T) {
 	t.Parallel()
 	// Failures one after the other would make the slot wait.

@@ -155,8 +155,8 @@ func TestSeriesKill(t *testing.T) {
 			t.Errorf("levels %q, want %q, measured in the order %v", got, want, r.Order)
 		}
 	}
-	// What belongs to which level, by its number: the first eight are of the
-	// level that was measured first.
+	// Requests are matched to levels by number: the first eight are of the level that was measured
+	// first.
 	counts := map[string]int{}
 	for i := range requests {
 		level := levels[r.Order[0]]

@@ -177,7 +177,7 @@ func TestParsePart(t *testing.T) {
 	}
 }
 
-// What perf_analyzer sends asynchronously is stable when its throughput is.
+// A level of requests that perf_analyzer sends asynchronously is stable when its throughput is.
 func TestAsync(t *testing.T) {
 	for args, want := range map[string]bool{
 		"-m x":                       false,

@@ -181,7 +181,7 @@ func checkStamps(t *testing.T, run *export.Run) {
 	}
 }
 
-// What is not to be verified is not, and the rest is.
+// Each flag switches off only the verification that it names.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	certs := newTestCerts(t)

@@ -72,8 +72,8 @@ func countedProxy(t *testing.T, server string) (addr string, sent *atomic.Int64)
 	return l.Addr().String(), sent
 }
 
-// What is sent over gRPC is compressed, and understood: a prompt of one word over and
-// over is a small part of its size on the wire.
+// A request over gRPC is compressed, and the server understands it: a prompt that repeats one word
+// takes a small part of its size on the wire.
 func TestGRPCCompression(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -249,8 +249,7 @@ func TestTensorFormats(t *testing.T) {
 	}
 }
 
-// What perf_analyzer once said for a concurrency comes to the same as what took its
-// place.
+// Old flags of perf_analyzer for a concurrency give the same load as the flags that replaced them.
 func TestOldConcurrency(t *testing.T) {
 	for _, tt := range []struct{ old, now string }{
 		{"-t 4", "--concurrency-range 4"},

@@ -11,7 +11,7 @@ import (
 // A FileUse says what a command does with the files that the values of a flag name.
 type FileUse int
 
-// What a command does with the files of a flag.
+// Uses of the files of a flag.
 const (
 	NoFiles      FileUse = iota // the values name no files
 	ReadsFiles                  // see [Reads]

@@ -129,8 +129,8 @@ func TestValue(t *testing.T) {
 	}
 }
 
-// What ParseJSON takes encoding/json takes, but for what only Python knows; and
-// their strings are the same.
+// encoding/json accepts whatever ParseJSON accepts, except what only Python knows, and both read
+// the same strings.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"a":[1,-2.5e3,"x\u00e9\ud83d\ude00",null,true,{}]}`, `[1,]`, `"\ud800"`, `NaN`, "\"\x01\"", `{"a" :1}x`, `-`, `01`, `[[[`, `"\u12`, `"\`} {
 		f.Add(s)
@@ -210,7 +210,7 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// What is read is written again as it was.
+// A parsed text is written again as it was.
 func TestAny(t *testing.T) {
 	for _, text := range []string{
 		`{}`, `[]`, `null`, `{"a": [1, 2.50, 1e400, -0, "\u00e4\n", null, true, {}], "b": {"c": []}, "a": NaN}`,

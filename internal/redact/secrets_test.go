@@ -86,8 +86,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, none of the secrets is left, lengths stay, and nothing
-// but secrets changes.
+// For any bytes, none of the secrets is left, lengths stay, and nothing but secrets changes.
 func FuzzMask(f *testing.F) {
 	f.Add("secret", []byte("a secret"))
 	f.Add("aaaaaa", []byte("aaaaaaaaaaa"))

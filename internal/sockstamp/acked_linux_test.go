@@ -14,8 +14,8 @@ type accountant interface {
 	Acknowledged() (bytes uint64, ok bool)
 }
 
-// What the other side took is acknowledged when it closes, what is written to a
-// closed connection never is.
+// Bytes that the other side took are acknowledged when it closes. Bytes written to a closed
+// connection never are.
 func TestAcknowledged(t *testing.T) {
 	run := func(t *testing.T, c accountant, peer *net.TCPConn, ended func()) {
 		t.Helper()

@@ -89,8 +89,8 @@ func TestParseControl(t *testing.T) {
 	}
 }
 
-// Whatever comes before a stamp as whole messages does not hide it, and
-// nothing makes the parser panic or invent a time that is none.
+// Whole messages before a stamp do not hide it, and no bytes make the parser panic or invent a
+// time.
 func FuzzParseControl(f *testing.F) {
 	f.Add([]byte{}, true, uint32(1), uint32(2), []byte("abc"))
 	f.Add(message(nil, 8, solSocket, scmTimestampingOld, timespecs(8, 5, 6)), true, uint32(solIP), uint32(ipRecvErr), extended(enomsg, 4, 0, 3))

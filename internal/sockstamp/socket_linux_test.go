@@ -75,7 +75,7 @@ func TestFlagsBefore62Unacknowledged(t *testing.T) {
 	}
 }
 
-// What loops over its own sockets reads with Recv.
+// Loops over their own sockets read with Recv.
 func TestRecv(t *testing.T) {
 	defer Hold()()
 	c, peer := pair(t, Options{})

@@ -168,7 +168,7 @@ func TestRunNoResponse(t *testing.T) {
 	}
 }
 
-// What the reader left out is counted by experiment.
+// Requests that the reader left out are counted by experiment.
 func TestRunUnreadable(t *testing.T) {
 	r := reader("", []export.Request{at(1000, 2000)}, []export.Request{at(1000, 2000)})
 	r.Unread = []int{0, 3}

@@ -31,8 +31,8 @@ func TestSteps(t *testing.T) {
 		// From 2.5 s on the first one ends at 3 s, but its step begins before.
 		{"between completions", steps(), Selection{Window: &Interval{2500 * time.Millisecond, 4500 * time.Millisecond}}, []Step{{1.5, 1, 4}, {0.5, 1, 2}}},
 		{"no completion", steps(), Selection{Window: &Interval{2100 * time.Millisecond, 2900 * time.Millisecond}}, []Step{{0.8, 0, 2}}},
-		// What ends with the level, at 10 s, is in it; at 10.5 s a late request
-		// ends, behind it.
+		// A request that ends with the level, at 10 s, is in it; a late request ends after it, at
+		// 10.5 s.
 		{"to the end", steps(), Selection{TrimStart: Trim{Length: 8 * time.Second}}, []Step{{1, 1, 3}, {1, 2, 4}}},
 		{"two at once", []export.Request{sent(0, 1), sent(0, 2), sent(0, 2), sent(0, 4)}, Selection{Window: &Interval{To: 3 * time.Second}}, []Step{{2, 1, 1}, {0, 0, 0}, {1, 2, 2}}},
 		{"nothing succeeded", []export.Request{as(sent(0), export.StatusTimeout, export.PhaseMeasured, 1)}, Selection{}, nil},
@@ -66,8 +66,8 @@ func TestStepsAddUp(t *testing.T) {
 	}
 }
 
-// What a comparison asks of the requests of a level: their places in it, also
-// where only a part is selected, and when each gap ended.
+// A comparison needs the places of the requests in the level, also of a selected part, and the
+// times at which gaps ended.
 func TestPoints(t *testing.T) {
 	numbered := func(id uint64, start float64) export.Request {
 		r := as(sent(start, start+1), export.StatusOK, export.PhaseMeasured, 0)
@@ -115,7 +115,7 @@ func TestPoints(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}
-	// Of a file that does not hold gaps there are none, and no ends of them.
+	// A file without gaps gives no gaps and no ends of gaps.
 	gapless := reader("openai", []export.Request{openaiRequest(delta("a"), delta("b"))})
 	gapless.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartGaps, Why: "first and last"}}}}
 	if p := analyzed(t, gapless, Config{Series: true}).Experiments[0].Series[0]; len(p.Gaps) != 0 || len(p.GapNS) != 0 {
@@ -126,7 +126,7 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// Who took the times is counted for each level; what was read, for all.
+// Timestamps are counted by source for each level, and for all requests of the file.
 func TestStampsByLevel(t *testing.T) {
 	r := sent(1, 2, 3)
 	r.StartSource = export.SourceKernel

@@ -105,8 +105,8 @@ func TestWindowsAddUp(t *testing.T) {
 	}
 }
 
-// What flows: tokens by usage are spread over the events, input tokens count
-// with the first event, and what is not known makes no number.
+// Tokens by usage are spread over the events, input tokens count with the first event, and unknown
+// counts give no number.
 func TestFlow(t *testing.T) {
 	// 5 tokens by usage in 2 events at 1010 and 1020, input 9, end at 1030.
 	usage := openaiRequest(delta("a"), delta("b"), usage5)

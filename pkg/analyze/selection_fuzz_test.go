@@ -10,9 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Whatever the times are and whatever part is asked for: windows one after the
-// other hold what the part holds, no rate is below 0 or no number, and no
-// request counts twice.
+// For any times and any selected part: consecutive windows together hold what the part holds, no
+// rate is negative or NaN, and no request counts twice.
 func FuzzSelection(f *testing.F) {
 	f.Add([]byte{}, int64(0), int64(0), int64(1), uint8(0))
 	f.Add(binary.BigEndian.AppendUint64(nil, 0x00010002_00030003), int64(5), int64(9), int64(2), uint8(1))

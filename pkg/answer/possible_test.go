@@ -24,7 +24,7 @@ func briefRequest() (*export.Request, *export.Derived) {
 	return &export.Request{StartNS: 1 << 60, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured, Summary: d.Responses}, d
 }
 
-// What a file states and cannot be true is no measure, and all other measures stay.
+// A number in a file that cannot be true is no measure, and all other measures stay.
 func TestImpossible(t *testing.T) {
 	t.Parallel()
 	gaps := Quantity(ITL)
@@ -105,7 +105,7 @@ func TestTimesOfRun(t *testing.T) {
 	}
 }
 
-// Whatever a file states, a measure is within its bounds.
+// For any numbers in a file, each measure is within its bounds.
 func TestBoundsHold(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))

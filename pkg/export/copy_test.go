@@ -92,7 +92,7 @@ func TestCopy(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &callWriter{}
-			// What ended the reading is for the caller to look at.
+			// The caller looks at the error that ended the reading.
 			r := &listReader{run: levels(tt.n), levels: tt.levels, err: errors.New("cut"), scrapes: make([]export.Scrape, tt.scrapes)}
 			if err := export.Copy(context.Background(), w, r); err != nil {
 				t.Fatal(err)

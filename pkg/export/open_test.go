@@ -167,7 +167,7 @@ func TestOpenErrorsOnce(t *testing.T) {
 	}
 }
 
-// How many requests were left out can be asked of a file in any wrapping.
+// The number of requests that were left out is known through any wrapper.
 func TestOpenSkipped(t *testing.T) {
 	doc := []byte(`{"experiments":[{"requests":[{"timestamp":"x"},{"timestamp":1}]}]}`)
 	for name, data := range map[string][]byte{"plain": doc, "gzip": gzipped(t, doc)} {

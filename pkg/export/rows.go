@@ -46,7 +46,7 @@ const (
 // A Check says which requests a caller checks.
 type Check uint8
 
-// What is checked.
+// Kinds of checks.
 const (
 	CheckNone Check = iota
 	// CheckSample checks a sample of each part of the file. It depends only on the content of the

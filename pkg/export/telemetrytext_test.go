@@ -127,7 +127,7 @@ func TestObjectBound(t *testing.T) {
 	}
 }
 
-// What was decoded is encoded again to the same bytes, if it was ours.
+// A decoded line is encoded again to the same bytes, if this package wrote it.
 func FuzzObject(f *testing.F) {
 	var e ScrapeEncoder
 	text := e.Append(nil, &Scrape{Source: "s", StartNS: 3, EndNS: 4, Samples: []Sample{{Series: power, Value: math.NaN()}, {Series: label, Value: 0.1}}}, '\n')

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What is done while it watches is in the numbers.
+// The numbers include the work that is done while it watches.
 func TestProcessWatch(t *testing.T) {
 	w := startProcessWatch()
 	var before export.ClientMeta

@@ -154,8 +154,8 @@ func TestLimited(t *testing.T) {
 	}
 }
 
-// What a schedule asked for and did not get is told, with the reason; of few
-// requests the last one alone decides.
+// A schedule that was not met gives a warning with the reason. With few requests, the last one
+// alone decides.
 func TestSaturationShortfall(t *testing.T) {
 	const of = "98.9 of the 100 requests per second that were asked for were sent"
 	for _, tt := range []struct {
@@ -178,7 +178,7 @@ func TestSaturationShortfall(t *testing.T) {
 	}
 }
 
-// Who was late when responses share a read, the client cannot know.
+// When responses share a read, the client cannot know whether the server or the client was late.
 func TestSaturationReads(t *testing.T) {
 	const want = "21 of 2,000 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
 	got := saturation(&export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 21}}, 0)

@@ -39,8 +39,8 @@ func (s *slowStats) Level() *export.ServerStats {
 	return &level
 }
 
-// What the server counts of a number of requests is that number, however long it
-// takes to tell: it is asked before the first of them, not beside it.
+// The server counts exactly the requests of a level, however long it takes to answer: it is asked
+// before the first request, not during it.
 func TestServerCountsTheRequestsOfALevel(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -399,7 +399,7 @@ func TestWarmupTimeOfAConcurrency(t *testing.T) {
 	}
 }
 
-// What cannot be said of a level is refused before anything is sent.
+// Levels that cannot be recorded are refused before anything is sent.
 func TestValidateLevels(t *testing.T) {
 	table := load.Timetable{Offsets: []time.Duration{0, 1, 2}}
 	for _, tt := range []struct {

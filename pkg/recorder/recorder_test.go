@@ -525,7 +525,7 @@ func TestStop(t *testing.T) {
 		measured  int
 		cancelled int
 	}{
-		// What is in flight when the user stops still ends and counts.
+		// Requests in flight when the user stops still end and count.
 		{"count", ok(300 * time.Millisecond), Config{Measure: window.Measure{Requests: 100}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
 		{"time windows", ok(300 * time.Millisecond), Config{Measure: window.Measure{Interval: time.Minute}}, stopAt(time.Second), 1200 * time.Millisecond, 4, 0},
 		{"grace runs out", ok(time.Hour), Config{Measure: window.Measure{Requests: 100}, Levels: load.Closed(3), RequestTimeout: -1, Grace: 5 * time.Second}, stopAt(time.Second), 6 * time.Second, 0, 3},
@@ -723,8 +723,8 @@ func TestWaitReady(t *testing.T) {
 	})
 }
 
-// Who waits for a server for more than two seconds is told so, once, and what it
-// has said so far.
+// A user who waits for a server for more than two seconds gets one message, with the server's
+// answers so far.
 func TestWaiting(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -42,8 +42,8 @@ func inputsOf(w *memWriter) []string {
 	return all
 }
 
-// What is sent, and its hash, do not depend on whether the requests fit in
-// memory, nor on how many are in flight.
+// The requests and their hash depend neither on whether the requests fit in memory, nor on how many
+// are in flight.
 func TestSupply(t *testing.T) {
 	for _, order := range []workload.Order{{}, {Kind: workload.Shuffled, Seed: 3}, {Kind: workload.Random, Seed: 3}} {
 		var want []string

@@ -41,8 +41,8 @@ func brief(windows ...window.Window) []string {
 	return all
 }
 
-// What windows come to, and when they are enough, reckoned by hand. A window is a
-// second and a bit, so that no answer comes with its end, or five requests.
+// Windows and their number, computed by hand. A window is a second and a bit, so that no answer
+// ends with it, or five requests.
 func TestWindowsByHand(t *testing.T) {
 	timed := window.Measure{Interval: time.Second, Stability: 0.1, MaxTrials: 6}
 	counted := window.Measure{Mode: window.ByCount, WindowRequests: 5, Stability: 0.1, MaxTrials: 6}

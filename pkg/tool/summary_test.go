@@ -65,7 +65,7 @@ var summaryFiles = []struct {
 	{"infperf/cut", "reports/per_request_lifecycle_metrics.json", "reports/summary_lifecycle_metrics.json", 7*14 + 6},
 }
 
-// What the tools wrote about their requests follows from the requests.
+// The figures that the tools wrote follow from their requests.
 func TestSummaries(t *testing.T) {
 	fsys := golden.FS(t, "peers")
 	for _, tt := range summaryFiles {

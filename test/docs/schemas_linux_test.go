@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/schematest"
 )
 
-// What pa-record writes is valid by the schemas that the pages refer to.
+// The outputs of pa-record are valid by the schemas that the pages refer to.
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

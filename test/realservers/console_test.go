@@ -72,7 +72,7 @@ func compareMasked(t *testing.T, what, theirs, ours string) {
 	t.Helper()
 	mask := func(s string) []string {
 		lines := strings.Split(number.ReplaceAllString(late.ReplaceAllString(s, ""), "#"), "\n")
-		// How many windows it takes to be stable is a matter of the machine, too.
+		// The number of windows until the level is stable depends on the machine, too.
 		return slices.CompactFunc(lines, func(a, b string) bool { return a == b && strings.HasPrefix(a, "  Pass [#] ") })
 	}
 	if diff := cmp.Diff(mask(theirs), mask(ours)); diff != "" {

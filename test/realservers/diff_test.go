@@ -235,7 +235,7 @@ func TestDiffOfSimulators(t *testing.T) {
 	m["e2el_p50"].judge(t, "worse", true)
 	m["output_tokens_per_s"].judge(t, "worse", false)
 	judgeAnswer(t, d, "worse", m["tpot_p50"], m["e2el_p50"], m["output_tokens_per_s"])
-	// What is said of a metric is what its runs say.
+	// The figure of a metric follows from its runs.
 	for name, got := range m {
 		if name == "failed_share" { // 0 on both sides
 			continue

@@ -17,12 +17,12 @@ import (
 type samplesFile struct {
 	PA struct {
 		Samples []struct {
-			// Of a series.
+			// Members of a series.
 			Series *int              `json:"series"`
 			Name   string            `json:"name"`
 			Type   string            `json:"type"`
 			Labels map[string]string `json:"labels"`
-			// Of a scrape.
+			// Members of a scrape.
 			StartNS uint64  `json:"start_ns"`
 			EndNS   uint64  `json:"end_ns"`
 			Error   string  `json:"error"`

@@ -9,8 +9,8 @@ import (
 	servingdialect "github.com/pa-tools/pa/pkg/tool/serving"
 )
 
-// What is hinted is what the dialects of pa-analyze know: a key that nobody reads
-// would be lost in silence.
+// The dialects of pa-analyze know every key of the hints. A key that no dialect reads would be lost
+// in silence.
 func TestHintsAreKnown(t *testing.T) {
 	ofReports := []string{"dialect", "tokenizer", "default_tokenizer", "experiment"}
 	genaiPerf := []string{"streaming", "backend", "endpoint_type", "goodput"}

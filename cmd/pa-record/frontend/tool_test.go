@@ -45,8 +45,8 @@ func parseLine(line string) (*Command, error) {
 	return nil, fmt.Errorf("no tool %s", args[0])
 }
 
-// What the documents' command lines stand for, flag by flag. Their releases
-// follow from their flags.
+// The translation of the command lines in the tools' documents, flag by flag. Their releases follow
+// from their flags.
 func TestDocuments(t *testing.T) {
 	var b strings.Builder
 	for _, line := range documentLines {

@@ -501,7 +501,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// What is not HTTP/2 is passed on, but not followed.
+// Bytes that are not HTTP/2 are passed on, but not followed.
 func TestNotHTTP2(t *testing.T) {
 	frame := func(length int, typ, flags byte, id uint32, payload string) string {
 		b := []byte{byte(length >> 16), byte(length >> 8), byte(length), typ, flags}

@@ -239,8 +239,8 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What neither side records cannot be compared, and that is said; what one side
-// records differs, and is no more unknown.
+// A property that neither side records is named as not compared. A property that one side records
+// is a difference, and not unknown.
 func TestUnchecked(t *testing.T) {
 	bare := recipe{seed: 1, requests: 30, tokens: 4, ttft: 30, itl: 20, change: func(m *memory) {
 		m.run.Meta = nil

@@ -27,7 +27,7 @@ func rowOf(t *testing.T, l *LevelDiff, key string) *Row {
 	return nil
 }
 
-// What comes out of the scenarios, apart from how it is written.
+// The verdicts of the scenarios, whatever the form of the output.
 func TestVerdicts(t *testing.T) {
 	all := scenarios(t)
 	for _, tt := range []struct {
@@ -250,7 +250,7 @@ func TestReadEndsEarly(t *testing.T) {
 	}
 }
 
-// What may be claimed depends on how many runs there are.
+// The claims of a comparison depend on the number of runs.
 func TestSides(t *testing.T) {
 	sides := func(seed uint64, n int, levels ...string) []*Run {
 		var runs []*Run

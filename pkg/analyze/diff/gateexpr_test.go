@@ -88,7 +88,7 @@ func TestGateEval(t *testing.T) {
 		{"ttft_p99 within 3 %", GateClear, "ttft_p99 is outside"},
 		{"ALL within 3.5%", GateUnknown, "some may be outside"},
 		{"!(itl_p99 within 3%) || all within 1%", GateTripped, "itl_p99 is outside"},
-		// What does not exist is said, and stays undecided unless the rest decides.
+		// A missing value is named and leaves the condition undecided, unless the rest decides.
 		{"itl_p99.low>0%", GateUnknown, "itl_p99.low is n/a: too few values"},
 		{"requests_per_s worse", GateUnknown, "requests_per_s has no verdict: too few runs"},
 		{"itl_p99.low>0% || ttft_p99>5%", GateTripped, "ttft_p99 is +10%"},
@@ -194,8 +194,8 @@ func TestGateParseErrors(t *testing.T) {
 	}
 }
 
-// What is read is written as something that means the same, and messages are
-// printable and point into the text.
+// An expression that parses is written as a text with the same meaning. Messages are printable and
+// point into the text.
 func FuzzParseGate(f *testing.F) {
 	for _, s := range []string{
 		"ttft_p99>+5%", "new.ttft_p99>=0.2s||itl_p99.low>-1.5% && (ttft_p99 worse || old.failed_share<1%)", "((ttft_p99 different))", "all within 3% && !(itl_p99 within 2.5 %)", "!(ttft_p99 worse)||!!itl_p99>1%",

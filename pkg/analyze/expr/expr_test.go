@@ -188,7 +188,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// What is decided is not asked for.
+// Eval asks for no value that cannot change the result.
 func TestEvalIsLazy(t *testing.T) {
 	for text, want := range map[string]int{"a<1 && b<1": 1, "a<9 || b<1": 1, "b<1 && a<9": 2} {
 		asked := 0
@@ -261,8 +261,8 @@ func TestIsNumber(t *testing.T) {
 	}
 }
 
-// What parses reads back from its text as the same, and comes to the same;
-// what does not says where, within the text, in words that can be printed.
+// A text that parses is written as a text with the same value. The error of any other text names
+// the place in it, and can be printed.
 func FuzzParse(f *testing.F) {
 	for _, tt := range texts {
 		f.Add(tt.text, 1.0, 2.0, uint8(3))
@@ -306,8 +306,8 @@ func FuzzParse(f *testing.F) {
 		if got != least {
 			t.Fatalf("%q is %v, its parts %v", text, got, least)
 		}
-		// What decides, decides alone: with the other conditions unknown the
-		// expression comes to the same.
+		// The deciding conditions suffice: with the other conditions unknown the expression has the
+		// same value.
 		decided, by := e.Decide(of)
 		if decided != got || len(by) == 0 {
 			t.Fatalf("%q is %v, decided as %v by %d conditions", text, got, decided, len(by))

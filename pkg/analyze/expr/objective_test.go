@@ -209,8 +209,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// What parses reads back from its text as the same, and means the same; what
-// does not says where, within the text.
+// A text that parses is written as a text with the same meaning. The error of any other text names
+// the place in it.
 func FuzzParseObjective(f *testing.F) {
 	for _, tt := range objectives {
 		f.Add(tt.text, 1e8, 2.5e9, uint8(7))

@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What levels sent takes no more memory than the bound, and a level that sends the prompts
-// of an earlier one is found also beyond it.
+// The memory for sent prompts stays below the bound. A level that repeats the prompts of an earlier
+// level is found even beyond the bound.
 func TestCachedMemory(t *testing.T) {
 	const n = 20000 // prompts of 64 blocks or so
 	p := &Prompts{}

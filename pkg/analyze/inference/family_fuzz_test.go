@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whatever the tests, nothing panics. Adjusted p-values are from 0 to 1, at least the p-values and at
+// For any tests, nothing panics. Adjusted p-values are from 0 to 1, at least the p-values and at
 // most Holm's, and in the order of the p-values. The order of the tests does not matter. A test is
 // found at alpha exactly if its interval leaves out 0.
 func FuzzAdjust(f *testing.F) {

@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever the values, nothing panics; an estimate lies in its interval, a
-// wider level gives a wider interval, p-values are between 0 and 1, and where
-// something is missing there is a reason and no number.
+// For any values, nothing panics; an estimate lies in its interval, a wider level gives a wider
+// interval, p-values are between 0 and 1, and a missing number has a reason.
 func FuzzInference(f *testing.F) {
 	add := func(tile uint16, values ...float64) {
 		var b []byte

@@ -29,7 +29,7 @@ func TestShare(t *testing.T) {
 	if want := 2.12 * math.Sqrt(0.9*0.1/4000); math.Abs((ends.High-ends.Low)/(2*want)-1) > 0.5 || !ends.Contains(e.Value) {
 		t.Errorf("interval %v of %v, want about ±%v", ends, e.Value, want)
 	}
-	// What is not met is the rest.
+	// The share that is not met is the rest.
 	rest := slices.Clone(many)
 	for i := range rest {
 		rest[i] = !rest[i]
@@ -53,7 +53,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// What does not carry an interval says why.
+// A share without an interval has a reason.
 func TestShareMissing(t *testing.T) {
 	sorted := coins(2, 4000, 0.9)
 	slices.SortFunc(sorted, func(a, b bool) int { return map[bool]int{true: 1}[a] - map[bool]int{true: 1}[b] })

@@ -94,8 +94,7 @@ func TestSpreadOf(t *testing.T) {
 	}
 }
 
-// What a long AR(1) process must show: τ = (1+ρ)/(1−ρ), and a long-run
-// variance of τ·σ².
+// Theory of a long AR(1) process: τ = (1+ρ)/(1−ρ), and a long-run variance of τ·σ².
 func TestSpreadOfTheory(t *testing.T) {
 	for _, rho := range []float64{0, 0.5, 0.8, -0.5} {
 		const n = 200_000

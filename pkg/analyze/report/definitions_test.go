@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 )
 
-// What DefinitionsJSON writes is what schemas/definitions.schema.json promises:
-// of a distribution, of one number, of none, of infinity.
+// DefinitionsJSON fits schemas/definitions.schema.json for a distribution, a single number, none,
+// and infinity.
 func TestDefinitionsSchema(t *testing.T) {
 	sides := []explain.Side{
 		{Dialect: "strict", Definitions: []explain.Definition{

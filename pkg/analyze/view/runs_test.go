@@ -308,7 +308,7 @@ func wild(rng *rand.Rand) []export.Request {
 
 func timeDuration(rng *rand.Rand) time.Duration { return time.Duration(rng.Int64N(1 << 40)) }
 
-// Whatever the times are, nothing panics, and what is shown is in order.
+// For any times, nothing panics, and everything that is shown is in order.
 func TestWild(t *testing.T) {
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 7))

@@ -164,7 +164,7 @@ func TestDelta(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, decoding ends, and gives no more values than asked for.
+// For any bytes, decoding ends, and returns no more values than asked for.
 func FuzzEncodings(f *testing.F) {
 	f.Add(appendAnyDelta(nil, []uint64{1, 2, 3, 1 << 60}, 32, 4), uint8(3))
 	f.Add(appendHybrid(nil, []uint32{1, 1, 1, 0, 2}, 2, func() bool { return false }), uint8(2))

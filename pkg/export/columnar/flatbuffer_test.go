@@ -16,7 +16,7 @@ func footerOf(data []byte) []byte {
 	return data[end-n : end]
 }
 
-// What arrow writes passes; counts that cannot be do not.
+// Footers that arrow writes pass; footers with impossible counts do not.
 func TestCheckFooter(t *testing.T) {
 	footer := footerOf(sample().encode(t, testFormats[1]))
 	if err := checkArrowFooter(footer); err != nil {

@@ -73,7 +73,7 @@ func toJSON(t testing.TB, r export.Reader) []byte {
 	return out.Bytes()
 }
 
-// What perf_analyzer wrote comes back byte for byte from each format.
+// A file of perf_analyzer comes back byte for byte from each format.
 func TestGolden(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	for _, f := range testFormats {

@@ -144,7 +144,7 @@ func drainTable(t *testing.T, b []byte) {
 	}
 }
 
-// Whatever is wrong with a file, reading it ends, and does not panic.
+// For any damaged file, reading ends and does not panic.
 func FuzzTable(f *testing.F) {
 	for _, path := range []string{tableFile, "testdata/rewritten/pyarrow_deltas.parquet"} {
 		b, err := os.ReadFile(path)

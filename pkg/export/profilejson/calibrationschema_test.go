@@ -39,7 +39,7 @@ func definitions(t *testing.T, schema string) map[string]any {
 	return doc.Defs
 }
 
-// What a report and a comparison say about a selected part is the same.
+// The schemas of reports and of comparisons describe a selected part in the same way.
 func TestSelectedDefinitions(t *testing.T) {
 	report, diff := definitions(t, "report.schema.json"), definitions(t, "diff.schema.json")
 	for _, name := range []string{"selected", "count", "share"} {

@@ -18,7 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-// What every release of perf_analyzer writes is valid.
+// The files of every release of perf_analyzer are valid.
 func TestProfileExportGoldens(t *testing.T) {
 	s := schematest.Open(t, "profile_export.schema.json")
 	n := 0
@@ -111,7 +111,7 @@ func fullServerStats() *export.ServerStats {
 	}
 }
 
-// What pa-record writes is valid, and no member of it is undescribed.
+// The files of pa-record are valid, and the schema describes each member of them.
 func TestProfileExportWriter(t *testing.T) {
 	data := full(t)
 	if err := schematest.Open(t, "profile_export.schema.json").Check(t, data); err != nil {

@@ -266,7 +266,7 @@ func TestJoinedWindows(t *testing.T) {
 	}
 }
 
-// What is shorter than the bound of the clocks is n/a, and says why.
+// A part that is shorter than the bound of the clocks is n/a, with the reason.
 func TestBelowTheBound(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

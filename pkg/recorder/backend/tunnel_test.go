@@ -37,7 +37,7 @@ func proxy(t *testing.T, answer string) (nc net.Conn, asked <-chan *http.Request
 	return near, requests
 }
 
-// What comes behind the answer is left for who reads next.
+// Bytes after the head of the answer are left for the next reader.
 func TestConnectThrough(t *testing.T) {
 	nc, asked := proxy(t, "HTTP/1.1 200 Connection established\r\nVia: x\r\n\r\nhello")
 	if err := ConnectThrough(t.Context(), nc, "llm.test:443", url.UserPassword("bob", "secret")); err != nil {
@@ -94,8 +94,8 @@ func TestConnectGivenUp(t *testing.T) {
 	}
 }
 
-// Whatever a proxy answers, a connection that came about has exactly what came
-// behind the answer's head; and an error is one line.
+// For any answer of a proxy, a connection that is established has exactly the bytes after the
+// answer's head, and an error is one line.
 func FuzzConnect(f *testing.F) {
 	for _, seed := range []string{
 		"HTTP/1.1 200 OK\r\n\r\nhello", "HTTP/1.1 200 OK\r\n\r\n", "HTTP/1.0 200\r\nA: b\r\n\r\n\r\n\r\n", "HTTP/1.1 407 No\r\n\r\nbody",

@@ -80,7 +80,7 @@ func TestManyRunsAtOnce(t *testing.T) {
 	wg.Wait()
 }
 
-// What came after NewWriter looked is respected when the journal is opened.
+// A file that appears after NewWriter looked is respected when the journal is opened.
 func TestOpenLooksAgain(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string

@@ -692,7 +692,7 @@ func TestRanksText(t *testing.T) {
 	}
 }
 
-// Whatever a peer sends, before or after the handshake, ends its connection or is
+// For any bytes of a peer, before or after the handshake, its connection ends or the bytes are
 // taken; nothing panics or hangs.
 func FuzzReceive(f *testing.F) {
 	f.Add([]byte("\x00\x00\x00\x02{}"), false)
@@ -756,9 +756,8 @@ func signedFrames(peer net.Conn, texts []byte, direction byte) {
 	_ = peer.Close()
 }
 
-// Whatever a peer says that knows the secret, another release of pa-record for instance,
-// the session goes on or ends: nothing panics or hangs, and what is kept of its texts is
-// bounded.
+// For any frames of a peer that knows the secret, such as another release of pa-record, the session
+// goes on or ends. Nothing panics or hangs, and the memory for its texts is bounded.
 func FuzzSigned(f *testing.F) {
 	f.Add([]byte(`{"kind":"ready","seq":1,"plan":"p","next_id":7}`+"\n"+`{"kind":"time","t0":5}`+"\n"+`{"kind":"measured","seq":1,"bound_ns":-9}`), true)
 	f.Add([]byte(`{"kind":"measure","seq":1}`+"\n"+`{"kind":"time","t0":1,"t1":18446744073709551615,"t2":0}`+"\n"+`{"kind":"go","seq":1,"at_ns":1}`), false)

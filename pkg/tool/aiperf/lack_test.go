@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
-// What the file of another tool does not hold is in no metric, and a warning says
-// why: gaps of GuideLLM, starts of SGLang.
+// Data that the file of another tool lacks, such as gaps of GuideLLM and starts of SGLang, are in
+// no metric, and a warning says why.
 func TestLacking(t *testing.T) {
 	for _, c := range []struct {
 		file          string

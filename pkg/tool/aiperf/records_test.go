@@ -139,8 +139,7 @@ func sameRecord(t *testing.T, where string, got, want py.Value, sameOrder bool) 
 	}
 }
 
-// What is written is read again as the same requests, and its figures follow
-// from each other.
+// Written records are read again as the same requests, and their figures follow from each other.
 func TestRecordsRead(t *testing.T) {
 	fsys := golden.FS(t, "peers")
 	for _, name := range []string{"aiperf/ok/profile_export.jsonl", "aiperf/cut/profile_export.jsonl", "aiperf/cut/profile_export_raw.jsonl", "vllm/cut/result.json", "guidellm/cut/benchmarks.json", "infperf/cut/reports/per_request_lifecycle_metrics.json"} {

@@ -14,8 +14,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
-// Of a file without the texts of responses no release can tell anything: it
-// prints no number, stops nowhere, and says why.
+// For a file without the texts of responses, each release prints no number, does not fail, and says
+// why.
 func TestImportedWithoutTexts(t *testing.T) {
 	fsys := golden.FS(t, "peers")
 	for file, why := range map[string]string{

@@ -112,8 +112,7 @@ Request Count (count),3.00
 	}
 }
 
-// What GenAI-Perf's tests of its CSV report print of these values, in ms and per
-// second.
+// The CSV report of these values, as GenAI-Perf's own tests print it, in ms and per second.
 func TestCSVOfValues(t *testing.T) {
 	const streamed = `Metric,avg,min,max,p99,p95,p90,p75,p50,p25,p10,p5,p1
 Time To First Token (ms),8.00,7.00,9.00,8.98,8.90,8.80,8.50,8.00,7.50,7.20,7.10,7.02

@@ -162,8 +162,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What is written is read again as the same requests, and the figures of the
-// file follow from them.
+// A written file is read again as the same requests, and its figures follow from them.
 func TestRead(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)

@@ -135,7 +135,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// What is written is read again as the same requests.
+// A written file is read again as the same requests.
 func TestRead(t *testing.T) {
 	data := file(t, "cut/reports/per_request_lifecycle_metrics.json")
 	written, _ := write(t, data, dialect.Config{})

@@ -66,7 +66,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 	}
 }
 
-// What the definitions say is what the report has.
+// The definitions have the figures of the report.
 func TestDefinitions(t *testing.T) {
 	data, err := fs.ReadFile(golden.FS(t, "serving"), "llm_perf-v2/two/profile_export.json")
 	if err != nil {

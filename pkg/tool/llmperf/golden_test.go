@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 			tok := tokenizers.Named(t, "llm_perf", args["tokenizer"])
 			data, _ := read("profile_export.json")
 			v := args["tool"]
-			// What the command line said is in the file too, but for who was asked.
+			// The file also holds the settings of the command line, except the address.
 			for _, given := range []map[string]string{args, {"uri": args["uri"]}} {
 				rep, err := reportOf(v, runtest.Open(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
 				if err != nil {

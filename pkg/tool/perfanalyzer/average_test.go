@@ -104,8 +104,8 @@ func TestAverageOfCutFile(t *testing.T) {
 	}
 }
 
-// What NVIDIA's scripts printed, character for character. They cannot read
-// files that are not UTF-8; those must give a number all the same.
+// The output of NVIDIA's scripts, character for character. They cannot read files that are not
+// UTF-8; for those pa-analyze still gives a number.
 func TestGoldenAverages(t *testing.T) {
 	files, fsys := golden.ProfileExports(t)
 	compared := 0

@@ -160,7 +160,7 @@ func matches(line, want string) bool {
 	return regexp.MustCompile("^" + pattern + "$").MatchString(want)
 }
 
-// What perf_analyzer does besides.
+// Lines of perf_analyzer that the report leaves out.
 var notReported = regexp.MustCompile(`^( Successfully read data|Interrupt signal|Waiting for in-flight)`)
 
 func lines(text string) []string {

@@ -154,8 +154,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// What the server accounts for is taken from the time between sending and
-// receiving: the rest is the network's.
+// The time that the server accounts for is subtracted from the time between sending and receiving;
+// the rest is the network's.
 func TestCSVServer(t *testing.T) {
 	cached := each(4, 200, 30, 10, 100, 20)
 	cached.CacheHit, cached.CacheMiss = export.CountNS{Count: 2, NS: 30000}, export.CountNS{Count: 4, NS: 100000}

@@ -186,7 +186,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// What a run can hold besides, and what becomes of it.
+// Rare requests of a run and their figures.
 func TestEdges(t *testing.T) {
 	good := sentRequest{prompt: "a b", maxTokens: 2, reads: []read{{1e8, completion("a")}, {3e8, completion(" b")}, {3e8, usage(2, 2)}, {3e8, ended}}}
 	with := func(pa string) sentRequest {

@@ -136,8 +136,8 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Whatever is accepted decodes to JSON that is accepted again, with the same
-// bytes: decode∘encode is the identity.
+// Accepted input decodes to JSON that is accepted again, with the same bytes: decode∘encode is the
+// identity.
 func FuzzParseInput(f *testing.F) {
 	for i, tt := range inputTests {
 		f.Add([]byte(tt.js), i)

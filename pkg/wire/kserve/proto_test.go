@@ -68,7 +68,7 @@ func TestRequestProto(t *testing.T) {
 	}
 }
 
-// What is appended to a finished message wins over what stands in it.
+// Fields appended to a finished message win over the fields in it.
 func TestAppendToRequest(t *testing.T) {
 	r := Request{ID: "old", Params: []Param{{"p", int64(1)}}}
 	b := AppendID(r.AppendProto(nil), "new")
@@ -210,8 +210,7 @@ func TestParseProtoErrors(t *testing.T) {
 	}
 }
 
-// What the generated code accepts as a stream's message, with raw contents,
-// reads the same here.
+// A message of a stream with raw contents that the generated code accepts reads the same here.
 func FuzzParseStream(f *testing.F) {
 	for _, r := range []Response{
 		{},

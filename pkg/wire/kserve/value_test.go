@@ -113,8 +113,8 @@ func FuzzAppendFloat(f *testing.F) {
 	})
 }
 
-// What perf_analyzer exported for the inputs and outputs of its runs against a
-// model that echoes every type is what Value gives for the same input data.
+// Value gives, for the same input data, the inputs and outputs that perf_analyzer exported of its
+// runs against a model that echoes every type.
 func TestValueGolden(t *testing.T) {
 	archive := golden.FS(t, "perf_analyzer")
 	dirs, err := fs.Glob(archive, "2.[56]*/types_*/prompts.json")
@@ -183,7 +183,7 @@ func TestValueGolden(t *testing.T) {
 	}
 }
 
-// What JSON has no form for, and where in the tensor it is.
+// Values that JSON has no form for, and their places in the tensor.
 func TestCheckJSON(t *testing.T) {
 	fp32 := func(all ...float32) []byte {
 		var b []byte

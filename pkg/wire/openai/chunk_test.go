@@ -29,7 +29,7 @@ var chunks = []struct {
 	want   Chunk
 	output bool
 }{
-	// What is no object.
+	// Texts that are no object.
 	{"done", "[DONE]", Chunk{Done: true}, false},
 	{"done with white space around", " [DONE] \t", Chunk{Done: true}, false},
 	{"llama.cpp: null before several prompts", "null", Chunk{Null: true}, false},

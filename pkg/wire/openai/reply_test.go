@@ -64,7 +64,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// What becomes of reasoning, and of answers without content, by HistoryReasoning.
+// The reply to reasoning and to answers without content, by HistoryReasoning.
 func TestReplyReasoning(t *testing.T) {
 	const (
 		thought  = `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"","reasoning_content":"hm "}}]}`
@@ -128,8 +128,7 @@ func TestReplyErrors(t *testing.T) {
 	}
 }
 
-// Whatever a server streams, what goes back is JSON, and the content is what all
-// the pieces of the first choice hold.
+// For any stream of a server, the reply is JSON, and its content is all pieces of the first choice.
 func FuzzReply(f *testing.F) {
 	f.Add(`{"choices":[{"index":0,"delta":{"content":" the"}}]}`, `{"choices":[{"delta":{"content":"\ud83d\ude00"}}]}`)
 	f.Add(`{"choices":[{"message":{"role":"a","content":"b"}}]}`, `[DONE]`)

@@ -129,8 +129,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with a URL, its error shows no user information and no
-// query.
+// The error of a wrong URL shows no user information and no query.
 func TestConfigHidesSecrets(t *testing.T) {
 	for _, u := range []string{
 		"bob:topsecret2@x:1", "http://bob:topsecret2@x", "grpc://bob:topsecret2@x/p", "ftp://bob:topsecret2@x", "bob:topsecret2://x",

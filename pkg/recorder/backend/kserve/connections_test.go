@@ -157,8 +157,8 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// What Config.Reuse says about connections shows in the requests: who paid for
-// a connection, and which it was.
+// Config.Reuse shows in the requests: which of them opened a connection, and which connection they
+// used.
 func TestReuse(t *testing.T) {
 	answer := func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
 		send(text(req.ID, "x", final))

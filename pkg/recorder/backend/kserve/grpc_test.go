@@ -168,7 +168,7 @@ func TestStreamOutputs(t *testing.T) {
 	}
 }
 
-// What the server sees: id, parameters, tensors, metadata.
+// The server sees id, parameters, tensors and metadata.
 func TestRequestOnTheWire(t *testing.T) {
 	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
 		send(text(req.ID, "x", final))

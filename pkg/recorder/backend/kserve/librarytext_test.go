@@ -92,8 +92,8 @@ func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 	return l.Addr().String()
 }
 
-// What is wrong with a connection is said in one line with what to check, by
-// Check and in the row of a request alike, whichever the protocol.
+// A failure of a connection is one line that says what to check, both from Check and in the row of
+// a request, for each protocol.
 func TestConnectionMessages(t *testing.T) {
 	t.Parallel()
 	answer := func(_ context.Context, req *wire.Request, send func(wire.Response)) error {

@@ -93,8 +93,8 @@ func TestReadBodyLimit(t *testing.T) {
 	}
 }
 
-// Whatever shapes a server claims, Prepare answers with an error: it neither
-// panics nor allocates what they ask for.
+// For any shapes that a server claims, Prepare returns an error: it neither panics nor allocates
+// that much.
 func TestPrepareHostileShapes(t *testing.T) {
 	generated := func(k workload.FillKind) *workload.Entry { return &workload.Entry{Fill: workload.Fill{Kind: k}} }
 	const half = 1 << 27

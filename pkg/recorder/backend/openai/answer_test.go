@@ -62,7 +62,7 @@ func TestAnswerChopped(t *testing.T) {
 	}
 }
 
-// What the end of an answer makes of it, of each kind of body.
+// The outcome of an answer by the way in which it ends, for each kind of body.
 func TestAnswerEnd(t *testing.T) {
 	broken := io.ErrUnexpectedEOF
 	late := &givenUpError{errors.New("stop")}

@@ -28,7 +28,8 @@ func testSendConnectError(t *testing.T, tr Transport) {
 	}
 }
 
-// What a server says before the request tells what it speaks instead of HTTP.
+// The first bytes of a server that speaks before the request show which protocol it speaks instead
+// of HTTP.
 func TestSendServerSpeaksFirst(t *testing.T) { onEach(t, testSendServerSpeaksFirst) }
 
 func testSendServerSpeaksFirst(t *testing.T, tr Transport) {

@@ -244,7 +244,7 @@ func TestConversationEnds(t *testing.T) {
 	}
 }
 
-// What is no request of a chat cannot be a turn.
+// An entry that is no chat request cannot be a turn.
 func TestConversationTurnErrors(t *testing.T) {
 	b, err := New(Config{URL: "localhost:1", Endpoint: "v1/completions", Model: "m"})
 	if err != nil {

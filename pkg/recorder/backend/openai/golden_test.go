@@ -126,8 +126,7 @@ func replay(t *testing.T, tr Transport, raw []byte, want goldenAnswer) {
 	}
 }
 
-// Whatever a server sends, an exchange comes to an end with a status and keeps
-// its invariants.
+// For any bytes of a server, an exchange ends with a status and keeps its invariants.
 func FuzzAnswer(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 14\r\n\r\ndata: [DONE]\n\n"))
 	f.Add([]byte("HTTP/1.1 500 X\r\nContent-Length: 3\r\n\r\nabcdef"))

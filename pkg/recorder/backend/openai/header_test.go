@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Whatever prints a header or a Config must not show the value.
+// No way of printing a header or a Config shows the value.
 func TestHeaderHidesValue(t *testing.T) {
 	h := Header{Name: "Authorization", Value: "Bearer sk-secret"}
 	cfg := Config{URL: "h", Headers: []Header{h}}

@@ -149,8 +149,7 @@ func TestHTTP2Stamps(t *testing.T) {
 	})
 }
 
-// What goes wrong has a row with a clear message, and the next request goes
-// well.
+// A failed request has a row with a clear message, and the next request succeeds.
 func TestHTTP2Broken(t *testing.T) {
 	bothWays(t, func(t *testing.T, secure bool) {
 		hang := make(chan bool)

@@ -45,7 +45,7 @@ func feed(b *Backend, answer []byte, rng *rand.Rand) *backend.Exchange {
 	return x
 }
 
-// What the end of a connection means depends on what was there before.
+// The meaning of a connection's end depends on what arrived before it.
 func TestLoopClosed(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 	for _, tt := range []struct {

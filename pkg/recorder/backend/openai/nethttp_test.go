@@ -73,8 +73,8 @@ func TestNetHTTPWritesOnce(t *testing.T) {
 	}
 }
 
-// What net/http sends is what was prepared: the same headers, as often, in the
-// same case, in the order of their names.
+// Package net/http sends the prepared headers: the same ones, as often, in the same case, in the
+// order of their names.
 func TestNetHTTPRequest(t *testing.T) {
 	for _, cfg := range []Config{
 		{},

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
-// What HTTP/2 says was not looked at is sent again, also when TCP took it;
-// another end without an answer is not.
+// A request that the server did not process, as HTTP/2 says, is sent again, even if TCP delivered
+// it. A request that ends otherwise without an answer is not sent again.
 func TestHTTP2NotDelivered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		second func(f *http2.Framer, stream uint32) error // what comes of the second request

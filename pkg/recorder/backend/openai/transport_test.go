@@ -67,7 +67,7 @@ func TestChooseTransport(t *testing.T) {
 	}
 }
 
-// What this machine has run out of is said with what to do.
+// The error for a resource that this machine has used up says what to do.
 func TestClassifyScarce(t *testing.T) {
 	for errno, want := range map[syscall.Errno]string{
 		syscall.EMFILE:        "u: too many open files; raise ulimit -n",

@@ -6,8 +6,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// What is admitted by the clock: the warm-up, the time of the measurement,
-// whose last instant belongs to it, and nothing after that.
+// The clock admits the warm-up and the time of the measurement, including its last instant, and
+// nothing after that.
 func TestAdmissionByTime(t *testing.T) {
 	a := NewAdmission(Limits{WarmUntilNS: 100, Measured: -1, Longest: 50})
 	for _, tt := range []struct {

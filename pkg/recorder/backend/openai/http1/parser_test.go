@@ -131,7 +131,7 @@ func TestParser(t *testing.T) {
 	}
 }
 
-// What is wrong with a head is said without waiting for its end.
+// An error in a head is reported without waiting for the end of the head.
 func TestParserPrompt(t *testing.T) {
 	for _, in := range []string{"HTTP/1.1 abc\r\n", "HTTP/1.1 200 OK\r\nA b\nC", "HTTP/1.1 200 OK\r\n A: b\r\nC", "HTTP/1.1 200 OK\r\nA: b\x00\r\nC: d"} {
 		var p http1.Parser
@@ -162,7 +162,7 @@ func TestParserReset(t *testing.T) {
 	}
 }
 
-// What was fed is not used any more once it was taken.
+// The parser does not use fed bytes after they were taken.
 func TestParserKeepsNothing(t *testing.T) {
 	var p http1.Parser
 	p.Reset("")

@@ -170,7 +170,7 @@ func eventually(holds func() bool) bool {
 	return true
 }
 
-// What comes without a request, or after its answer, makes a connection useless.
+// Bytes that come without a request, or after its answer, make a connection useless.
 func TestUnasked(t *testing.T) {
 	for name, before := range map[string]bool{"before": true, "after": false} {
 		t.Run(name, func(t *testing.T) {
@@ -205,7 +205,7 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// What a server says before the first request belongs to that.
+// Bytes that a server sends before the first request belong to that request.
 func TestSpeaksFirst(t *testing.T) {
 	e := newEngine(t, defaultLoops(runtime.GOMAXPROCS(0)))
 	c, peer := connect(t, e, sockstamp.Options{})
