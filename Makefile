@@ -193,7 +193,7 @@ readback: build ## read what the columnar formats write with pyarrow, DuckDB, po
 	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt
 	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
-	$(GO) run -buildvcs=false ./test/columnar/write $(OUT)/columnar
+	PA_TEST_READBACK=$(abspath $(OUT))/columnar $(GO) test -count=1 -run '^TestWriteForReadback$$' ./pkg/export/formats
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
 
@@ -223,12 +223,14 @@ test/browser/node_modules: test/browser/package-lock.json
 test-tokenizers: build $(OUT)/tokenizers/bin/python $(OUT)/transformers4/bin/python ## hold tokenizers and made-up prompts to the Hugging Face libraries (Python, TOKENIZERS='a.json folder')
 	$(OUT)/tokenizers/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)
 	$(OUT)/transformers4/bin/python test/tokenizers/compare.py bin/pa-analyze $(TOKENIZERS)
-	$(GO) run -buildvcs=false ./test/tokenizers/prompts -python $(OUT)/tokenizers/bin/python \
-		pkg/tokenizer/builtin/tokenizer.json testdata/tokenizers/tok-llama/tokenizer.json testdata/tokenizers/tok-bytebpe/tokenizer.json $(filter %.json,$(TOKENIZERS))
+	PA_TEST_PYTHON=$(abspath $(OUT))/tokenizers/bin/python \
+		PA_TEST_TOKENIZERS='$(abspath pkg/tokenizer/builtin/tokenizer.json testdata/tokenizers/tok-llama/tokenizer.json testdata/tokenizers/tok-bytebpe/tokenizer.json $(filter %.json,$(TOKENIZERS)))' \
+		$(GO) test -count=1 -timeout 60m -v -run '^TestLengthsByLibrary$$' ./pkg/recorder/workload/synth
 
 .PHONY: bench-tokenizers
 bench-tokenizers: $(OUT)/tokenizers/bin/python ## speed of the tokenizers beside the Hugging Face library (Python, TOKENIZERS='a.json b.json')
-	$(GO) run -buildvcs=false ./test/tokenizers/speed -python $(OUT)/tokenizers/bin/python $(or $(TOKENIZERS),pkg/tokenizer/builtin/tokenizer.json)
+	PA_TEST_PYTHON=$(abspath $(OUT))/tokenizers/bin/python PA_TEST_TOKENIZERS='$(abspath $(or $(TOKENIZERS),pkg/tokenizer/builtin/tokenizer.json))' \
+		$(GO) test -count=1 -timeout 60m -v -run '^TestPaceBesideLibrary$$' ./pkg/tokenizer
 
 $(OUT)/transformers4/bin/python: test/tokenizers/requirements-transformers4.txt
 	python3 -m venv $(OUT)/transformers4

@@ -6,7 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -62,7 +62,7 @@ func analyzed[A any](a *analysis, arguments func(*call) (A, error), do func(*cal
 // checkOutput refuses an --output that cannot or must not be written.
 func (c *call) checkOutput() error {
 	if out := c.String("output"); out != "" && out != "-" {
-		return outfile.Check(out, c.Bool("overwrite"))
+		return disk.CheckOutput(out, c.Bool("overwrite"))
 	}
 	return nil
 }

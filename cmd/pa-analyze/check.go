@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/check"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -77,10 +76,7 @@ func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Prof
 		return errors.Join(err, problem)
 	})
 	if len(results) > 0 {
-		errs = append([]error{c.write(map[string]func([]*check.Result) report.Renderer{
-			"text":     func(all []*check.Result) report.Renderer { return check.Text(all, c.width()) },
-			"markdown": check.Markdown, "json": check.JSON, "csv": check.CSV, "junit": check.JUnit,
-		}[c.String("format")](results))}, errs...)
+		errs = append([]error{c.write(check.Checklist(results).Formats().In(c.String("format"), c.width()))}, errs...)
 	}
 	err = errors.Join(errs...)
 	var failed []error

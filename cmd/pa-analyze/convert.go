@@ -11,7 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -105,9 +105,9 @@ func (c *call) writeRun(run recording, out string, create formats.Create, tokens
 			}
 			return errors.Join(export.CopyPreview(c.Context, dst, r), b.Flush())
 		}
-		err := c.writeTo(out, outfile.Private, write)
+		err := c.writeTo(out, disk.Private, write)
 		if errors.Is(err, export.ErrRunChanged) { // the run is complete now
-			err = c.writeTo(out, outfile.Private, write)
+			err = c.writeTo(out, disk.Private, write)
 		}
 		c.warnings(r)
 		if counter, ok := tokens.Counter.(*answer.LimitedCounter); ok && counter.Err() != nil {
@@ -123,7 +123,7 @@ func (c *call) checkConverted(out string) error {
 	if out == "-" {
 		return nil
 	}
-	return outfile.Check(out, c.Bool("overwrite"))
+	return disk.CheckOutput(out, c.Bool("overwrite"))
 }
 
 // resultFlag returns a flag about another tool's file, besides --as and --tokenizer, that was
@@ -182,13 +182,13 @@ func (c *call) convertAs(args copied, foreign dialect.Config) error {
 				return err
 			}
 			for _, path := range companions {
-				if err := outfile.Check(path, c.Bool("overwrite")); err != nil {
+				if err := disk.CheckOutput(path, c.Bool("overwrite")); err != nil {
 					return err
 				}
 			}
 		}
 		var written *dialect.Written
-		err = c.writeTo(out, outfile.Private, func(w io.Writer) (err error) {
+		err = c.writeTo(out, disk.Private, func(w io.Writer) (err error) {
 			return c.useMemory(analyze.ValueMemory(analyze.DefaultMemoryLimit)/2, func(memory *dialect.Memory) error {
 				cfg.Memory = memory
 				b := bufio.NewWriterSize(w, 1<<16)
@@ -208,7 +208,7 @@ func (c *call) convertAs(args copied, foreign dialect.Config) error {
 		var problems []error
 		if out != "-" {
 			for _, b := range written.Companions {
-				problems = append(problems, c.writeTo(b.Path, outfile.Private, b.Write))
+				problems = append(problems, c.writeTo(b.Path, disk.Private, b.Write))
 			}
 		}
 		if written.Note != "" {

@@ -15,7 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -336,9 +336,9 @@ func (c *call) writeBeside(all []besideFile) error {
 		return err
 	}
 	for _, f := range all {
-		wrote, err := outfile.Update(c.Context, f.path, f.content, c.Bool("overwrite"))
+		wrote, err := disk.Update(c.Context, f.path, f.content, c.Bool("overwrite"))
 		switch {
-		case errors.Is(err, outfile.ErrExists):
+		case errors.Is(err, disk.ErrExists):
 			c.warnf("%s %v", f.path, err)
 		case err != nil:
 			c.warnf("the CSV file is not written: %v (--format csv prints it)", err)

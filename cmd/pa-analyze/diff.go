@@ -10,12 +10,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	diffgate "github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/page"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -24,7 +22,7 @@ type diffOptions struct {
 	*analysis
 	diff.Options
 	inconclusiveCode int
-	failOn, require  []*diffgate.Expr
+	failOn, require  []*diff.GateExpr
 }
 
 // diffCommand returns the command diff.
@@ -110,7 +108,7 @@ func (o *diffOptions) check(c *call) (err error) {
 		return cmdline.Usagef("--inconclusive is about gates; give --fail-on or --require")
 	}
 	if path := c.String("html"); path != "" {
-		return outfile.Check(path, c.Bool("overwrite"))
+		return disk.CheckOutput(path, c.Bool("overwrite"))
 	}
 	return nil
 }
@@ -124,7 +122,7 @@ func (c *call) lists(flag string) (all []string) {
 }
 
 // conditions parses the conditions of --fail-on or --require.
-func (o *diffOptions) conditions(c *call, flag string) (all []*diffgate.Expr, err error) {
+func (o *diffOptions) conditions(c *call, flag string) (all []*diff.GateExpr, err error) {
 	for _, text := range c.StringSlice(flag) {
 		e, err := o.ParseGate(text)
 		if err != nil {
@@ -169,14 +167,11 @@ func (c *call) diff(s sides, o *diffOptions, cfg analyze.Config) (err error) {
 	res := diff.Compare(oldRuns, newRuns, o.Options)
 	res.Gate(o.failOn)
 	res.Require(o.require)
-	err = errors.Join(oldErr, newErr, c.write(map[string]func(*diff.Result) report.Renderer{
-		"text":     func(r *diff.Result) report.Renderer { return diff.Text(r, c.width(), c.Bool("explain")) },
-		"markdown": diff.Markdown, "csv": diff.CSV, "json": diff.JSON, "junit": diff.JUnit,
-	}[c.String("format")](res)))
+	err = errors.Join(oldErr, newErr, c.write(res.Formats(c.Bool("explain")).In(c.String("format"), c.width())))
 	if path := c.String("html"); path != "" {
 		p := page.New(c.program(), pages)
 		p.Diff = res
-		err = errors.Join(err, c.writeTo(path, outfile.Private, page.HTML(p)))
+		err = errors.Join(err, c.writeTo(path, disk.Private, page.HTML(p)))
 	}
 	c.warnAll(res.Warnings)
 	if err = errors.Join(err, res.Incomparable()); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/shell"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
@@ -210,7 +209,7 @@ func (o toolOptions) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) 
 // the local cache. It looks for names below the working directory only, because the file may come
 // from anywhere.
 func giveTokenizer(name string) string {
-	flag := shell.Command("--tokenizer", shell.File(name))
+	flag := sanitize.Command("--tokenizer", sanitize.PathArgument(name))
 	if !hub.IsModel(name) {
 		return flag + " reads it: a file alone opens no path"
 	}

@@ -60,29 +60,13 @@ func goldenFiles(t *testing.T, f func(name, file string, content []byte, fsys fs
 	t.Helper()
 	fsys := golden.FS(t, "perf_analyzer")
 	dir := t.TempDir()
-	n := 0
-	err := fs.WalkDir(fsys, ".", func(p string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Base(p) != "profile_export.json" {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, p)
-		if err != nil {
-			return err
-		}
+	golden.Each(t, "perf_analyzer", "profile_export.json", 105, func(p string, b []byte) {
 		file := filepath.Join(dir, strings.ReplaceAll(path.Dir(p), "/", "_")+".json")
 		if err := os.WriteFile(file, b, 0o600); err != nil {
-			return err
+			t.Fatal(err)
 		}
-		n++
 		f(path.Dir(p), file, b, fsys)
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n < 105 {
-		t.Fatalf("%d golden exports, want 105 or more", n)
-	}
 }
 
 // The commands print what NVIDIA's scripts print, character for character, or an error in one

@@ -42,11 +42,11 @@ func (c *call) merge(args copied) error {
 	if c.isShard(args.out) { // without OUT the last shard stands in its place
 		return cmdline.Usagef("%s is a shard, and merge writes the last argument: give the name of the whole run after the shards", args.out)
 	}
-	run, err := c.onlyShards(args.in)
-	if err != nil {
+	if err := c.checkConverted(args.out); err != nil {
 		return err
 	}
-	if err := c.checkConverted(args.out); err != nil {
+	run, err := c.onlyShards(args.in)
+	if err != nil {
 		return err
 	}
 	return c.writeRun(run, args.out, create, answer.TokenCounting{})

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/tool"
@@ -97,11 +97,11 @@ func recoverable(path string, err error) error {
 	if info, err := os.Stat(journal); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	words := []string{"pa-record", "recover", shell.File(journal)}
+	words := []string{"pa-record", "recover", sanitize.PathArgument(journal)}
 	if _, ok := formats.ForName(path); ok && filepath.Ext(path) != ".json" { // which recover writes by itself
-		words = append(words, "--profile-export-file", shell.File(path))
+		words = append(words, "--profile-export-file", sanitize.PathArgument(path))
 	}
-	return fmt.Errorf("%s: no such file yet, but %s lies beside it, the journal of a run that was killed or has not ended: %s", path, journal, shell.Command(words...))
+	return fmt.Errorf("%s: no such file yet, but %s lies beside it, the journal of a run that was killed or has not ended: %s", path, journal, sanitize.Command(words...))
 }
 
 // isFolder reports whether path names a folder.

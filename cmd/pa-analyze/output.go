@@ -12,25 +12,25 @@ import (
 	"golang.org/x/term"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/sparkline"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // write calls f, which writes a report, with the writer that the flags of outputFlags ask for.
 func (c *call) write(f func(w io.Writer) error) error {
-	return c.writeTo(c.String("output"), outfile.Figures, f)
+	return c.writeTo(c.String("output"), disk.Figures, f)
 }
 
 // writeRequests is write for a file that holds single requests, which only its owner may read.
 func (c *call) writeRequests(f func(w io.Writer) error) error {
-	return c.writeTo(c.String("output"), outfile.Private, f)
+	return c.writeTo(c.String("output"), disk.Private, f)
 }
 
 // writeTo calls f with a writer to a file, or to standard output for "-" and "". A new file
-// gets the mode perm, see [outfile.Options].
+// gets the mode perm, see [disk.Options].
 func (c *call) writeTo(path string, perm fs.FileMode, f func(w io.Writer) error) error {
 	if path == "" || path == "-" {
 		return c.toStdout(f)
@@ -38,8 +38,8 @@ func (c *call) writeTo(path string, perm fs.FileMode, f func(w io.Writer) error)
 	if err := cmdline.CheckFiles(c.commandLine); err != nil { // of files that the action found, too
 		return err
 	}
-	err := outfile.Write(c.Context, path, outfile.Options{Overwrite: c.Bool("overwrite"), Perm: perm}, f)
-	if errors.Is(err, outfile.ErrNoReader) {
+	err := disk.Write(c.Context, path, disk.Options{Overwrite: c.Bool("overwrite"), Perm: perm}, f)
+	if errors.Is(err, disk.ErrNoReader) {
 		return cmdline.Refusedf("%v", err)
 	}
 	return err
@@ -89,7 +89,7 @@ func (c *call) outputFile() *os.File {
 // shows their characters.
 func (c *call) sparklines() bool {
 	f := c.outputFile()
-	return f != nil && term.IsTerminal(int(f.Fd())) && sparkline.Shown(os.Getenv)
+	return f != nil && term.IsTerminal(int(f.Fd())) && sheet.ShowsSparklines(os.Getenv)
 }
 
 // warnf prints a warning to standard error; standard output is for results only. It makes the

@@ -91,10 +91,7 @@ func (c *call) pareto(files fileNames, cfg analyze.Config, o pareto.Options) err
 	inputs = slices.DeleteFunc(inputs, func(in report.Input) bool { return len(in.Report.Experiments) == 0 })
 	if len(inputs) > 0 {
 		res := pareto.Analyze(inputs, o)
-		errs = append([]error{c.write(map[string]func(*pareto.Result) report.Renderer{
-			"text":     func(r *pareto.Result) report.Renderer { return pareto.Text(r, c.width()) },
-			"markdown": pareto.Markdown, "csv": pareto.CSV, "json": pareto.JSON,
-		}[c.String("format")](res))}, errs...)
+		errs = append([]error{c.write(res.Formats().In(c.String("format"), c.width()))}, errs...)
 		c.warnAll(report.Warnings(inputs, false))
 	}
 	return errors.Join(errs...)

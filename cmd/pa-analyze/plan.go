@@ -9,8 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/plan"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/rig"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -19,7 +18,7 @@ func planCommand() *cli.Command {
 	const category = "Plan"
 	a := newAnalysis()
 	a.Series = true
-	var o plan.Options
+	var o rig.PlanOptions
 	flags := slices.Concat([]cli.Flag{formatFlag("text", "markdown", "json")}, outputFlags(), []cli.Flag{
 		widthFlag(), experimentFlag(),
 		parsed(&o.Change, parseChange, &cli.StringFlag{Name: "change", Usage: "plan to find, or to exclude, a change of `PERCENT`", Value: "5%", Category: category}),
@@ -39,8 +38,8 @@ Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,
 	}
 }
 
-func (c *call) plan(files fileNames, cfg analyze.Config, o plan.Options) error {
-	var within plan.Within
+func (c *call) plan(files fileNames, cfg analyze.Config, o rig.PlanOptions) error {
+	var within rig.Within
 	read := c.figures(cfg)
 	runs, readErr := c.readSetting(files, 1, func(path string, r export.Reader) (*diff.Run, error) {
 		run, err := read(path, r)
@@ -52,19 +51,16 @@ func (c *call) plan(files fileNames, cfg analyze.Config, o plan.Options) error {
 	if runs == nil {
 		return readErr
 	}
-	res := plan.Make(diff.OneServer(runs, c.StringSlice("ignore")), &within, o)
-	err := c.write(map[string]func(*plan.Result) report.Renderer{
-		"text":     func(r *plan.Result) report.Renderer { return plan.Text(r, c.width()) },
-		"markdown": plan.Markdown, "json": plan.JSON,
-	}[c.String("format")](res))
+	res := rig.MakePlan(diff.OneServer(runs, c.StringSlice("ignore")), &within, o)
+	err := c.write(res.Formats().In(c.String("format"), c.width()))
 	c.warnAll(res.Set.Warnings)
 	return errors.Join(readErr, err, res.Set.Incomparable())
 }
 
 func parsePower(text string) (float64, error) {
 	v, err := parsePercent(text)
-	if err != nil || v < plan.MinPower || v > plan.MaxPower {
-		return 0, fmt.Errorf("%q: give a percentage from %.0f%% to %.0f%%, such as 90%%", text, 100*plan.MinPower, 100*plan.MaxPower)
+	if err != nil || v < rig.MinPower || v > rig.MaxPower {
+		return 0, fmt.Errorf("%q: give a percentage from %.0f%% to %.0f%%, such as 90%%", text, 100*rig.MinPower, 100*rig.MaxPower)
 	}
 	return v, nil
 }

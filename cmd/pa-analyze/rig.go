@@ -12,7 +12,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/rig"
 )
 
@@ -46,10 +45,7 @@ func (c *call) rig(files fileNames, cfg analyze.Config, o rig.Options) error {
 		return readErr
 	}
 	res := rig.Analyze(diff.OneServer(runs, c.StringSlice("ignore")), o)
-	err := c.write(map[string]func(*rig.Result) report.Renderer{
-		"text":     func(r *rig.Result) report.Renderer { return rig.Text(r, c.width()) },
-		"markdown": rig.Markdown, "csv": rig.CSV, "json": rig.JSON,
-	}[c.String("format")](res))
+	err := c.write(res.Formats().In(c.String("format"), c.width()))
 	c.warnAll(res.Set.Warnings)
 	return errors.Join(readErr, err, cmp.Or(res.Set.Incomparable(), res.Unmeasured()))
 }

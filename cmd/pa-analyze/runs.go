@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
@@ -130,13 +131,41 @@ func (c *call) checkShards(run *recording) error {
 	}
 	_, err := shards.Merge(c.shards(run))
 	if errors.As(err, new(*shards.ConflictError)) {
-		advice := "give the shards of one run"
+		advice := "give the shards of one run" + c.exampleRun(run)
 		if c.has("per-file") {
 			advice += ", or --per-file for a report of each"
 		}
 		return fmt.Errorf("%w; %s", err, advice)
 	}
 	return err
+}
+
+// exampleRun returns ", such as " and the shards of the first run of several runs, as the ranks of
+// pa-record --repeat write them; "" if all are of one run, or if that run has no other shard.
+func (c *call) exampleRun(run *recording) string {
+	var first string
+	var names []string
+	for i, s := range c.shards(run) {
+		meta, err := shards.Of(s)
+		if err != nil {
+			return ""
+		}
+		if i == 0 {
+			first = meta.Run
+		}
+		if meta.Run == first {
+			names = append(names, s.Name)
+		}
+	}
+	const most = 3 // names that a message lists
+	switch n := len(names); {
+	case n == 1 || n == len(run.paths):
+		return ""
+	case n > most:
+		names = append(names[:most-1:most-1], plural.Of(n-most+1, "other"))
+	}
+	last := len(names) - 1
+	return ", such as " + strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // shards returns the open files of a recording.

@@ -14,7 +14,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
@@ -72,7 +72,7 @@ func textFile(c *call) (string, error) {
 func (c *call) tokenize(name string, t *tokenCounter) error {
 	in := c.App.Reader
 	if name != "-" {
-		f, err := regular.OpenStream(c.Context, name)
+		f, err := disk.OpenStream(c.Context, name)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,7 @@ func (c *call) tokenize(name string, t *tokenCounter) error {
 	}
 	return c.writeRequests(func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 1<<16)
-		err := t.copy(c.Context, bufio.NewReaderSize(regular.Interruptible(c.Context, in), 1<<18), out)
+		err := t.copy(c.Context, bufio.NewReaderSize(disk.Interruptible(c.Context, in), 1<<18), out)
 		return errors.Join(named(name, err), out.Flush())
 	})
 }

@@ -11,9 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
-	"github.com/pa-tools/pa/pkg/analyze/trend/baseline"
 )
 
 // A gate has the settings of a judgement.
@@ -40,7 +38,7 @@ func (g *gate) flags() []cli.Flag {
 		return text, refuse(text == "", "--accept-noise: say why the difference is noise, such as 'the fan failed'; the manifest keeps it")
 	}
 	return []cli.Flag{
-		cmdline.Reads(&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: catGates, Destination: &g.dir}, baseline.Files),
+		cmdline.Reads(&cli.StringFlag{Name: "baseline", Usage: "judge the runs by the accepted runs in `DIR`; exit code 3 if they are worse", Category: catGates, Destination: &g.dir}, trend.BaselineFiles),
 		&cli.IntFlag{Name: "last", Usage: "judge by the last `K` accepted points", Value: trend.DefaultLast, Category: catGates, Destination: &g.last, Action: atLeast(trend.LeastPoints, fmt.Sprintf("--last %%d: give at least %d; fewer points do not show how much points differ", trend.LeastPoints))},
 		&cli.BoolFlag{Name: "accept", Usage: fmt.Sprintf("add the runs to --baseline if they are not found to be worse, and make it if it has none; the first %d points are added even if they are worse", trend.BurnIn), Category: catGates, Destination: &g.accept},
 		parsed(&g.noise, parseNoise, &cli.StringFlag{Name: "accept-noise", Usage: "add the runs to --baseline although they are worse, because a person found that `WHY` is noise; the manifest keeps WHY", Category: catGates}),
@@ -104,10 +102,7 @@ func (c *call) trend(args []labeledFiles, cfg analyze.Config) error {
 		return err
 	}
 	res := trend.Analyze(trend.Points(points), trend.Options{Ignore: c.StringSlice("ignore")})
-	err = c.write(map[string]func(*trend.Result) report.Renderer{
-		"text":     func(r *trend.Result) report.Renderer { return trend.Text(r, c.width()) },
-		"markdown": trend.Markdown, "csv": trend.CSV, "json": trend.JSON,
-	}[c.String("format")](res))
+	err = c.write(res.Formats().In(c.String("format"), c.width()))
 	c.warnAll(res.Set.Warnings)
 	return errors.Join(err, res.Incomparable())
 }
@@ -123,7 +118,7 @@ func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 		label = cmp.Or(a.label, label)
 		files = append(files, a.files...)
 	}
-	base, err := baseline.Read(c.Context, g.dir, g.last)
+	base, err := trend.ReadBaseline(c.Context, g.dir, g.last)
 	if err != nil {
 		return err
 	}
@@ -143,10 +138,7 @@ func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 	}
 	j := trend.Judge(accepted, trend.Point{Label: label, Runs: groups[len(groups)-1].Runs}, g.JudgeOptions)
 	j.LeftOut, j.Unverified = lost, unverified
-	err = c.write(map[string]func(*trend.Judgement) report.Renderer{
-		"text":     func(r *trend.Judgement) report.Renderer { return trend.JudgementText(r, c.width()) },
-		"markdown": trend.JudgementMarkdown, "csv": trend.JudgementCSV, "json": trend.JudgementJSON, "junit": trend.JudgementJUnit,
-	}[c.String("format")](j))
+	err = c.write(j.Formats().In(c.String("format"), c.width()))
 	if err = errors.Join(err, j.Set.Incomparable()); err != nil {
 		return errors.Join(err, trend.LeftOutError(lost))
 	}
@@ -184,14 +176,14 @@ func (c *call) judged(g *gate, j *trend.Judgement, added bool) error {
 
 // checkBaseline returns the points of a baseline that are left out, and the points that cannot be
 // verified. It warns about the latter and about leftovers of --accept.
-func (c *call) checkBaseline(dir string, b *baseline.Baseline) (lost []trend.LeftOut, unverified []string) {
+func (c *call) checkBaseline(dir string, b *trend.Baseline) (lost []trend.LeftOut, unverified []string) {
 	for _, l := range b.Lost {
 		lost = append(lost, trend.LeftOut{Label: l.Name, Reason: l.Err.Error()})
 	}
 	for _, p := range b.Points {
 		if p.Unverified {
 			unverified = append(unverified, p.Name)
-			c.warnf("--baseline %s: point %s has no %s, so changes of its files cannot be found; its files are used as they are", dir, p.Name, baseline.ManifestName)
+			c.warnf("--baseline %s: point %s has no %s, so changes of its files cannot be found; its files are used as they are", dir, p.Name, trend.ManifestName)
 		}
 	}
 	for _, folder := range b.Leftovers {
@@ -211,7 +203,7 @@ func (c *call) accept(dir string, p trend.Point, files []string, noise string) e
 	if !ok {
 		return fmt.Errorf("%s does not say when it was recorded, so it cannot be accepted", p.Runs[0].Name)
 	}
-	folder, err := baseline.Accept(dir, baseline.Name(start, p.Label), files, noise)
+	folder, err := trend.Accept(dir, trend.PointName(start, p.Label), files, noise)
 	if err == nil {
 		c.notef("accepted as %s", folder)
 	}

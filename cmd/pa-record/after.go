@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/page"
@@ -361,7 +361,7 @@ func (r *repeatedRun) page(ctx context.Context) error {
 // writeCSV writes the file of -f, which is open at path, and one beside it for each composing
 // model of an ensemble. Like perf_analyzer it overwrites existing files. It returns the names
 // of the files.
-func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
+func writeCSV(ctx context.Context, file *disk.Output, path string, s *perfanalyzer.Settings, levels []perfanalyzer.Level) (written []string, err error) {
 	var b bytes.Buffer
 	if err := s.WriteCSV(&b, levels); err != nil || b.Len() == 0 {
 		return nil, err
@@ -377,7 +377,7 @@ func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanaly
 			err = file.Write(ctx, write)
 		} else {
 			name = filepath.Join(filepath.Dir(path), filepath.Base(f.Name)+"."+filepath.Base(path))
-			err = outfile.Write(ctx, name, csvOptions(), write)
+			err = disk.Write(ctx, name, csvOptions(), write)
 		}
 		if err != nil {
 			return written, fmt.Errorf("-f: %w", err)
@@ -390,9 +390,9 @@ func writeCSV(ctx context.Context, file *outfile.File, path string, s *perfanaly
 // analyzeCommand returns a command of pa-analyze for files of this run, to paste into a
 // shell. It adds the tokenizer, which the files do not name.
 func (r *repeatedRun) analyzeCommand(words ...string) string {
-	command := shell.Command(append([]string{"pa-analyze"}, words...)...)
+	command := sanitize.Command(append([]string{"pa-analyze"}, words...)...)
 	if name := r.countsWith(); name != "" {
-		command += " " + shell.Command("--tokenizer", shell.File(name))
+		command += " " + sanitize.Command("--tokenizer", sanitize.PathArgument(name))
 	}
 	return command
 }
@@ -412,7 +412,7 @@ func (r *repeatedRun) countsWith() string {
 
 // reportCommand returns the command that reports an export.
 func (r *repeatedRun) reportCommand(export string) string {
-	return r.analyzeCommand("report", shell.File(export))
+	return r.analyzeCommand("report", sanitize.PathArgument(export))
 }
 
 // readIt returns the words before the command that reports an export. A run of Triton prints the
@@ -433,7 +433,7 @@ func (r *repeatedRun) furtherReports(written []string) []string {
 			continue
 		}
 		// The tool replaces its file, too.
-		words := append([]string{args[0], shell.File(args[1])}, args[2:]...)
+		words := append([]string{args[0], sanitize.PathArgument(args[1])}, args[2:]...)
 		all = append(all, r.analyzeCommand(append(words, "--overwrite")...))
 	}
 	return all

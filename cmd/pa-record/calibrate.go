@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
-	"github.com/pa-tools/pa/pkg/recorder/host"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
@@ -67,7 +66,7 @@ func calibrateClock(c *cli.Context, env environment) error {
 	case err != nil:
 		return err
 	}
-	result.Host = host.Meta()
+	result.Host = hostMeta()
 	if c.String("format") == "json" {
 		return printJSON(c.App.Writer, result)
 	}

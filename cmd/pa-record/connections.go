@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 )
@@ -253,20 +251,6 @@ func proxyURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// openAIConfig returns the configuration of the backend for the OpenAI server at url.
-func (s *settings) openAIConfig(url string) openai.Config {
-	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
-		HistoryReasoning: s.historyReasoning(),
-		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
-		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
-	}
-	for _, h := range s.Headers {
-		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
-	}
-	return cfg
-}
-
 // tlsFlags returns perf_analyzer's TLS flags: one group for gRPC and one for HTTP, which
 // here also applies to OpenAI servers.
 func tlsFlags() []cli.Flag {
@@ -279,9 +263,9 @@ func tlsFlags() []cli.Flag {
 		&cli.IntFlag{Name: "ssl-https-verify-host", Category: catTLS, Usage: "verify the name in the server's certificate: `0|1|2`, 1 being 2", Value: 2},
 		readsFile(&cli.StringFlag{Name: "ssl-https-ca-certificates-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"}),
 		readsFile(&cli.StringFlag{Name: "ssl-https-client-certificate-file", Category: catTLS, Usage: "certificate of the client in `FILE`"}),
-		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
+		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: formatPEM},
 		readsFile(&cli.StringFlag{Name: "ssl-https-private-key-file", Category: catTLS, Usage: "private key of the client in `FILE`; if not given, from the certificate's"}),
-		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
+		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: formatPEM},
 	}
 }
 
@@ -344,17 +328,17 @@ type tlsSettings struct {
 }
 
 // tlsFiles reads the flags of the protocol of s.
-func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
-	file := func(name string) tlsfiles.File { return tlsfiles.File{Flag: name, Path: p.c.String(name)} }
+func (p *parser) tlsFiles(s *settings) (*tlsFiles, tlsChecks) {
+	file := func(name string) tlsFile { return tlsFile{Flag: name, Path: p.c.String(name)} }
 	if s.Protocol == protocolGRPC {
-		return &tlsfiles.Files{
+		return &tlsFiles{
 			CA: file("ssl-grpc-root-certifications-file"), Certificate: file("ssl-grpc-certificate-chain-file"), Key: file("ssl-grpc-private-key-file"),
-			CertificateFormat: tlsfiles.PEM, KeyFormat: tlsfiles.PEM,
-		}, tlsfiles.Checks{Peer: true, Host: true}
+			CertificateFormat: formatPEM, KeyFormat: formatPEM,
+		}, tlsChecks{Peer: true, Host: true}
 	}
 	format := func(name string) string {
 		value := strings.ToUpper(p.c.String(name))
-		if value != tlsfiles.PEM && value != tlsfiles.DER {
+		if value != formatPEM && value != formatDER {
 			p.errorf("--%s %s: the format is PEM or DER", name, p.c.String(name))
 		}
 		return value
@@ -366,10 +350,10 @@ func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
 		}
 		return n != 0
 	}
-	return &tlsfiles.Files{
+	return &tlsFiles{
 		CA: file("ssl-https-ca-certificates-file"), Certificate: file("ssl-https-client-certificate-file"), Key: file("ssl-https-private-key-file"),
 		CertificateFormat: format("ssl-https-client-certificate-type"), KeyFormat: format("ssl-https-private-key-type"), KeyInCertificate: true,
-	}, tlsfiles.Checks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
+	}, tlsChecks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
 }
 
 // tlsFor returns the configuration for connections to a host, nil for the
@@ -378,5 +362,5 @@ func (s *settings) tlsFor(host string) *tls.Config {
 	if s.tls == nil {
 		return nil
 	}
-	return tlsfiles.Checks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
+	return tlsChecks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
 }

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -286,7 +286,7 @@ func readTensors(path string, shapes map[string][]int64) (*inputData, error) {
 		if f.IsDir() || strings.HasPrefix(f.Name(), ".") {
 			continue
 		}
-		if raw[f.Name()], err = regular.ReadFile(context.Background(), filepath.Join(path, f.Name()), maxTensorBytes); err != nil {
+		if raw[f.Name()], err = disk.ReadFile(context.Background(), filepath.Join(path, f.Name()), maxTensorBytes); err != nil {
 			return nil, fmt.Errorf("--input-data: %w", err)
 		}
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
-	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -181,15 +180,15 @@ func (s *settings) noLength(api render.API) string {
 	case s.ServiceKind != kindOpenAI:
 		return ""
 	case s.template != nil:
-		return when(!s.template.Uses(template.MaxTokens), "--request-template has no {{max_tokens}}")
+		return when(!s.template.Uses(render.PlaceholderMaxTokens), "--request-template has no {{max_tokens}}")
 	}
 	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
 }
 
 // promptPlaces are the placeholders of a template that hold a prompt or a part of it.
 var promptPlaces = []string{
-	template.Prompt, template.Texts, template.Messages, template.Content, template.Inputs, template.Pictures, template.Markdown,
-	template.Query, template.Passages, template.Documents, template.InputIDs,
+	render.PlaceholderPrompt, render.PlaceholderTexts, render.PlaceholderMessages, render.PlaceholderContent, render.PlaceholderInputs, render.PlaceholderPictures, render.PlaceholderMarkdown,
+	render.PlaceholderQuery, render.PlaceholderPassages, render.PlaceholderDocuments, render.PlaceholderInputIDs,
 }
 
 // otherPrompts returns why no request holds a prompt of the input data; "" if requests do.
@@ -212,7 +211,7 @@ func (s *settings) otherModel(api render.API) string {
 	case s.extraMember("model"):
 		return "--extra-body sets model"
 	}
-	return when(s.template != nil && !s.template.Uses(template.Model), "--request-template has no {{model}}")
+	return when(s.template != nil && !s.template.Uses(render.PlaceholderModel), "--request-template has no {{model}}")
 }
 
 // effects names what has no effect whatever the input data holds.

@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/frontend"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 )
 
 // foreignCommands returns the subcommands that take the command lines of other tools.
@@ -83,7 +83,7 @@ func commandLines(args []string) string {
 		if strings.HasPrefix(arg, "-") {
 			b.WriteString(" \\\n   ")
 		}
-		b.WriteString(" " + shell.Quote(arg))
+		b.WriteString(" " + sanitize.ShellWord(arg))
 	}
 	return b.String()
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
-	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 	"github.com/pa-tools/pa/pkg/tokenizer/hub"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -45,7 +44,7 @@ func inputFlags() []cli.Flag {
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
 		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "whole if the row's hash_ids extend the turn before"},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
-		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(template.Names, "}}, {{") + "}}", DefaultText: "the service's own form"},
+		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
 		&cli.IntFlag{Name: "batch-size-text", Category: catInput, Usage: "`N` texts in a request, or passages to be ranked, of prompts that are made up or of files with one each", DefaultText: "1"},
@@ -85,7 +84,7 @@ type inputSettings struct {
 	syntheticSettings
 	mediaSettings
 
-	template *template.Template // nil: none
+	template *render.Template // nil: none
 
 	sendOrder workload.Order
 	restart   bool         // of --prompts
@@ -184,7 +183,7 @@ func (s *settings) ranks() bool {
 		return false
 	}
 	if t := s.template; t != nil {
-		return t.Uses(template.Query) || t.Uses(template.Passages) || t.Uses(template.Documents)
+		return t.Uses(render.PlaceholderQuery) || t.Uses(render.PlaceholderPassages) || t.Uses(render.PlaceholderDocuments)
 	}
 	api, _ := render.APIOf(s.endpointPath())
 	return api.Ranks()
@@ -197,7 +196,7 @@ func (p *parser) requestTemplate(s *settings) {
 		return
 	}
 	var err error
-	if s.template, err = template.Parse([]byte(text)); err != nil {
+	if s.template, err = render.ParseTemplate([]byte(text)); err != nil {
 		p.errorf("--request-template: %w", err)
 		return
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -13,6 +14,17 @@ import (
 // spareFiles is the number of files that a run has open beside its connections: standard
 // streams, journal, exports, epoll, and a connection for the server's metadata.
 const spareFiles = 32
+
+// warnOfLimits warns if the load needs more than this process or this machine has.
+func (s *settings) warnOfLimits() {
+	if limit, ok := fileLimit(); ok {
+		s.warnOfFiles(limit)
+	}
+	if ports, ok := localPorts(); ok && !s.simulated() {
+		s.warnOfPorts(ports)
+	}
+	s.warnOfCPU(runtime.GOMAXPROCS(0))
+}
 
 // warnOfFiles warns if the load needs more connections than the process may have files
 // open. limit is that number of files.

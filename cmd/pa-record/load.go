@@ -14,9 +14,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -392,7 +392,7 @@ const (
 
 func (p *parser) intervals(s *settings) {
 	s.Intervals = p.c.String("request-intervals")
-	f, err := regular.OpenStream(p.c.Context, s.Intervals)
+	f, err := disk.OpenStream(p.c.Context, s.Intervals)
 	if err != nil {
 		p.errorf("--request-intervals: %w", err)
 		return

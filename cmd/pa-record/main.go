@@ -4,9 +4,11 @@
 // prints the figures that pa-analyze computes from the export.
 //
 // Each command has a file: record.go (bare pa-record), sim.go, calibrate.go, recover.go,
-// writeinputs.go, foreign.go. A run goes through settings.go, which has a file for each
-// group of flags, data.go (what is sent), target.go (to whom), run.go (the load),
-// recording.go (the journal) and after.go (figures, report, page).
+// writeinputs.go, foreign.go. The way of a run, each step in a file: settings.go reads the flags, a
+// file for each group of them; record.go opens the outputs, the servers (target.go), the inputs
+// (data.go) and the other ranks (ranks.go); series.go goes through the runs of repeat.go; run.go
+// prepares one run, opens its journal (recording.go) and sends the load; remarks.go and after.go print
+// what it found.
 package main
 
 import (

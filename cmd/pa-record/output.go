@@ -12,9 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
@@ -35,7 +34,7 @@ func (p *parser) output(s *settings) {
 		}
 	}
 	if s.spillDir = p.c.String("spill-dir"); s.spillDir != "" {
-		if err := regular.CheckFolder(s.spillDir); err != nil {
+		if err := disk.CheckFolder(s.spillDir); err != nil {
 			p.errorf("--spill-dir: %w", err)
 		}
 	}
@@ -106,7 +105,7 @@ func checkCSV(path string) error {
 	case err == nil:
 		return nil
 	}
-	return regular.CheckFolder(filepath.Dir(path))
+	return disk.CheckFolder(filepath.Dir(path))
 }
 
 // outputFlags returns the flags for the files that a run writes.
@@ -150,15 +149,15 @@ func displayFlags() []cli.Flag {
 // are opened before anything is sent, so that a mistake is known then and the reader of a
 // pipe stays.
 type outputFiles struct {
-	html *outfile.File            // nil: no page
-	csv  map[string]*outfile.File // of -f, by path
+	html *disk.Output            // nil: no page
+	csv  map[string]*disk.Output // of -f, by path
 	// exports are held until their run opens them.
-	exports map[string]*outfile.File // by path
+	exports map[string]*disk.Output // by path
 }
 
 // openOutputs opens the outputs of all runs. The error is of type *cmdline.UsageError.
 func openOutputs(ctx context.Context, s *settings, runs []plannedRun) (_ *outputFiles, err error) {
-	o := &outputFiles{csv: map[string]*outfile.File{}, exports: map[string]*outfile.File{}}
+	o := &outputFiles{csv: map[string]*disk.Output{}, exports: map[string]*disk.Output{}}
 	defer func() {
 		if err != nil {
 			o.close()
@@ -174,21 +173,21 @@ func openOutputs(ctx context.Context, s *settings, runs []plannedRun) (_ *output
 		}
 	}
 	if s.HTML != "" {
-		if o.html, err = outfile.Open(ctx, s.HTML, outfile.Options{Overwrite: s.overwrite}); err != nil {
+		if o.html, err = disk.OpenOutput(ctx, s.HTML, disk.Options{Overwrite: s.overwrite}); err != nil {
 			return nil, cmdline.Refusedf("--html %v", err)
 		}
 	}
 	for i := range runs {
 		if path := runs[i].CSV; path != "" && o.csv[path] == nil {
-			if o.csv[path], err = outfile.Open(ctx, path, csvOptions()); err != nil {
+			if o.csv[path], err = disk.OpenOutput(ctx, path, csvOptions()); err != nil {
 				return nil, cmdline.Refusedf("-f: %v", err)
 			}
 		}
 		for _, path := range runs[i].Exports {
-			if o.exports[path] != nil || !regular.IsSpecial(path) {
+			if o.exports[path] != nil || !disk.IsSpecial(path) {
 				continue
 			}
-			if o.exports[path], err = outfile.Open(ctx, path, outfile.Options{Overwrite: true}); err != nil {
+			if o.exports[path], err = disk.OpenOutput(ctx, path, disk.Options{Overwrite: true}); err != nil {
 				return nil, cmdline.Refusedf("--profile-export-file %v", err)
 			}
 		}
@@ -197,15 +196,15 @@ func openOutputs(ctx context.Context, s *settings, runs []plannedRun) (_ *output
 }
 
 // csvOptions are the options of the files of -f, which like perf_analyzer replaces them.
-func csvOptions() outfile.Options {
-	return outfile.Options{Overwrite: true, Perm: outfile.Figures}
+func csvOptions() disk.Options {
+	return disk.Options{Overwrite: true, Perm: disk.Figures}
 }
 
 // firstRegular returns the first path that is a regular file, or none yet; "" if there is
 // none.
 func firstRegular(paths []string) string {
 	for _, path := range paths {
-		if !regular.IsSpecial(path) {
+		if !disk.IsSpecial(path) {
 			return path
 		}
 	}
@@ -222,7 +221,7 @@ func (o *outputFiles) opened(run *plannedRun) {
 // close closes what was not written.
 func (o *outputFiles) close() {
 	_ = o.html.Close()
-	for _, files := range []map[string]*outfile.File{o.csv, o.exports} {
+	for _, files := range []map[string]*disk.Output{o.csv, o.exports} {
 		for _, f := range files {
 			_ = f.Close()
 		}

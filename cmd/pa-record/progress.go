@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/sparkline"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
@@ -41,7 +41,7 @@ type displayStyle struct {
 // of the terminal; nil means plain lines.
 func newDisplay(w io.Writer, of runIndex, getenv func(string) string, columns func() int) *progressDisplay {
 	p := &progressDisplay{
-		w: sanitize.Raw(w), style: displayStyle{color: getenv("NO_COLOR") == "", blocks: sparkline.Shown(getenv)},
+		w: sanitize.Raw(w), style: displayStyle{color: getenv("NO_COLOR") == "", blocks: sheet.ShowsSparklines(getenv)},
 		now: time.Now, of: of,
 	}
 	if columns != nil && getenv("TERM") != "dumb" {
@@ -253,7 +253,7 @@ func recentLine(s recorder.Progress, rates []float64, columns int, style display
 		rate = &parts[5]
 	}
 	if free := room - partsWidth(parts) - 2; style.blocks && rate.text != "" && len(rates) > 1 && free >= shortestSparkline {
-		rate.text += "  " + sparkline.Line(rates, min(free, historySeconds))
+		rate.text += "  " + sheet.Sparkline(rates, min(free, historySeconds))
 	}
 	return joinParts(parts, style)
 }

@@ -16,13 +16,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
-	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // secretVariable is the environment variable with the secret of the barrier. It is no
@@ -35,7 +34,7 @@ func rankFlags() []cli.Flag {
 		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of the processes that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
 		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each with its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
 		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + secretVariable + " holds a secret that all share"},
-		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: barrier.DefaultTimeout},
+		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: ranks.DefaultTimeout},
 		&cli.StringFlag{Name: "start-at", Category: catRanks, Usage: "instead of meeting, begin at `TIME` (2026-01-31T12:00:00Z, or seconds since 1970) by each machine's clock; for one level"},
 	}
 }
@@ -43,7 +42,7 @@ func rankFlags() []cli.Flag {
 // rankSettings is the place of this process among the ranks of a run. It
 // has no JSON, because the exports of all ranks hold the same settings.
 type rankSettings struct {
-	world          world.World
+	world          ranks.World
 	barrier        string // host:port; "" for none
 	barrierSecret  string
 	barrierTimeout time.Duration
@@ -63,7 +62,7 @@ func (p *parser) ranks(s *settings, getenv func(string) string) {
 		return &n
 	}
 	var err error
-	if s.world, err = world.Find(getenv, world.Flags{Rank: given("rank"), Size: given("world-size")}); err != nil {
+	if s.world, err = ranks.Find(getenv, ranks.Flags{Rank: given("rank"), Size: given("world-size")}); err != nil {
 		p.errs = append(p.errs, err)
 		return
 	}
@@ -72,7 +71,7 @@ func (p *parser) ranks(s *settings, getenv func(string) string) {
 	if !s.world.Several() {
 		for flag, text := range map[string]string{"barrier": s.barrier, "start-at": start} {
 			if text != "" && s.world.Size == 0 {
-				p.errorf("--%s needs the rank of this process and the number of ranks: start it with mpirun or srun, or give --rank and --world-size (in Kubernetes %s)", flag, world.SizeVariable)
+				p.errorf("--%s needs the rank of this process and the number of ranks: start it with mpirun or srun, or give --rank and --world-size (in Kubernetes %s)", flag, ranks.SizeVariable)
 			}
 		}
 		return
@@ -86,16 +85,16 @@ func (p *parser) ranks(s *settings, getenv func(string) string) {
 		p.startAt(s, start)
 	default:
 		says := s.world.Launcher + " says"
-		if s.world.Launcher == world.LauncherFlags {
+		if s.world.Launcher == ranks.LauncherFlags {
 			says = "the flags say"
 		}
 		p.errorf("%v, as %s: the ranks need --barrier HOST:PORT or --start-at to begin together; --world-size 1 records alone", s.world, says)
 	}
 	if s.HTML != "" {
-		p.errorf("--html: a page of several ranks needs the exports of all; write it with %s", shell.Command("pa-analyze", "html", shell.File(s.allRanksPattern(s.exportPaths()[0])), "-o", shell.File(s.HTML)))
+		p.errorf("--html: a page of several ranks needs the exports of all; write it with %s", sanitize.Command("pa-analyze", "html", sanitize.PathArgument(s.allRanksPattern(s.exportPaths()[0])), "-o", sanitize.PathArgument(s.HTML)))
 	}
 	if s.Report {
-		p.errorf("--report: a report of several ranks needs the exports of all; print it with %s", shell.Command("pa-analyze", "report", shell.File(s.allRanksPattern(s.exportPaths()[0]))))
+		p.errorf("--report: a report of several ranks needs the exports of all; print it with %s", sanitize.Command("pa-analyze", "report", sanitize.PathArgument(s.allRanksPattern(s.exportPaths()[0]))))
 	}
 	p.indivisible(s)
 }
@@ -211,7 +210,7 @@ func (s *settings) allRanksPattern(path string) string {
 	for _, name := range s.Exports {
 		if s.rankedPath(name, strconv.Itoa(s.world.Rank)) == path {
 			if s.rankedPath(name, "*") != path {
-				return s.rankedPath(shell.Pattern(name), "*")
+				return s.rankedPath(sanitize.Pattern(name), "*")
 			}
 		}
 	}
@@ -269,7 +268,7 @@ func (s *settings) worldPlan() *worldPlan {
 	}
 	for rank := range w.Size {
 		one := rankPlan{Rank: rank, Exports: s.pathsOf(rank)}
-		at := world.World{Rank: rank, Size: w.Size}
+		at := ranks.World{Rank: rank, Size: w.Size}
 		for _, level := range s.levels {
 			one.Levels = append(one.Levels, levelPart{level.String(), recorder.PlannedShare(at, level, s.Measure.Measure, s.Warmup, time.Duration(s.WarmupDuration))})
 		}
@@ -278,23 +277,23 @@ func (s *settings) worldPlan() *worldPlan {
 	return plan
 }
 
-// ranks connects this process with the others that record a run together. nil is a
+// rankGroup connects this process with the others that record a run together. nil is a
 // process that records alone.
-type ranks struct {
+type rankGroup struct {
 	s       *settings
-	session *barrier.Session // nil with --start-at
-	id      string           // of the runs of all ranks
+	session *ranks.Session // nil with --start-at
+	id      string         // of the runs of all ranks
 }
 
 // joinRanks meets the other ranks, if there are any. leave must be called at the end,
 // with the error of the command, and returns it with the number of the rank. The other
 // ranks end with the error, too, unless it is the loss of a rank: rank 0 tells them of
 // it, and they complete their shares of the load.
-func joinRanks(ctx context.Context, s *settings) (r *ranks, leave func(error) error, err error) {
+func joinRanks(ctx context.Context, s *settings) (r *rankGroup, leave func(error) error, err error) {
 	if !s.world.Several() {
 		return nil, func(err error) error { return err }, nil
 	}
-	r = &ranks{s: s}
+	r = &rankGroup{s: s}
 	named := func(err error) error {
 		if withoutBareCode(err) == nil {
 			return err
@@ -305,14 +304,14 @@ func joinRanks(ctx context.Context, s *settings) (r *ranks, leave func(error) er
 		r.id = fmt.Sprintf("start-%d", s.startAt.UnixNano())
 		return r, named, nil
 	}
-	r.session, err = barrier.Join(ctx, barrier.Config{World: s.world, Addr: s.barrier, Secret: s.barrierSecret, Timeout: s.barrierTimeout})
+	r.session, err = ranks.Join(ctx, ranks.Config{World: s.world, Addr: s.barrier, Secret: s.barrierSecret, Timeout: s.barrierTimeout})
 	if err != nil {
 		return nil, nil, named(err)
 	}
 	r.id = r.session.ID()
 	return r, func(err error) error {
-		var ended *barrier.EndedError
-		var lost *barrier.LostError
+		var ended *ranks.EndedError
+		var lost *ranks.LostError
 		if withoutBareCode(err) != nil && !errors.As(err, &ended) && !errors.As(err, &lost) {
 			r.session.End(err.Error())
 		}
@@ -322,27 +321,27 @@ func joinRanks(ctx context.Context, s *settings) (r *ranks, leave func(error) er
 
 // of returns what the recorder needs to know of the ranks for a run; nil for a process
 // that records alone.
-func (r *ranks) of(run int) *recorder.Ranks {
+func (r *rankGroup) of(run int) *recorder.Ranks {
 	if r == nil {
 		return nil
 	}
 	return &recorder.Ranks{World: r.s.world, Run: fmt.Sprintf("%s-%d", r.id, run), Plan: r.s.commonPlan(), Barrier: r.barrier()}
 }
 
-func (r *ranks) barrier() recorder.Barrier {
+func (r *rankGroup) barrier() recorder.Barrier {
 	if r.session == nil {
-		return &barrier.StartAt{At: r.s.startAt}
+		return &ranks.StartAt{At: r.s.startAt}
 	}
 	return r.session
 }
 
 // first reports whether this process does what only one of the ranks should do: reading
 // the servers' metrics, and requests between levels.
-func (r *ranks) first() bool { return r == nil || r.s.world.Rank == 0 }
+func (r *rankGroup) first() bool { return r == nil || r.s.world.Rank == 0 }
 
 // note returns a sentence about the figures that rank 0 prints; "" for a process that
 // records alone.
-func (r *ranks) note() string {
+func (r *rankGroup) note() string {
 	if r == nil {
 		return ""
 	}

@@ -7,8 +7,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/recorder/barrier"
-	"github.com/pa-tools/pa/pkg/recorder/world"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 )
 
 // A rank that leaves because another rank was lost lets the rest complete their shares;
@@ -21,7 +20,7 @@ func TestLeaveRanks(t *testing.T) {
 		ends bool
 	}{
 		{"nothing", nil, false},
-		{"lost rank", fmt.Errorf("run 1: %w", &barrier.LostError{Ranks: []int{2}}), false},
+		{"lost rank", fmt.Errorf("run 1: %w", &ranks.LostError{Ranks: []int{2}}), false},
 		{"own error", errors.New("the disk is full"), true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -34,9 +33,9 @@ func TestLeaveRanks(t *testing.T) {
 			if err := l.Close(); err != nil {
 				t.Fatal(err)
 			}
-			join := func(rank int) (*ranks, func(error) error) {
+			join := func(rank int) (*rankGroup, func(error) error) {
 				var s settings
-				s.world, s.barrier, s.barrierTimeout = world.World{Rank: rank, Size: 3}, addr, barrier.DefaultTimeout
+				s.world, s.barrier, s.barrierTimeout = ranks.World{Rank: rank, Size: 3}, addr, ranks.DefaultTimeout
 				r, leave, err := joinRanks(context.Background(), &s)
 				if err != nil {
 					t.Fatal(err)

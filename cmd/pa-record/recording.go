@@ -10,7 +10,8 @@ import (
 	"syscall"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -56,12 +57,12 @@ func newExport(path string, overwrite bool) (*journal.Export, error) {
 type recording struct {
 	*journal.Writer
 	exports []*journal.Export
-	place   string            // of the journal, before it moves
-	summary *runSummary       // nil: no figures are printed at the end
-	judge   *objectiveJudge   // nil: the run has no objective
-	warn    func(text string) // prints a warning
-	release func()            // frees the context that open made
-	kept    *openJournal      // gets the name of the journal; nil: nobody asks for it
+	place   string                  // of the journal, before it moves
+	summary *runSummary             // nil: no figures are printed at the end
+	judge   *analyze.ObjectiveJudge // nil: the run has no objective
+	warn    func(text string)       // prints a warning
+	release func()                  // frees the context that open made
+	kept    *openJournal            // gets the name of the journal; nil: nobody asks for it
 	// loadEnds is called when everything is recorded, before the exports are written.
 	loadEnds func()
 }
@@ -136,7 +137,7 @@ func (r *recording) WriteRequest(q *export.Request) error {
 	if r.summary != nil {
 		r.summary.add(q)
 	}
-	r.judge.add(q)
+	r.judge.Add(q)
 	return r.Writer.WriteRequest(q)
 }
 
@@ -199,9 +200,9 @@ func journalKept(err error, elsewhere []*journal.Export) error {
 func recoverCommandOf(path string, elsewhere []*journal.Export) string {
 	words := []string{"pa-record", "recover"}
 	for _, e := range elsewhere {
-		words = append(words, "--profile-export-file", shell.File(e.Path()))
+		words = append(words, "--profile-export-file", sanitize.PathArgument(e.Path()))
 	}
-	return shell.Command(append(words, shell.File(path))...)
+	return sanitize.Command(append(words, sanitize.PathArgument(path))...)
 }
 
 // A keptError is an error with a text of its own.

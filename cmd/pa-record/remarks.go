@@ -1,13 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
@@ -16,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // A levelWarning is a warning about one or several levels.
@@ -112,7 +117,7 @@ type levelSettings struct {
 	measure window.Measure
 	// judge holds the objective of a search, with a verdict for each level that was measured;
 	// nil without an objective.
-	judge *objectiveJudge
+	judge *analyze.ObjectiveJudge
 	// sweepConcurrency is the concurrency of the second level of an automatic sweep; 0 without
 	// an automatic sweep.
 	sweepConcurrency int
@@ -203,11 +208,11 @@ func searchNote(s *levelSettings, res *recorder.Result) string {
 // objectiveNote says which level a search found that meets its objective. best is the highest
 // level that does, over the lowest that does not; nil for none.
 func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.Level) string {
-	verdicts := s.judge.verdicts
+	verdicts := s.judge.Verdicts
 	had := func(l *recorder.Level) string {
 		for i := range res.Levels {
 			if l == &res.Levels[i] && i < len(verdicts) {
-				return "had " + verdicts[i].figures
+				return "had " + verdicts[i].Figures
 			}
 		}
 		return "was not judged"
@@ -234,7 +239,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 		}
 		loads = append(loads, figure.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
 	}
-	if m := s.judge.maxLoad(mode, loads); m != nil {
+	if m := s.judge.MaxLoad(mode, loads); m != nil {
 		note += "; " + report.MaxLoad(m)
 	}
 	return note
@@ -259,4 +264,86 @@ func sweepNote(s *levelSettings, res *recorder.Result) string {
 		return ""
 	}
 	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", s.sweepConcurrency)
+}
+
+// explain adds advice to the error of a run in which too many requests failed. It
+// gives the error of --max-error-rate its exit code.
+func explain(err error, t *target) error {
+	var fe *recorder.FailedError
+	var re *recorder.ErrorRateError
+	switch {
+	case errors.As(err, &re):
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, &re.Common, t)}
+	case !errors.As(err, &fe):
+		return err
+	case fe.OK > 0:
+		return fmt.Errorf("%w; is the server still running?", err)
+	}
+	return checkWhat(err, &recorder.FailureKind{Status: fe.Status, Code: fe.Code, Message: fe.Message}, t)
+}
+
+// checkWhat adds to err what to look at when requests fail in this way.
+func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
+	s := t.s
+	status, code := failure.Status, failure.Code
+	check := "the server's log may say why"
+	switch {
+	case status == export.StatusConnectError, status == export.StatusProtocolError:
+		return err // its message says it
+	case status == export.StatusTimeout:
+		check = "is --request-timeout long enough?"
+	case status == export.StatusTruncated:
+	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+		check = "is the API key right?"
+	case code == http.StatusTooManyRequests:
+		check = "the server limits the rate; lower the load"
+	case (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && s.otherLengthField(failure.Message) != "":
+		check = "the server may want another member for the length of the answer: --max-tokens-field " + s.otherLengthField(failure.Message)
+	case len(t.ifRefused) > 0:
+		check = strings.Join(t.ifRefused, "; ")
+	case status != export.StatusHTTPError && status != export.StatusRPCError:
+	case code == http.StatusNotFound && s.Endpoint != "":
+		check = "are --endpoint (" + s.Endpoint + ") and the model right?"
+	case code >= 300 && code < 400:
+		check = "is -u right?"
+	case s.madeTensors(), s.ServiceKind == kindTriton && len(s.InputData) == 0 && !s.namesDataset() && s.inputLengths == nil:
+		check = "the inputs were made up; --input-data FILE sends real ones"
+	case code >= 400 && code < 500 && len(s.InputData) > 0:
+		check = "does the server take what --input-data holds?"
+	}
+	return fmt.Errorf("%w; %s", err, check)
+}
+
+// otherLengthField returns the member that a server may want for the length of the answer, by the
+// message with which it refuses the member that requests have; "" if the message is about
+// something else.
+func (s *settings) otherLengthField(refusal string) string {
+	api, _ := render.APIOf(s.endpointPath())
+	if s.ServiceKind != kindOpenAI || s.template != nil || api != render.Chat && api != render.Completions {
+		return ""
+	}
+	sent, said := s.lengthName(api), memberNames(refusal)
+	refused := unsupported.MatchString(refusal)
+	if !slices.Contains(said, sent) || !refused && !replaced.MatchString(refusal) {
+		return "" // such as a length beyond the model's
+	}
+	others := slices.DeleteFunc([]string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}, func(name string) bool { return name == sent })
+	if i := slices.IndexFunc(others, func(name string) bool { return slices.Contains(said, name) }); i >= 0 {
+		return others[i]
+	}
+	if !refused {
+		return ""
+	}
+	return others[0]
+}
+
+// unsupported matches the refusal of a member, and replaced the advice to use another one.
+var (
+	unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
+	replaced    = regexp.MustCompile(`(?i)\b(use|instead|deprecated)\b`)
+)
+
+// memberNames returns the names in a message.
+func memberNames(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 }

@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/internal/shell"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -193,13 +193,18 @@ func (s *settings) fileNumber(label, number string) string {
 	return label + "." + number
 }
 
-// filePattern returns the pattern that means the files of all runs with a label, for an
-// export that has a name for each run; "" if no export has.
-func (s *settings) filePattern(label string) string {
-	for _, path := range s.exportPaths() {
-		if numberedPath(path, "*") != path {
-			return numberedPath(shell.Pattern(path), s.fileNumber(label, "*"))
+// filePattern returns the pattern that means the files of all ranks of the runs with a label and a
+// number, "*" for all numbers, for an export that has a name for each run; "" if no export has.
+func (s *settings) filePattern(label, number string) string {
+	for i, path := range s.exportPaths() {
+		if numberedPath(path, "*") == path {
+			continue
 		}
+		path = sanitize.Pattern(path)
+		if s.world.Several() {
+			path = s.rankedPath(sanitize.Pattern(s.Exports[i]), "*")
+		}
+		return numberedPath(path, s.fileNumber(label, number))
 	}
 	return ""
 }
@@ -237,7 +242,7 @@ func (s *settings) plannedRuns() []plannedRun {
 // x.1.json. The path of a device or a pipe keeps its name, because it takes all exports
 // one after the other. So do "" and "-".
 func numberedPath(path, number string) string {
-	if path == "" || path == "-" || regular.IsSpecial(path) {
+	if path == "" || path == "-" || disk.IsSpecial(path) {
 		return path
 	}
 	name := exportStem(path)

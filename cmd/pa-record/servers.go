@@ -12,10 +12,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/internal/regular"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -191,7 +190,7 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
-		key, err := regular.ReadFile(p.c.Context, path, tlsfiles.MaxFileBytes)
+		key, err := disk.ReadFile(p.c.Context, path, maxTLSFileBytes)
 		if err != nil {
 			p.errorf("--api-key-file: %v", err)
 		}

@@ -15,10 +15,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/internal/regular"
-	"github.com/pa-tools/pa/internal/tlsfiles"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -45,9 +43,9 @@ func serveSim(c *cli.Context, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	var ledger *outfile.File // nil: none is asked for
+	var ledger *disk.Output // nil: none is asked for
 	if path := c.String("ledger"); path != "" {
-		if ledger, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: true}); err != nil {
+		if ledger, err = disk.OpenOutput(c.Context, path, disk.Options{Overwrite: true}); err != nil {
 			return cmdline.Refusedf("--ledger %v", err)
 		}
 		defer func() { err = errors.Join(err, ledger.Close()) }()
@@ -232,7 +230,7 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 		errs = append(errs, setSim(&cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := regular.ReadFile(c.Context, path, tlsfiles.MaxFileBytes)
+		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}

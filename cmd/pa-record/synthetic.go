@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -164,40 +163,6 @@ func (p *parser) lengthField(s *settings) {
 	case api.LengthMembers() == nil:
 		p.errorOnce(flag, "--%s does not fit --endpoint %s: only chats, completions and responses have such a member; drop it", flag, s.Endpoint)
 	}
-}
-
-// otherLengthField returns the member that a server may want for the length of the answer, by the
-// message with which it refuses the member that requests have; "" if the message is about
-// something else.
-func (s *settings) otherLengthField(refusal string) string {
-	api, _ := render.APIOf(s.endpointPath())
-	if s.ServiceKind != kindOpenAI || s.template != nil || api != render.Chat && api != render.Completions {
-		return ""
-	}
-	sent, said := s.lengthName(api), memberNames(refusal)
-	refused := unsupported.MatchString(refusal)
-	if !slices.Contains(said, sent) || !refused && !replaced.MatchString(refusal) {
-		return "" // such as a length beyond the model's
-	}
-	others := slices.DeleteFunc([]string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}, func(name string) bool { return name == sent })
-	if i := slices.IndexFunc(others, func(name string) bool { return slices.Contains(said, name) }); i >= 0 {
-		return others[i]
-	}
-	if !refused {
-		return ""
-	}
-	return others[0]
-}
-
-// unsupported matches the refusal of a member, and replaced the advice to use another one.
-var (
-	unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
-	replaced    = regexp.MustCompile(`(?i)\b(use|instead|deprecated)\b`)
-)
-
-// memberNames returns the names in a message.
-func memberNames(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 }
 
 // law reads --name, or --name-mean and --name-stddev; nil if none is given.

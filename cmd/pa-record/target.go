@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -13,12 +16,11 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/fanout"
 	"github.com/pa-tools/pa/pkg/recorder/backend/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
-	"github.com/pa-tools/pa/pkg/recorder/telemetry"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A target is what a run sends its requests to: the servers of a command line, or the
@@ -133,31 +135,31 @@ func newBackend(s *settings, urls []string) (backend.Backend, error) {
 	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls)
 	}
-	var targets []fanout.Target
+	var targets []backend.Target
 	for _, model := range s.Models {
 		b, err := newServers(s, model, urls)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, fanout.Target{Name: model, Backend: b})
+		targets = append(targets, backend.Target{Name: model, Backend: b})
 	}
-	return fanout.ByModel(targets)
+	return backend.ByModel(targets)
 }
 
 // newServers returns the protocol for one model.
 func newServers(s *settings, model string, urls []string) (backend.Backend, error) {
-	var targets []fanout.Target
+	var targets []backend.Target
 	for _, u := range urls {
 		b, err := newTarget(s, model, u)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
-		targets = append(targets, fanout.Target{Name: redact.URL(u), Backend: b})
+		targets = append(targets, backend.Target{Name: redact.URL(u), Backend: b})
 	}
 	if len(targets) == 1 {
 		return targets[0].Backend, nil
 	}
-	return fanout.RoundRobin(targets, s.turns())
+	return backend.RoundRobin(targets, s.turns())
 }
 
 // newTarget returns the protocol for one model of one server.
@@ -182,9 +184,23 @@ func newTarget(s *settings, model, url string) (backend.Backend, error) {
 	return kserve.New(cfg)
 }
 
+// openAIConfig returns the configuration of the backend for the OpenAI server at url.
+func (s *settings) openAIConfig(url string) openai.Config {
+	cfg := openai.Config{
+		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
+		HistoryReasoning: s.historyReasoning(),
+		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
+		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
+	}
+	for _, h := range s.Headers {
+		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
+	}
+	return cfg
+}
+
 // watchers returns the collectors of the servers' metrics and statistics during a run; b
 // is the servers' backend. A collector with nothing to collect is nil.
-func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*telemetry.Collector, *serverstat.Collector, error) {
+func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*observe.Metrics, *observe.Statistics, error) {
 	watch, err := newTelemetry(s, urls, clock)
 	if err != nil {
 		return nil, nil, err
@@ -195,11 +211,11 @@ func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Cloc
 
 // newTelemetry returns the collector of the metrics of the servers at urls; nil without
 // --collect-metrics.
-func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.Collector, error) {
+func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*observe.Metrics, error) {
 	if s.Metrics == nil {
 		return nil, nil
 	}
-	return telemetry.New(telemetry.Config{
+	return observe.NewMetrics(observe.MetricsConfig{
 		URLs: s.metricsURLs(urls), NvidiaSMI: s.Metrics.NvidiaSMI, Interval: time.Duration(s.Metrics.Interval), Clock: clock,
 		TLS: func(host string) *tls.Config { return s.tlsFor(host) },
 	})
@@ -207,12 +223,12 @@ func newTelemetry(s *settings, urls []string, clock *rxclock.Clock) (*telemetry.
 
 // newServerStats returns the collector of a Triton server's statistics; nil for other kinds
 // of servers, and for several servers.
-func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serverstat.Collector, error) {
-	var more []serverstat.ModelRef
-	if several, ok := b.(*fanout.Models); ok {
+func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*observe.Statistics, error) {
+	var more []observe.ModelRef
+	if several, ok := b.(*backend.Models); ok {
 		b = several.Targets()[0].Backend
 		for _, name := range s.moreModels() {
-			more = append(more, serverstat.ModelRef{Name: name, Version: s.ModelVersion})
+			more = append(more, observe.ModelRef{Name: name, Version: s.ModelVersion})
 		}
 	}
 	k, ok := b.(*kserve.Backend)
@@ -223,7 +239,65 @@ func newServerStats(s *settings, b backend.Backend, clock *rxclock.Clock) (*serv
 	if err != nil {
 		return nil, err
 	}
-	return serverstat.New(serverstat.Config{
-		Client: client, Model: serverstat.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
+	return observe.NewStatistics(observe.StatisticsConfig{
+		Client: client, Model: observe.ModelRef{Name: s.Model, Version: s.ModelVersion}, More: more, BLS: s.blsModels, Clock: clock,
 	}), nil
+}
+
+// betweenTimeout bounds the time of all requests between two levels.
+const betweenTimeout = time.Minute
+
+// postBetween posts to the URLs of --between-levels, to flush the servers' caches, say. The
+// configured headers, which may hold keys, go only to the servers under test.
+func postBetween(ctx context.Context, s *settings) error {
+	ctx, cancel := context.WithTimeout(ctx, betweenTimeout)
+	defer cancel()
+	for _, u := range s.BetweenLevels {
+		if err := postOnce(ctx, s, u.URL); err != nil {
+			return fmt.Errorf("--between-levels %s: %w", u.shown, err)
+		}
+	}
+	return nil
+}
+
+// postOnce sends one request of --between-levels.
+func postOnce(ctx context.Context, s *settings, u *url.URL) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), http.NoBody)
+	if err != nil {
+		return errors.New("it cannot be asked") // the text may have a password
+	}
+	var secrets redact.Secrets
+	secrets.AddQuery(u.RawQuery)
+	if password, ok := u.User.Password(); ok {
+		req.SetBasicAuth(u.User.Username(), password)
+		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
+	}
+	for _, server := range s.allURLs() {
+		if !strings.EqualFold(addressOf(server), u.Host) {
+			continue
+		}
+		for _, h := range s.Headers {
+			req.Header.Add(h.name, h.value)
+			secrets.AddHeader(h.name, h.value)
+		}
+		break
+	}
+	transport := &http.Transport{TLSClientConfig: s.tlsFor(u.Hostname()), DisableKeepAlives: true}
+	if s.proxy != nil {
+		transport.Proxy = func(r *http.Request) (*url.URL, error) { return s.proxy(r.URL) }
+	}
+	resp, err := transport.RoundTrip(req) // no redirects: they would take the key along
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	const most = 4 << 10
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	switch {
+	case err != nil:
+		return err
+	case resp.StatusCode < 200 || resp.StatusCode > 299:
+		return errors.New(strings.TrimSuffix(resp.Status+": "+secrets.Text(wireopenai.OneLine(body)), ": "))
+	}
+	return nil
 }

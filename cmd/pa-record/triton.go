@@ -7,8 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/grpcpress"
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/internal/grpcconn"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -50,7 +50,7 @@ type tritonSettings struct {
 	TraceCount   string   `json:"trace_count,omitempty"`
 	LogFrequency string   `json:"log_frequency,omitempty"`
 
-	blsModels []serverstat.ModelRef
+	blsModels []observe.ModelRef
 }
 
 func (p *parser) tritonOnly(s *settings) {
@@ -67,14 +67,14 @@ func (p *parser) tritonOnly(s *settings) {
 				p.errorf("--bls-composing-models %s: a model has no name; expected NAME:VERSION,NAME", t.BLS)
 				break
 			}
-			t.blsModels = append(t.blsModels, serverstat.ModelRef{Name: name, Version: version})
+			t.blsModels = append(t.blsModels, observe.ModelRef{Name: name, Version: version})
 		}
 	}
 	switch how := strings.ToLower(c.String("grpc-compression-algorithm")); how {
 	case none:
 	default:
 		t.Compression = how
-		if _, err := grpcpress.Parse(how); err != nil {
+		if _, err := grpcconn.ParseCompression(how); err != nil {
 			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
 		}
 		if s.Protocol != protocolGRPC {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 )
 
 func TestTritonFlags(t *testing.T) {
@@ -24,7 +24,7 @@ func TestTritonFlags(t *testing.T) {
 		}
 	}
 	s, err := parse(t, "", strings.Fields("-m x --bls-composing-models a:1,b")...)
-	if want := []serverstat.ModelRef{{Name: "a", Version: "1"}, {Name: "b"}}; err != nil || !slices.Equal(s.blsModels, want) {
+	if want := []observe.ModelRef{{Name: "a", Version: "1"}, {Name: "b"}}; err != nil || !slices.Equal(s.blsModels, want) {
 		t.Errorf("%v: models %v, want %v", err, s.blsModels, want)
 	}
 	s, err = parse(t, "", strings.Fields("-m x -i grpc --grpc-compression-algorithm none --trace-rate 5")...)

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -49,9 +49,9 @@ func writeInputs(c *cli.Context, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	var output *outfile.File // nil: standard output
+	var output *disk.Output // nil: standard output
 	if path := c.String("output"); path != "" {
-		if output, err = outfile.Open(c.Context, path, outfile.Options{Overwrite: s.overwrite}); err != nil {
+		if output, err = disk.OpenOutput(c.Context, path, disk.Options{Overwrite: s.overwrite}); err != nil {
 			return cmdline.Refusedf("--output %v", err)
 		}
 		defer func() { err = errors.Join(err, output.Close()) }()

@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"gopkg.in/yaml.v3"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // ConfigFlag is the flag that [App] reads a configuration file from, for
@@ -31,7 +31,7 @@ func setFromConfig(c *cli.Context, flags []cli.Flag) error {
 		return nil
 	}
 	path := c.String("config")
-	text, err := regular.ReadFile(c.Context, path, maxConfigBytes)
+	text, err := disk.ReadFile(c.Context, path, maxConfigBytes)
 	if err != nil {
 		return Usagef("--config: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // A FileUse says what a command does with the files that the values of a flag name.
@@ -83,7 +83,7 @@ func FileUseOf(f cli.Flag) FileUse {
 // commandFiles holds the files of the command line that is running.
 type commandFiles struct {
 	flags []cli.Flag
-	files *outfile.Files // nil before the first call of Files
+	files *disk.Files // nil before the first call of Files
 }
 
 // filesKey is the key of the commandFiles in the metadata of a cli.App.
@@ -92,15 +92,15 @@ const filesKey = "files"
 // Files returns the files that the flags of the command line name. A command adds the files of
 // its arguments and the files that it derives, and calls [CheckFiles] before it writes. Every
 // call for one command line returns the same Files.
-func Files(c *cli.Context) *outfile.Files {
+func Files(c *cli.Context) *disk.Files {
 	all, ok := c.App.Metadata[filesKey].(*commandFiles)
 	if !ok { // not an App's
-		return &outfile.Files{}
+		return &disk.Files{}
 	}
 	if all.files != nil {
 		return all.files
 	}
-	all.files = &outfile.Files{}
+	all.files = &disk.Files{}
 	for _, f := range all.flags {
 		mark, ok := markOf(f)
 		if !ok {
@@ -119,7 +119,7 @@ func Files(c *cli.Context) *outfile.Files {
 }
 
 // add adds the files that a value of a flag names.
-func (m fileMark) add(c *cli.Context, to *outfile.Files, flag, value string) {
+func (m fileMark) add(c *cli.Context, to *disk.Files, flag, value string) {
 	switch {
 	case value == "" || m.use == DerivesFiles:
 	case m.use == WritesFiles:
@@ -146,11 +146,11 @@ func ReadsFile(c *cli.Context, flag, path string) {
 }
 
 // CheckFiles returns a usage error if a file that the command writes is one that it reads, or
-// is written twice: see [outfile.Files.Check].
+// is written twice: see [disk.Files.Check].
 func CheckFiles(c *cli.Context) error { return fileError(Files(c).Check()) }
 
 // CheckRead is CheckFiles for a further file that the command reads: see
-// [outfile.Files.CheckRead].
+// [disk.Files.CheckRead].
 func CheckRead(c *cli.Context, flag, path string) error {
 	return fileError(Files(c).CheckRead(flag, path))
 }

@@ -233,3 +233,21 @@ func TestAny(t *testing.T) {
 		t.Errorf("stopped after %v, want the first", names)
 	}
 }
+
+// Texts finds strings at any depth, of dicts only in the members with the names.
+func TestTexts(t *testing.T) {
+	for text, want := range map[string]string{
+		`"a"`: "a",
+		`[{"role": "r", "content": "a"}, {"content": [{"type": "t", "text": "b"}, 1, "c"]}, null]`: "a|b|c",
+		`{"text": {"content": "b"}, "content": "a"}`:                                               "a|b",
+		`17`: "",
+	} {
+		v, err := ParseJSON(text, JSON)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(v.Texts("content", "text"), "|"); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

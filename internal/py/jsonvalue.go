@@ -140,6 +140,29 @@ func (v Value) Any() any {
 	return Raw(v.s)
 }
 
+// Texts returns the strings in v: v itself, and the strings in its lists and in the members with these names of
+// its dicts.
+func (v Value) Texts(members ...string) []string { return v.appendTexts(nil, members) }
+
+func (v Value) appendTexts(all, members []string) []string {
+	switch v.Kind() {
+	case String:
+		return append(all, v.Text())
+	case List:
+		v.Elements(func(_ int, e Value) bool {
+			all = e.appendTexts(all, members)
+			return true
+		})
+	case Dict:
+		for _, name := range members {
+			if m, ok := v.Member(name); ok {
+				all = m.appendTexts(all, members)
+			}
+		}
+	}
+	return all
+}
+
 // Elements calls f with each element of a list, until f returns false. It does
 // nothing for other kinds.
 func (v Value) Elements(f func(i int, e Value) bool) {

@@ -105,7 +105,7 @@
 // Linux stamps packets only while a socket asks for it, and begins some
 // milliseconds after the first one does; see [Hold].
 //
-// Packages h2follow and grpcstamp bring the stamps to the messages of gRPC.
+// Packages h2follow and grpcconn bring the stamps to the messages of gRPC.
 //
 // Nothing else here changes the bytes on the wire, TCP's options included.
 package sockstamp

@@ -13,7 +13,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // maxZstdWindow is the memory that decompressing zstd may take: what
@@ -80,7 +80,7 @@ func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, 
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	counted := &countingReader{src: regular.Interruptible(ctx, src)}
+	counted := &countingReader{src: disk.Interruptible(ctx, src)}
 	in := bufio.NewReaderSize(counted, 64<<10)
 	head, err := in.Peek(4)
 	if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
@@ -28,7 +27,7 @@ type level struct {
 // points share blocks. They are compared with the lengths that the run asked for.
 func atLeast(levels []*level, n int, cfg *Config, memory *stat.Store, blocks *spool.Blocks, asked askedLengths) []*level {
 	for len(levels) < n {
-		l := &level{models: byModel{memory: memory}, points: pointStore{records: pack.Records{Blocks: blocks}}}
+		l := &level{models: byModel{memory: memory}, points: pointStore{records: spool.Records{Blocks: blocks}}}
 		l.useMemory(memory)
 		l.lengths.asked = asked
 		l.prepare(cfg)

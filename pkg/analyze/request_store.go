@@ -5,14 +5,14 @@ import (
 	"encoding/binary"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A pointStore keeps the points of a level, packed, until all are read.
 type pointStore struct {
-	records pack.Records
+	records spool.Records
 	// unnumbered says that a point has no ID.
 	unnumbered bool
 	// places holds the Place of each point in order; nil: not wanted.
@@ -59,11 +59,11 @@ func (s *pointStore) each(do func(p *Point) bool) {
 	})
 }
 
-// modelText is the place of Model in [pack.Unpacker.Text].
+// modelText is the place of Model in [spool.Unpacker.Text].
 const modelText = answer.MeasuredTexts
 
 // pack appends p to k, without its Place.
-func (p *Point) pack(k *pack.Packer) {
+func (p *Point) pack(k *spool.Packer) {
 	k.Begin()
 	k.Int(int64(p.StartNS))
 	k.Int(int64(p.EndNS - p.StartNS))
@@ -106,7 +106,7 @@ func gapsFollow(gaps []int64, tokens []uint64) bool {
 
 // A pointUnpacker reads points that Point.pack appended. A point is valid until the next one is read.
 type pointUnpacker struct {
-	pack.Unpacker
+	spool.Unpacker
 	gaps         []int64
 	gapTokens    []int32
 	tokens, ends []uint64

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
@@ -24,13 +24,13 @@ func TestPackPoint(t *testing.T) {
 	all[2].GapNS, all[2].Gaps = all[2].TokenNS[1:], []int64{3, 12, 1}
 	all[3] = all[2]
 	all[3].Gaps = []int64{3, 12, 2} // do not follow
-	var p pack.Packer
+	var p spool.Packer
 	for range 2 {
 		for i := range all {
 			all[i].pack(&p)
 		}
 	}
-	u := pointUnpacker{Unpacker: pack.Unpacker{Bytes: p.Bytes}}
+	u := pointUnpacker{Unpacker: spool.Unpacker{Bytes: p.Bytes}}
 	for i := range 2 * len(all) {
 		var got Point
 		if u.unpack(&got); !reflect.DeepEqual(got, all[i%len(all)]) {

@@ -3,13 +3,13 @@ package answer
 import (
 	"errors"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Pack appends m to p, without its Answer, Gaps and GapTokens, and without what only a StreamQueue needs. Times
 // are relative to baseNS.
-func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
+func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	p.Begin()
 	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed, m.Assumed, m.Dropped, m.Numbers} {
 		p.Flag(v)
@@ -38,7 +38,7 @@ func (m *Measured) Pack(p *pack.Packer, baseNS uint64) {
 	p.End()
 }
 
-// Places of the texts in [pack.Unpacker.Text]. MeasuredTexts is their number.
+// Places of the texts in [spool.Unpacker.Text]. MeasuredTexts is their number.
 const (
 	excludedText = iota
 	classText
@@ -49,7 +49,7 @@ const (
 )
 
 // Unpack sets m to what Pack appended. A NotCounted keeps only its text.
-func (m *Measured) Unpack(u *pack.Unpacker, baseNS uint64) {
+func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	u.Begin()
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), Uncounted: u.Flag()}
 	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()

@@ -4,7 +4,7 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
@@ -13,12 +13,12 @@ func TestPack(t *testing.T) {
 	t.Parallel()
 	m := &Measured{}
 	testenv.Fill(t, m, "stream", "Gaps", "GapTokens") // the owner of a Measured packs its gaps
-	var p pack.Packer
+	var p spool.Packer
 	for range 2 {
 		m.Pack(&p, 1<<40)
 		(&Measured{}).Pack(&p, 1<<40)
 	}
-	u := pack.Unpacker{Bytes: p.Bytes}
+	u := spool.Unpacker{Bytes: p.Bytes}
 	for i, want := range []*Measured{m, {}, m, {}} {
 		got := &Measured{}
 		if got.Unpack(&u, 1<<40); !reflect.DeepEqual(got, want) {

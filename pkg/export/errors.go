@@ -3,6 +3,8 @@ package export
 import (
 	"errors"
 	"fmt"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // ErrContradiction is the error of a Reader of several files that contradict each other, such as
@@ -26,20 +28,10 @@ func (e *CutError) Error() string {
 	return fmt.Sprintf("%s: cut short at byte %d, inside %s; the part before it was read", e.Name, e.Offset, e.Where)
 }
 
-// A SyntaxError locates the first byte that cannot be part of the format.
-type SyntaxError struct {
-	Name   string
-	Offset int64
-	Where  string // "experiment 0, request 17", or "" at the top level
-	Msg    string // the expected and the found text
-}
-
-func (e *SyntaxError) Error() string {
-	if e.Where == "" {
-		return fmt.Sprintf("%s: byte %d: %s", e.Name, e.Offset, e.Msg)
-	}
-	return fmt.Sprintf("%s: byte %d: %s: %s", e.Name, e.Offset, e.Where, e.Msg)
-}
+// A SyntaxError locates the first byte that cannot be part of the format: by the Name of the file, the
+// Offset, and Where, such as "experiment 0, request 17" ("" at the top level). Msg holds the expected and the
+// found text.
+type SyntaxError = jsonscan.SyntaxError
 
 // A Warning is a problem of the data that did not stop the reading. Problems
 // of one kind are counted, the first one is located.

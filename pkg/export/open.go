@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -43,6 +43,14 @@ const DefaultMaxRatio = spool.DefaultMaxRatio
 
 // DefaultMaxValueBytes is the bound for a Limits.MaxValueBytes of 0.
 const DefaultMaxValueBytes = 64 << 20
+
+// ValueBytes returns the maximum bytes of a single value.
+func (l Limits) ValueBytes() int64 {
+	if l.MaxValueBytes <= 0 {
+		return DefaultMaxValueBytes
+	}
+	return l.MaxValueBytes
+}
 
 // stdinName is the name of Opener.Stdin in messages.
 const stdinName = "stdin"
@@ -112,7 +120,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 	case err != nil:
 		return nil, err
 	}
-	f, err := regular.OpenStream(ctx, path)
+	f, err := disk.OpenStream(ctx, path)
 	if err != nil {
 		return nil, err
 	}

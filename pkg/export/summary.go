@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -94,7 +94,7 @@ func summaryPath(folder, name string) (path string, ok bool) {
 
 // readSummary returns the content of a summary.
 func readSummary(ctx context.Context, path string) ([]byte, error) {
-	content, err := regular.ReadFile(ctx, path, maxSummaryBytes)
+	content, err := disk.ReadFile(ctx, path, maxSummaryBytes)
 	if err != nil || spool.Compression(content) == "" {
 		return content, err
 	}

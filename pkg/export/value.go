@@ -1,6 +1,10 @@
 package export
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
+)
 
 // A Field is a named value. The order of fields is part of the data:
 // perf_analyzer writes tensors in the order of a hash map, and a rewrite must
@@ -58,6 +62,14 @@ func Text(s string) Value { return Value{Text: true, Data: []byte(s)} }
 
 // JSON returns a value of the compact JSON text s.
 func JSON(s string) Value { return Value{Data: []byte(s)} }
+
+// ValueOf returns the value of the valid JSON text v in new memory.
+func ValueOf(v []byte) Value {
+	if v[0] == '"' {
+		return Value{Text: true, Data: jsonscan.DecodeText(v)}
+	}
+	return Value{Data: jsonscan.AppendCompact(nil, v)}
+}
 
 // Bytes returns the text or the JSON text of v: Data itself unless v has an Envelope.
 func (v Value) Bytes() []byte {

@@ -18,7 +18,15 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain records in the process that TestKilled starts and kills.
+func TestMain(m *testing.M) {
+	if url := os.Getenv(killedURL); url != "" {
+		_, err := pa.Record(context.Background(), pa.Load{URL: url, Streaming: true, Concurrency: 4, For: time.Minute}, os.Args[1])
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func Example() {
 	if err := record(context.Background()); err != nil {

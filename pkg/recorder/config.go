@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
-	"github.com/pa-tools/pa/pkg/recorder/pause"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -138,11 +137,11 @@ type Config struct {
 
 	// wait is load.Wait; tests without real time replace it.
 	wait func(until time.Time, done <-chan struct{}, near func()) bool
-	// watchPauses is pause.Start; tests replace it.
+	// watchPauses is startPauseWatch; tests replace it.
 	watchPauses func(nowNS func() uint64) pauseWatcher
 }
 
-// A pauseWatcher is a [pause.Watcher] or its replacement in tests.
+// A pauseWatcher is a pauseWatch or its replacement in tests.
 type pauseWatcher interface {
 	Pauses() []export.Pause
 	Stop() []export.Pause
@@ -298,7 +297,7 @@ func (c Config) withDefaults() Config {
 		c.wait = load.Wait
 	}
 	if c.watchPauses == nil {
-		c.watchPauses = func(nowNS func() uint64) pauseWatcher { return pause.Start(nowNS) }
+		c.watchPauses = func(nowNS func() uint64) pauseWatcher { return startPauseWatch(nowNS) }
 	}
 	c.Measure = c.Measure.WithDefaults()
 	return c

@@ -9,13 +9,11 @@
 // No slot waits for the collector. The memory of what waits is bounded; see
 // Config.Writer.
 //
-// The example of the package is a whole program. examples/killed records with a journal
-// (package journal), which survives a kill, and reports.
+// The example of the package is a whole program. Package journal records so that a run survives a kill.
 //
 // A failed request is a row with a status and does not end the run. The run stops when
 // all requests fail, or more of them than Config.MaxErrorRate allows; see [FailedError]
-// and [ErrorRateError]. Each level's export.ClientMeta holds the recorder's measures of
-// itself (package clientstat).
+// and [ErrorRateError]. Each level's export.ClientMeta holds the recorder's measures of itself.
 //
 // The latency figures in [Level] and [Progress] are for watching a run; percentiles of
 // more than 65,536 requests are approximate (see window.Latency). For results, use package

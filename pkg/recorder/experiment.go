@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/clientstat"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -79,7 +78,7 @@ func (l *levelRun) experiment() *export.Experiment {
 			l.out.Warnings = append(l.out.Warnings, latencyUnstable)
 		}
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Warnings...)
-		l.out.Saturated = clientstat.Saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
+		l.out.Saturated = saturation(e.Meta.Client, l.out.Latency.Percentiles[50])
 		e.Meta.Warnings = append(e.Meta.Warnings, l.out.Saturated...)
 		if w := l.sentWarning(e.Meta.Client); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)

@@ -8,7 +8,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/clientstat"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
@@ -35,7 +34,7 @@ type levelRun struct {
 	held  []*backend.Exchange
 	meter *window.Meter // nil while warming up
 
-	client *clientstat.Stats // nil while warming up
+	client *clientStats // nil while warming up
 	rate   errorRate
 	recent window.Sliding
 	// arrivals counts the responses of the level as they arrive; nil without Config.Progress.
@@ -212,7 +211,7 @@ func (l *levelRun) beginMeter() {
 		m.Requests = l.budget // of this process
 	}
 	l.meter = window.NewMeter(m, l.admission.BeganNS())
-	l.client = clientstat.Start()
+	l.client = startClientStats()
 }
 
 // loop is the collector. It returns when all slots have ended and all their exchanges
@@ -402,7 +401,7 @@ func (l *levelRun) decode(x *backend.Exchange) {
 // settle classifies, counts and writes a decoded exchange.
 func (l *levelRun) settle(x *backend.Exchange) {
 	r := &x.Request
-	stamps := clientstat.CountStamps(x)
+	stamps := countStamps(x)
 	l.stamps.Merge(stamps)
 	if r.Phase != export.PhaseWarmup {
 		l.client.Add(x, stamps)

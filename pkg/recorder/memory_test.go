@@ -6,7 +6,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/clientstat"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -31,7 +30,7 @@ func TestMemoryPerRequest(t *testing.T) {
 			fake := &fakeServer{clock: clock, answer: func(uint64) answer { return answer{} }}
 			l := &levelRun{
 				runState:  &runState{cfg: Config{Backend: fake, Writer: nullWriter{}, Clock: clock}},
-				completed: drive.NewQueue(), driver: drive.New(load.Concurrency{N: 1}, drive.Stage{}), client: clientstat.Start(), meter: window.NewMeter(m, 1),
+				completed: drive.NewQueue(), driver: drive.New(load.Concurrency{N: 1}, drive.Stage{}), client: startClientStats(), meter: window.NewMeter(m, 1),
 			}
 			x := &backend.Exchange{Request: export.Request{Responses: make([]export.Response, 1)}}
 			live := func() float64 {

@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Telemetry collects metrics of servers and GPUs; package telemetry implements it. Its
+// Telemetry collects metrics of servers and GPUs; package observe implements it. Its
 // methods are called from one goroutine and, except Stop, must not block.
 type Telemetry interface {
 	// Start starts scraping.
@@ -20,7 +20,7 @@ type Telemetry interface {
 	Stop() []export.TelemetrySource
 }
 
-// ServerStats reads the model statistics of a Triton server; package serverstat
+// ServerStats reads the model statistics of a Triton server; package observe
 // implements it. Its methods are called from one goroutine.
 type ServerStats interface {
 	// Edge requests the statistics in the background, at an edge of the level. It must

@@ -11,19 +11,18 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // Ranks describes the processes that record a run together. Each of them calls [Run] with
 // the same configuration, except for Rank, Writer and Clock, and sends its share of the
-// load; see package world.
+// load; see package ranks.
 type Ranks struct {
-	world.World
+	ranks.World
 	// Barrier lets all ranks begin each level at the same instant.
 	Barrier Barrier
 	// Run names the run: the same text in all ranks, another one in each run.
@@ -34,20 +33,20 @@ type Ranks struct {
 	Plan []byte
 }
 
-// A Barrier lets ranks meet; *[barrier.Session] and *[barrier.StartAt] are barriers. The
+// A Barrier lets ranks meet; *[ranks.Session] and *[ranks.StartAt] are barriers. The
 // methods that are not explained here are described there.
 type Barrier interface {
-	Meet(ctx context.Context, m barrier.Meeting) (barrier.Begin, error)
+	Meet(ctx context.Context, m ranks.Meeting) (ranks.Begin, error)
 	End(reason string)
 	// Ended returns a channel that is closed when a rank has ended the run; it may be nil.
 	Ended() <-chan struct{}
-	EndedBy() *barrier.EndedError
-	Finish(ctx context.Context, clock barrier.Clock) barrier.Closing
+	EndedBy() *ranks.EndedError
+	Finish(ctx context.Context, clock ranks.Clock) ranks.Closing
 }
 
 var (
-	_ Barrier = (*barrier.Session)(nil)
-	_ Barrier = (*barrier.StartAt)(nil)
+	_ Barrier = (*ranks.Session)(nil)
+	_ Barrier = (*ranks.StartAt)(nil)
 )
 
 // several reports whether the run has several ranks.
@@ -91,16 +90,16 @@ func (c *Config) validateRanks() error {
 }
 
 // share returns the rank's share of a level.
-func (c *Config) share(level load.Level) world.Share {
+func (c *Config) share(level load.Level) ranks.Share {
 	if !c.several() {
-		return world.Share{}
+		return ranks.Share{}
 	}
 	return shareOf(c.Ranks.World, level)
 }
 
 // shareOf returns a rank's share of a level. The ranks that have no slot of a closed loop
 // have no requests of it either.
-func shareOf(w world.World, level load.Level) world.Share {
+func shareOf(w ranks.World, level load.Level) ranks.Share {
 	share := w.Share()
 	if closed, ok := level.(load.Concurrency); ok {
 		return share.Among(closed.N)
@@ -110,7 +109,7 @@ func shareOf(w world.World, level load.Level) world.Share {
 
 // PlannedShare returns a rank's part of a level, as far as it is known before the input
 // data is read: without the number of requests where the data determines it.
-func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int, warmupTime time.Duration) export.LevelShare {
+func PlannedShare(w ranks.World, level load.Level, m window.Measure, warmup int, warmupTime time.Duration) export.LevelShare {
 	s := export.LevelShare{Value: shareValue(w, level)}
 	if m.All || level.Traits().PlaysData {
 		return s // the data has the number
@@ -131,7 +130,7 @@ func PlannedShare(w world.World, level load.Level, m window.Measure, warmup int,
 
 // A stageShare is the part of a stage that a rank sends.
 type stageShare struct {
-	world.Share
+	ranks.Share
 	warmup int // least number of requests of the warm-up
 	// budget is the number of requests to measure: 0 makes the stage a warm-up, < 0 is no
 	// bound.
@@ -181,7 +180,7 @@ func (l *levelRun) levelShare() *export.LevelShare {
 
 // shareValue returns a rank's part of a level's value, as [export.LevelShare] has it:
 // slots of a closed loop, requests per second of an open one.
-func shareValue(w world.World, level load.Level) string {
+func shareValue(w ranks.World, level load.Level) string {
 	share := shareOf(w, level)
 	if _, open := level.(load.Open); open {
 		return strconv.FormatFloat(level.Traits().PerSecond/float64(share.Size), 'f', -1, 64)
@@ -270,8 +269,8 @@ func (r *runState) firstMeeting(ctx context.Context, meta *export.RunMeta) error
 }
 
 // meet meets the other ranks and takes over the next ID.
-func (r *runState) meet(ctx context.Context, start bool) (barrier.Begin, error) {
-	b, err := r.cfg.Ranks.Barrier.Meet(ctx, barrier.Meeting{Clock: r.cfg.Clock, PlanSHA256: r.plan, Parts: r.planParts(), NextID: r.nextID, Start: start})
+func (r *runState) meet(ctx context.Context, start bool) (ranks.Begin, error) {
+	b, err := r.cfg.Ranks.Barrier.Meet(ctx, ranks.Meeting{Clock: r.cfg.Clock, PlanSHA256: r.plan, Parts: r.planParts(), NextID: r.nextID, Start: start})
 	if err != nil {
 		return b, r.endedByOther(err)
 	}
@@ -305,7 +304,7 @@ func (l *levelRun) start(ctx context.Context) (start time.Time, ok bool) {
 	b, err := l.meet(ctx, true)
 	if err != nil {
 		l.stopped = true
-		var ended *barrier.EndedError
+		var ended *ranks.EndedError
 		if ctx.Err() == nil || errors.As(err, &ended) {
 			l.giveUp = err
 		}
@@ -329,14 +328,14 @@ func (r *runState) endOfRun(ctx context.Context, meta *export.RunMeta, err error
 		return err
 	}
 	b := r.cfg.Ranks.Barrier
-	var ended *barrier.EndedError
+	var ended *ranks.EndedError
 	if err != nil && !errors.As(err, &ended) {
 		b.End(err.Error())
 	}
 	closing := b.Finish(ctx, r.cfg.Clock)
 	meta.Shard.OffsetAfter = closing.Offset
 	if len(closing.Lost) > 0 && err == nil {
-		err = &barrier.LostError{Ranks: closing.Lost}
+		err = &ranks.LostError{Ranks: closing.Lost}
 	}
 	if by := b.EndedBy(); by != nil && err == nil && by.Rank != r.cfg.Ranks.Rank {
 		return by
@@ -379,7 +378,7 @@ func (r *runState) watchRanks() (stop func()) {
 
 // numbersUsed returns how many numbers of a stage's requests are used up, when the rank
 // has sent admitted requests of it.
-func numbersUsed(d drive.Driver, share world.Share, admitted int) int {
+func numbersUsed(d drive.Driver, share ranks.Share, admitted int) int {
 	turns, ok := d.(interface{ TurnsBegun() int })
 	switch {
 	case share.Whole():

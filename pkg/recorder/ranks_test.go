@@ -13,12 +13,11 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/barrier"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // A worldWriter also keeps the experiment of each request.
@@ -57,7 +56,7 @@ type worldOptions struct {
 // seconds. The configurations are equal to the last bit. With size 1 it records alone.
 func recordWorld(t *testing.T, size int, cfg func() Config, o worldOptions) []rankRun {
 	t.Helper()
-	first := make(chan *barrier.Session, 1)
+	first := make(chan *ranks.Session, 1)
 	runs := make([]rankRun, size)
 	var running sync.WaitGroup
 	for rank := range size {
@@ -74,13 +73,13 @@ func recordWorld(t *testing.T, size int, cfg func() Config, o worldOptions) []ra
 			c.Backend = &fakeTalker{fakeServer: fake}
 			c.Writer, c.Run = r.w, export.Run{Meta: &export.RunMeta{Schema: export.Schema}}
 			if size > 1 {
-				bc := barrier.Config{World: world.World{Rank: rank, Size: size, Launcher: "flags"}, Addr: "127.0.0.1:0", Timeout: cmp.Or(o.timeout, 20*time.Second)}
+				bc := ranks.Config{World: ranks.World{Rank: rank, Size: size, Launcher: "flags"}, Addr: "127.0.0.1:0", Timeout: cmp.Or(o.timeout, 20*time.Second)}
 				if rank > 0 {
 					s := <-first
 					first <- s
 					bc.Addr = s.Addr()
 				}
-				s, err := barrier.Join(t.Context(), bc)
+				s, err := ranks.Join(t.Context(), bc)
 				if err != nil {
 					r.err = err
 					return
@@ -316,7 +315,7 @@ func TestRankThatNeverComes(t *testing.T) {
 			t.Errorf("rank %d: %v", rank, r.err)
 		}
 	}
-	var missing *barrier.MissingError
+	var missing *ranks.MissingError
 	if !errors.As(runs[0].err, &missing) || !slices.Equal(missing.Ranks, []int{2}) {
 		t.Errorf("rank 0: %#v", runs[0].err)
 	}
@@ -459,7 +458,7 @@ func TestRanksRefuse(t *testing.T) {
 		c := tt.cfg
 		c.Entries = workload.List{{Step: 1, Session: "a"}}
 		c.Backend, c.Writer, c.Run = &fakeTalker{fakeServer: &fakeServer{}}, &memWriter{}, export.Run{Meta: &export.RunMeta{}}
-		c.Ranks = &Ranks{World: world.World{Rank: 1, Size: 4}, Barrier: &barrier.StartAt{}}
+		c.Ranks = &Ranks{World: ranks.World{Rank: 1, Size: 4}, Barrier: &ranks.StartAt{}}
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: %v, want %q", c.Levels, err, tt.want)
 		}
@@ -478,7 +477,7 @@ func TestStartAt(t *testing.T) {
 			Backend: &fakeServer{clock: clock, answer: ok(time.Millisecond)}, Clock: clock,
 			Entries: workload.List{{Step: 1}, {Step: 2}, {Step: 3}}, Levels: load.Closed(4), Measure: window.Measure{Requests: 7},
 			Writer: w, Run: export.Run{Meta: &export.RunMeta{Schema: export.Schema}},
-			Ranks: &Ranks{World: world.World{Rank: rank, Size: 2}, Barrier: &barrier.StartAt{At: at.Add(time.Duration(rank) * 200 * time.Millisecond)}},
+			Ranks: &Ranks{World: ranks.World{Rank: rank, Size: 2}, Barrier: &ranks.StartAt{At: at.Add(time.Duration(rank) * 200 * time.Millisecond)}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -496,7 +495,7 @@ func TestStartAt(t *testing.T) {
 	clock := rxclock.New()
 	_, err := Run(context.Background(), Config{
 		Backend: &fakeServer{clock: clock, answer: ok(time.Millisecond)}, Clock: clock, Entries: workload.List{{Step: 1}}, Levels: load.Closed(4), Measure: window.Measure{Requests: 7},
-		Writer: &memWriter{}, Run: export.Run{Meta: &export.RunMeta{}}, Ranks: &Ranks{World: world.World{Rank: 1, Size: 2}, Barrier: &barrier.StartAt{At: at}},
+		Writer: &memWriter{}, Run: export.Run{Meta: &export.RunMeta{}}, Ranks: &Ranks{World: ranks.World{Rank: 1, Size: 2}, Barrier: &ranks.StartAt{At: at}},
 	})
 	if err == nil || !strings.Contains(err.Error(), "passed") {
 		t.Errorf("a start in the past: %v", err)

@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
+	"github.com/pa-tools/pa/internal/grpcconn"
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 )
 
@@ -23,7 +23,7 @@ type followedStream struct {
 
 // follow finds the HTTP/2 stream of a call. The handler calls it before it answers.
 func follow(ctx context.Context) followedStream {
-	f, ok := grpcstamp.FromContext(ctx)
+	f, ok := grpcconn.FromContext(ctx)
 	if !ok {
 		return followedStream{}
 	}

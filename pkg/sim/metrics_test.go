@@ -12,9 +12,9 @@ import (
 	"time"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
-	"github.com/pa-tools/pa/pkg/wire/promtext"
 )
 
 // metricsOf reads the metrics of a server. A key is a metric's name with its label values,
@@ -31,7 +31,7 @@ func metricsOf(t *testing.T, url string) map[string]float64 {
 		t.Fatalf("status %d, %v", resp.StatusCode, resp.Header)
 	}
 	all := map[string]float64{}
-	ignored, err := promtext.Read(resp.Body, promtext.Limits{}, func(s promtext.Sample) error {
+	ignored, err := observe.ReadText(resp.Body, observe.TextLimits{}, func(s observe.Sample) error {
 		name, labels, err := s.Labels()
 		if err != nil {
 			return err

@@ -18,8 +18,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pa-tools/pa/internal/grpcconn"
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
@@ -50,7 +50,7 @@ func (s *Server) serveGRPC(l net.Listener) {
 	if s.config.TLS != nil {
 		creds = credentials.NewTLS(s.config.TLS.Clone())
 	}
-	options = append(options, grpc.Creds(grpcstamp.Credentials(creds, h2follow.Config{Header: StreamHeader})))
+	options = append(options, grpc.Creds(grpcconn.Credentials(creds, h2follow.Config{Header: StreamHeader})))
 	s.grpc = grpc.NewServer(options...)
 	pb.RegisterGRPCInferenceServiceServer(s.grpc, &grpcServer{s: s})
 	l = trackingListener{l, &s.conns, &s.newcomers}

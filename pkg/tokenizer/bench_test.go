@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/test/golden"
 )
 
 // english is the text that speed is measured on.
@@ -33,7 +35,7 @@ func benchTokenizers(b *testing.B) map[string]*Tokenizer {
 		all[f.Name] = parsed(b, f.Tokenizer)
 	}
 	var c conformance
-	if err := json.Unmarshal(unpack(b, "testdata/conformance.json.zst"), &c); err != nil {
+	if err := json.Unmarshal(golden.Unpack(b, "testdata/conformance.json.zst"), &c); err != nil {
 		b.Fatal(err)
 	}
 	for _, v := range c.Tokenizers {

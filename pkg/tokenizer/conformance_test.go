@@ -5,14 +5,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
@@ -50,7 +48,7 @@ type componentVectors struct {
 func readConformance(t testing.TB) *conformance {
 	t.Helper()
 	conformanceOnce.Do(func() {
-		if err := json.Unmarshal(unpack(t, "testdata/conformance.json.zst"), &conformanceRead); err != nil {
+		if err := json.Unmarshal(golden.Unpack(t, "testdata/conformance.json.zst"), &conformanceRead); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -61,25 +59,6 @@ var (
 	conformanceOnce sync.Once
 	conformanceRead conformance // set by conformanceOnce
 )
-
-// unpack reads a .zst file.
-func unpack(t testing.TB, path string) []byte {
-	t.Helper()
-	packed, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	data, err := r.DecodeAll(packed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
 
 // unicodeBlocks are the texts of unicode_blocks in generate/texts.py: all
 // assigned characters, each after a letter and before a blank.

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // maxFileBytes bounds a tokenizer file. The largest ones in use have about 35 MB.
@@ -35,7 +35,7 @@ func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 			return nil, err
 		}
 	}
-	data, err := regular.ReadFile(context.Background(), path, maxFileBytes)
+	data, err := disk.ReadFile(context.Background(), path, maxFileBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func FilesAt(path string) []string {
 // readBeside reads a file in the folder of path. data is nil if the file does not exist.
 func readBeside(path, name string) (at string, data []byte, err error) {
 	at = filepath.Join(filepath.Dir(path), name)
-	data, err = regular.ReadFile(context.Background(), at, maxFileBytes)
+	data, err = disk.ReadFile(context.Background(), at, maxFileBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return at, nil, nil
 	}

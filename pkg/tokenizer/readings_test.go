@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/test/golden"
 )
 
 // readings holds testdata/readings.json.zst, the results of transformers 5 for the files of
@@ -28,7 +30,7 @@ type readings struct {
 func readReadings(t testing.TB) *readings {
 	t.Helper()
 	var r readings
-	if err := json.Unmarshal(unpack(t, "testdata/readings.json.zst"), &r); err != nil {
+	if err := json.Unmarshal(golden.Unpack(t, "testdata/readings.json.zst"), &r); err != nil {
 		t.Fatal(err)
 	}
 	return &r

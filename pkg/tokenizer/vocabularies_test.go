@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
@@ -32,7 +33,7 @@ type vocabularies struct {
 func readVocabularies(t testing.TB) *vocabularies {
 	t.Helper()
 	var v vocabularies
-	if err := json.Unmarshal(unpack(t, "testdata/vocabularies/vectors.json.zst"), &v); err != nil {
+	if err := json.Unmarshal(golden.Unpack(t, "testdata/vocabularies/vectors.json.zst"), &v); err != nil {
 		t.Fatal(err)
 	}
 	return &v
@@ -42,7 +43,7 @@ func readVocabularies(t testing.TB) *vocabularies {
 // their ranks.
 func readTokens(t testing.TB, encoding string) []string {
 	t.Helper()
-	data := unpack(t, "testdata/vocabularies/"+encoding+".ranks.zst")
+	data := golden.Unpack(t, "testdata/vocabularies/"+encoding+".ranks.zst")
 	var tokens []string
 	for len(data) > 0 {
 		size, n := binary.Uvarint(data)

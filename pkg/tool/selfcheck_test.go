@@ -59,6 +59,25 @@ func TestGuideLLMVersions(t *testing.T) {
 	}
 }
 
+// Figures of answers that were not streamed are compared by GuideLLM's own formulas: it divides the whole time
+// by the tokens, and takes 0 for each gap.
+func TestGuideLLMNotStreamed(t *testing.T) {
+	const text = `{"metadata":{"version":2,"guidellm_version":"0.8.1"},"benchmarks":[{"config":{},"metrics":{
+		"time_per_output_token_ms":{"successful":{"mean":400,"std_dev":0,"min":400,"max":400,"count":5,"percentiles":{"p50":400}}},
+		"inter_token_latency_ms":{"successful":{"mean":0,"std_dev":0,"min":0,"max":0,"count":4,"percentiles":{"p50":0}}}},
+		"requests":{"successful":[{"info":{"timings":{"request_start":1,"request_end":3}},"prompt_tokens":4,"output_tokens":5}],"errored":[],"incomplete":[]}}]}`
+	r, err := open(t, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for r.Next() {
+	}
+	if c, _ := export.Checked(r); r.Err() != nil || c.Compared != 12 || c.Differing != 0 {
+		t.Errorf("%+v, want 12 compared and none differing; %v, %v", c, r.Warnings(), r.Err())
+	}
+}
+
 // Figures of a result that do not follow from its rows are named.
 func TestNotCompared(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{

@@ -3,11 +3,14 @@ package tool
 import (
 	"slices"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/aiperf"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/tool/endpoints"
 	"github.com/pa-tools/pa/pkg/tool/genaiperf"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
 	"github.com/pa-tools/pa/pkg/tool/infperf"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/llmperf"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/tool/serving"
@@ -24,4 +27,18 @@ func Dialects() *dialect.Registry {
 		guidellm.Tools(),
 		infperf.Tools(),
 	)...)
+}
+
+// Formats returns the formats of the tools' result files that hold requests, for [export.Opener]. Their
+// content tells which one a file is.
+func Formats() []export.Format {
+	return resultfile.Formats(
+		aiperf.ResultFile(),
+		genaiperf.ResultFile(),
+		guidellm.ResultFile(),
+		infperf.ResultFile(),
+		endpoints.ResultFile(),
+		serving.ResultFile(),
+		llmperf.ResultFile(),
+	)
 }

@@ -4,7 +4,7 @@ and compares it with the same run as profile_export.json, and the figures of pla
 the report of pa-analyze.
 
     python3 -m venv VENV && VENV/bin/pip install -r test/columnar/requirements.txt
-    go run ./test/columnar/write DIR && VENV/bin/python test/columnar/readback.py DIR
+    PA_TEST_READBACK=$PWD/DIR go test -run TestWriteForReadback ./pkg/export/formats && VENV/bin/python test/columnar/readback.py DIR
 
 Exits with 1 and names the first difference. Spark needs Java: without it, Spark is left out,
 and the last line says so; if CI is set, that is an error.

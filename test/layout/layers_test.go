@@ -23,7 +23,6 @@ var layers = []struct {
 	uses []string
 }{
 	{"internal", nil},
-	{"schemas", nil},
 	{"pkg/tokenizer", []string{"internal"}},
 	{"pkg/export", []string{"internal"}},
 	{"pkg/wire", []string{"internal", "pkg/export"}},
@@ -33,13 +32,13 @@ var layers = []struct {
 	{"pkg/analyze", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer"}},
 	{"pkg/tool", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/analyze"}},
 	{"pkg/pa", []string{"internal", "pkg/export", "pkg/wire", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
-	{"cmd", []string{"internal", "schemas", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
+	{"cmd", []string{"internal", "pkg/tokenizer", "pkg/export", "pkg/wire", "pkg/sim", "pkg/answer", "pkg/recorder", "pkg/analyze", "pkg/tool"}},
 }
 
 // isTestHelper reports whether only tests, the programs of test and other helpers import a package. A helper may
 // import any package of the lower layers.
 func isTestHelper(pkg string) bool {
-	return within(pkg, "internal/test") || pkg == "pkg/tool/dialect/dialecttest"
+	return within(pkg, "internal/test")
 }
 
 // withoutHTTP are trees that import net/http nowhere: the analysis of recordings, and what it
@@ -63,25 +62,26 @@ var commandHelpers = []string{"internal/cmdline"}
 var rows = map[string][][]string{
 	"pkg/export": {
 		{"pkg/export"},
-		{"pkg/export/jsonfile", "pkg/export/pawindow", "pkg/export/shards"},
+		{"pkg/export/pawindow", "pkg/export/shards"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},
 		{"pkg/export/formats"},
 	},
 	"pkg/recorder": {
 		{
-			"pkg/recorder/backend/openai/http1", "pkg/recorder/evloop", "pkg/recorder/host",
-			"pkg/recorder/load", "pkg/recorder/pause", "pkg/recorder/rxclock", "pkg/recorder/serverstat", "pkg/recorder/telemetry",
-			"pkg/recorder/workload", "pkg/recorder/workload/template", "pkg/recorder/world",
+			"pkg/recorder/backend/openai/http1", "pkg/recorder/backend/openai/internal/evloop",
+			"pkg/recorder/load", "pkg/recorder/rxclock",
+			"pkg/recorder/ranks", "pkg/recorder/workload",
 		},
-		{"pkg/recorder/backend", "pkg/recorder/barrier", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
-		{"pkg/recorder/backend/fanout", "pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/clientstat", "pkg/recorder/internal/drive"},
+		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
+		{"pkg/recorder/observe"},
+		{"pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},
 	"pkg/analyze": {
 		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
-		{"pkg/analyze/diff/gate", "pkg/analyze/figure"},
+		{"pkg/analyze/figure"},
 		{"pkg/analyze"},
 		{"pkg/analyze/explain", "pkg/analyze/view"},
 		{"pkg/analyze/sql"},
@@ -89,7 +89,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/trace"},
 		{"pkg/analyze/diff"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
-		{"pkg/analyze/plan", "pkg/analyze/plot", "pkg/analyze/trend/baseline"},
+		{"pkg/analyze/plot"},
 		{"pkg/analyze/page"},
 	},
 	"pkg/tool": {
@@ -150,7 +150,7 @@ func wrongImport(from, to string) string {
 func TestLayers(t *testing.T) {
 	root := os.DirFS("../..")
 	imports := 0
-	for _, top := range []string{"cmd", "pkg", "internal", "schemas"} {
+	for _, top := range []string{"cmd", "pkg", "internal"} {
 		err := fs.WalkDir(root, top, func(name string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
@@ -170,7 +170,7 @@ func TestLayers(t *testing.T) {
 					return err
 				}
 				if imported == "net/http" && slices.ContainsFunc(withoutHTTP, func(tree string) bool { return within(name, tree) }) {
-					t.Errorf("%s imports net/http; package httpstatus has its reason phrases", name)
+					t.Errorf("%s imports net/http; wire/openai.StatusText has its reason phrases", name)
 				}
 				to, ours := strings.CutPrefix(imported, module)
 				if !ours {

@@ -5,21 +5,26 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime/debug"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
+
+// bareMode as the first argument makes the process the bare client.
+const bareMode = "bare"
 
 // body is the request of the bare client; pa-record sends an equivalent one.
 const body = `{"model":"sim","messages":[{"role":"user","content":"hi"}],"stream":true,"max_tokens":%d,"ignore_eos":true}`
 
 // bareMain runs the bare client and prints its figures as JSON.
-func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
+func bareMain(ctx context.Context, args []string, stdout, _ io.Writer) error {
 	fs := flag.NewFlagSet(bareMode, flag.ContinueOnError)
 	url := fs.String("url", "", "server")
 	streams := fs.Int("streams", 1, "streams")
@@ -35,7 +40,7 @@ func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 	}}
 	request := fmt.Appendf(nil, body, *tokens)
 	results := make([]bareStream, *streams)
-	before := cpuTime()
+	before := testenv.CPUTime()
 	var wg sync.WaitGroup
 	for i := range results {
 		wg.Go(func() {
@@ -49,23 +54,22 @@ func bareMain(ctx context.Context, args []string, stdout io.Writer) error {
 		})
 	}
 	wg.Wait()
-	cpu := cpuTime() - before
-	var f figures
+	cpu := testenv.CPUTime() - before
+	events, shared := 0, 0
 	var errs, alone []float64
 	for i := range results {
 		r := &results[i]
 		if r.err != nil {
 			return fmt.Errorf("stream %d: %w", i, r.err)
 		}
-		f.Events += r.events
-		f.Shared += r.shared
+		events += r.events
+		shared += r.shared
 		errs = append(errs, r.errorsUS...)
 		alone = append(alone, r.aloneUS...)
 	}
-	f.User = f.Events
-	f.CPUus = float64(cpu) / 1e3 / float64(f.Events)
-	f.setErrors(errs, alone)
-	return printJSON(stdout, &f)
+	f := figures{eventCPU: float64(cpu) / 1e3 / float64(events), sharedReads: 100 * float64(shared) / float64(events)}
+	setErrors(f, errs, alone)
+	return json.NewEncoder(stdout).Encode(f)
 }
 
 // A bareStream holds the state and the results of a stream.
@@ -130,13 +134,4 @@ func (r *bareStream) once(ctx context.Context, c *http.Client, url string, reque
 			return err
 		}
 	}
-}
-
-// cpuTime returns the user and system time of this process.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }

@@ -18,9 +18,8 @@
 //
 // The file has the form of perf_analyzer's exports of streamed chat completions. A fixed seed
 // makes it the same file each time. CPU time is a process's user and system time, memory its
-// largest resident set. With -check, a ratio above
-// its limit (limits.go) is an error.
+// largest resident set. With -check, a ratio above its limit is an error. Ratios of two processes
+// in the same run hold on every machine; times do not, so none has a limit.
 //
-// Candidates alternate; each figure is the median of the repetitions. Absolute times differ
-// from machine to machine, so only ratios hold on another machine.
+// Candidates alternate; each figure is the median of the repetitions.
 package main

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,8 +18,11 @@ func TestShards(t *testing.T) {
 	const ranks, requests, tokens = 3, 1001, 6
 	dirs := []string{t.TempDir(), t.TempDir()}
 	for _, dir := range dirs {
-		if _, err := writeShards(dir, ranks, requests, tokens); err != nil {
-			t.Fatal(err)
+		for rank := range ranks {
+			m := madeUp{requests: requests, tokens: tokens, counts: oneToken, rank: rank, ranks: ranks}
+			if _, err := m.create(filepath.Join(dir, fmt.Sprintf("%03d.parquet", rank))); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	var all []shards.Shard

@@ -9,12 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
 const (
@@ -23,6 +21,43 @@ const (
 	// idleCores is the most that other programs use, in cores, on a machine that does nothing else.
 	idleCores = 0.05
 )
+
+// Names of figures of a part of a soak that code needs beside the table.
+const (
+	residentMB  = "resident MB"
+	goroutines  = "goroutines"
+	descriptors = "descriptors"
+	threads     = "threads"
+	simulatorMB = "simulator MB"
+	tokensS     = "tokens/s"
+	ended       = "requests" // that ended in the part
+	failed      = "failed"   // of them
+	othersCores = "cores of other programs"
+)
+
+// soakFigures are the columns of the table and the figures of the verdict: the limit of the last tenth is factor · the
+// first + plus. A figure without a factor has no limit.
+var soakFigures = []struct {
+	name         string
+	digits       int
+	factor, plus float64
+	least        bool // the limit is the least value, not the most
+	tail         bool // of the clock's errors
+}{
+	{name: residentMB, digits: 1, factor: 1.10},
+	{name: goroutines, factor: 1, plus: 2},
+	{name: descriptors, factor: 1, plus: 2},
+	{name: threads, factor: 1, plus: 1},
+	{name: simulatorMB, digits: 1},
+	{name: "p50 µs", digits: 1, factor: 1.5, plus: 1},
+	{name: "p99 µs", digits: 1, factor: 2, plus: 1, tail: true},
+	{name: "p99.9 µs", digits: 1, factor: 3, plus: 1, tail: true},
+	{name: aloneP99, digits: 1, factor: 2, plus: 1},
+	{name: tokensS, factor: 0.95, least: true},
+	{name: ended},
+	{name: failed},
+	{name: othersCores, digits: 2},
+}
 
 // soakRun records for s.soak with 512 streams, and prints a row for each twentieth of the
 // time and the verdict: the last tenth beside the first. It returns an error if a verdict
@@ -36,24 +71,26 @@ func (s *suite) soakRun(ctx context.Context) error {
 		return err
 	}
 	whole := run.part(0, soakIntervals)
-	if whole.failed > 0 {
-		err = fmt.Errorf("%d of %d requests failed", whole.failed, whole.requests)
+	if n := whole[failed]; n > 0 {
+		err = fmt.Errorf("%.0f of %.0f requests failed", n, whole[ended])
+	}
+	var columns []column
+	for _, f := range soakFigures {
+		columns = append(columns, middle(f.name, f.digits))
 	}
 	var rows [][]string
 	for i := range soakIntervals {
-		p := run.part(i, i+1)
-		rows = append(rows, p.row(run.times(i)))
+		rows = append(rows, measured{run.times(i): {run.part(i, i+1)}}.rows(columns, nil, run.times(i))...)
 	}
-	s.table(fmt.Sprintf("%s, %d streams for %v, a token every %v; %s", loop, soakStreams, s.soak, gap, whole.others()),
-		[]string{
-			"time", "resident MB", "goroutines", "descriptors", "threads", "simulator MB", "p50 µs", "p99 µs", "p99.9 µs",
-			"p99 µs of the last in a read", "tokens/s", "requests", "failed", "cores of other programs",
-		}, rows)
-	first, last := run.part(0, soakIntervals/10), run.part(soakIntervals-soakIntervals/10, soakIntervals)
-	rows, failed := verdicts(&first, &last)
-	s.table("The last tenth beside the first", []string{"figure", "first tenth", "last tenth", "limit of the last", "verdict"}, rows)
-	if failed > 0 {
-		err = errors.Join(err, fmt.Errorf("%d figures of the last tenth pass their limits", failed))
+	others := "nothing else running"
+	if n := whole[othersCores]; n >= idleCores {
+		others = fmt.Sprintf("on a machine shared with other programs, which used %.1f cores", n)
+	}
+	s.table(fmt.Sprintf("%s, %d streams for %v, a token every %v; %s", loop, soakStreams, s.soak, gap, others), []string{"time"}, columns, rows)
+	rows, bad := verdicts(run.part(0, soakIntervals/10), run.part(soakIntervals-soakIntervals/10, soakIntervals))
+	s.table("The last tenth beside the first", []string{"figure", "first tenth", "last tenth", "limit of the last", "verdict"}, nil, rows)
+	if bad > 0 {
+		err = errors.Join(err, fmt.Errorf("%d figures of the last tenth pass their limits", bad))
 	}
 	return err
 }
@@ -61,25 +98,21 @@ func (s *suite) soakRun(ctx context.Context) error {
 // A soak holds the figures of one long run.
 type soak struct {
 	began, end time.Time // of the measured time
-	samples    []sample
-	goroutines []count
+	samples    []sample  // of the processes, then of the goroutines
 	answers    [soakIntervals]answers
 }
 
-// A sample holds figures of the running processes at a time. Each CPU time counts from the
-// start of its process, or of the machine.
+// A sample holds figures of the running processes at a time.
 type sample struct {
-	at                                time.Time
-	residentMB, descriptors, threads  float64
-	simulatorMB                       float64
-	ownCPU, machineCPU, collectingCPU time.Duration
+	at time.Time
+	figures
 }
 
-// A count is the number of goroutines at a time.
-type count struct {
-	at time.Time
-	n  float64
-}
+// CPU times of a sample in seconds. Each counts from the start of the processes, or of the machine.
+const (
+	ownCPU     = "own CPU" // of pa-record, the simulator and this program
+	machineCPU = "machine CPU"
+)
 
 // An answers holds the figures of the export in an interval.
 type answers struct {
@@ -103,122 +136,75 @@ func (r *soak) times(i int) string {
 	return fmt.Sprintf("%v to %v", at(i), at(i+1))
 }
 
-// others says how many cores other programs used.
-func (p *part) others() string {
-	if p.othersCores < idleCores {
-		return "nothing else running"
-	}
-	return fmt.Sprintf("on a machine shared with other programs, which used %.1f cores", p.othersCores)
-}
-
-// A part holds the figures of a part of a soak: medians of the samples, and quantiles of the
-// clock's errors.
-type part struct {
-	residentMB, goroutines, descriptors, threads, simulatorMB float64
-	p50, p99, p999, aloneP99                                  float64 // µs
-	tokensPerSecond                                           float64
-	requests, failed                                          int
-	othersCores                                               float64
-}
-
-// part returns the figures of the intervals from (inclusive) to to (exclusive).
-func (r *soak) part(from, to int) part {
-	inPart := func(t time.Time) bool {
-		i, ok := r.interval(t)
-		return ok && i >= from && i < to
-	}
-	var in []sample
+// part returns the figures of the intervals from (inclusive) to to (exclusive): medians of the samples, and quantiles
+// of the clock's errors. A figure that was not measured is missing.
+func (r *soak) part(from, to int) figures {
+	p, all := figures{}, map[string][]float64{}
+	var first, last *sample // of the processes
 	for i := range r.samples {
-		if inPart(r.samples[i].at) {
-			in = append(in, r.samples[i])
+		x := &r.samples[i]
+		if k, ok := r.interval(x.at); !ok || k < from || k >= to {
+			continue
+		}
+		if _, ok := x.figures[ownCPU]; ok {
+			if first == nil {
+				first = x
+			}
+			last = x
+		}
+		for name, v := range x.figures {
+			all[name] = append(all[name], v)
 		}
 	}
-	var goroutines []float64
-	for _, c := range r.goroutines {
-		if inPart(c.at) {
-			goroutines = append(goroutines, c.n)
+	for _, name := range []string{residentMB, goroutines, descriptors, threads, simulatorMB} {
+		if len(all[name]) > 0 {
+			p[name] = median(all[name])
 		}
 	}
-	medianOf := func(f func(*sample) float64) float64 {
-		x := make([]float64, len(in))
-		for i := range in {
-			x[i] = f(&in[i])
-		}
-		return median(x)
+	if first != last {
+		others := last.figures[machineCPU] - first.figures[machineCPU] - (last.figures[ownCPU] - first.figures[ownCPU])
+		p[othersCores] = max(0, others/last.at.Sub(first.at).Seconds())
 	}
-	p := part{
-		residentMB:  medianOf(func(x *sample) float64 { return x.residentMB }),
-		goroutines:  median(goroutines),
-		descriptors: medianOf(func(x *sample) float64 { return x.descriptors }),
-		threads:     medianOf(func(x *sample) float64 { return x.threads }),
-		simulatorMB: medianOf(func(x *sample) float64 { return x.simulatorMB }),
+	var errors, alone []float32
+	for _, a := range r.answers[from:to] {
+		errors, alone = append(errors, a.errorUS...), append(alone, a.aloneUS...)
+		p[ended] += float64(a.requests)
+		p[failed] += float64(a.failed)
 	}
-	if n := len(in) - 1; n > 0 {
-		others := in[n].machineCPU - in[0].machineCPU - (in[n].ownCPU - in[0].ownCPU) - (in[n].collectingCPU - in[0].collectingCPU)
-		p.othersCores = max(0, others.Seconds()/in[n].at.Sub(in[0].at).Seconds())
-	}
-	var all, alone []float32
-	for i := from; i < to; i++ {
-		all, alone = append(all, r.answers[i].errorUS...), append(alone, r.answers[i].aloneUS...)
-		p.requests += r.answers[i].requests
-		p.failed += r.answers[i].failed
-	}
-	slices.Sort(all)
-	slices.Sort(alone)
-	p.p50, p.p99, p.p999, p.aloneP99 = float64(quantile(all, 0.5)), float64(quantile(all, 0.99)), float64(quantile(all, 0.999)), float64(quantile(alone, 0.99))
-	p.tokensPerSecond = float64(len(all)) / (r.end.Sub(r.began).Seconds() * float64(to-from) / soakIntervals)
+	setErrors(p, errors, alone)
+	p[tokensS] = float64(len(errors)) / (r.end.Sub(r.began).Seconds() * float64(to-from) / soakIntervals)
 	return p
-}
-
-// row returns the row of the table.
-func (p *part) row(times string) []string {
-	return []string{
-		times, us(p.residentMB), whole(p.goroutines), whole(p.descriptors), whole(p.threads), us(p.simulatorMB),
-		us(p.p50), us(p.p99), us(p.p999), us(p.aloneP99), whole(p.tokensPerSecond),
-		strconv.Itoa(p.requests), strconv.Itoa(p.failed), ratio(p.othersCores),
-	}
 }
 
 // verdicts compares the last part with the first, and returns the rows of the table and the
 // number of figures that pass their limits. If other programs used the machine, the tail of
 // the clock's errors has no verdict: tokens that wait for a core are read together, and share
 // the time of the last one.
-func verdicts(first, last *part) (rows [][]string, failed int) {
-	shared := max(first.othersCores, last.othersCores) >= idleCores
-	for _, f := range []struct {
-		name        string
-		first, last float64
-		limit       float64
-		least       bool // the limit is the least value, not the most
-		tail        bool
-	}{
-		{name: "resident MB", first: first.residentMB, last: last.residentMB, limit: 1.10 * first.residentMB},
-		{name: "goroutines", first: first.goroutines, last: last.goroutines, limit: first.goroutines + 2},
-		{name: "descriptors", first: first.descriptors, last: last.descriptors, limit: first.descriptors + 2},
-		{name: "threads", first: first.threads, last: last.threads, limit: first.threads + 1},
-		{name: "p50 µs", first: first.p50, last: last.p50, limit: 1.5*first.p50 + 1},
-		{name: "p99 µs of the last in a read", first: first.aloneP99, last: last.aloneP99, limit: 2*first.aloneP99 + 1},
-		{name: "p99 µs", first: first.p99, last: last.p99, limit: 2*first.p99 + 1, tail: true},
-		{name: "p99.9 µs", first: first.p999, last: last.p999, limit: 3*first.p999 + 1, tail: true},
-		{name: "tokens/s", first: first.tokensPerSecond, last: last.tokensPerSecond, limit: 0.95 * first.tokensPerSecond, least: true},
-	} {
-		verdict, bound := "holds", "≤ "+us(f.limit)
+func verdicts(first, last figures) (rows [][]string, bad int) {
+	shared := max(first[othersCores], last[othersCores]) >= idleCores
+	for _, f := range soakFigures {
+		if f.factor == 0 {
+			continue
+		}
+		was, is := first[f.name], last[f.name]
+		limit := f.factor*was + f.plus
+		verdict, bound := "holds", "≤ "+number(limit, 1)
 		if f.least {
-			bound = "≥ " + us(f.limit)
+			bound = "≥ " + number(limit, 1)
 		}
 		switch {
-		case f.first == 0 || f.last == 0:
+		case was == 0 || is == 0:
 			verdict = "n/a (not measured)"
-			failed++
+			bad++
 		case f.tail && shared:
 			verdict, bound = "n/a (other programs delayed reads)", "n/a"
-		case f.last > f.limit && !f.least, f.last < f.limit && f.least:
+		case is > limit && !f.least, is < limit && f.least:
 			verdict = "fails"
-			failed++
+			bad++
 		}
-		rows = append(rows, []string{f.name, us(f.first), us(f.last), bound, verdict})
+		rows = append(rows, []string{f.name, number(was, 1), number(is, 1), bound, verdict})
 	}
-	return rows, failed
+	return rows, bad
 }
 
 // soakOnce records for s.soak, and returns the figures from after the first minute (or the first
@@ -236,12 +222,10 @@ func (s *suite) soakOnce(ctx context.Context) (run *soak, err error) {
 	}
 	defer func() { err = errors.Join(err, messages.Close()) }()
 	file := filepath.Join(s.dir, "soak.parquet")
-	recording, cancel := context.WithTimeout(ctx, 2*s.soak+10*time.Minute) // with the time to write the export
+	limited, cancel := context.WithTimeout(ctx, 2*s.soak+10*time.Minute) // with the time to write the export
 	defer cancel()
-	cmd := exec.CommandContext(recording, s.record, "--service-kind", "openai", "-m", "sim", "-u", srv.openAI, "--streaming",
-		"--transport", loop, "--concurrency-range", strconv.Itoa(soakStreams), "--duration", s.soak.String(),
-		"--extra-body", fmt.Sprintf(`{"max_tokens":%d,"ignore_eos":true}`, s.tokens),
-		"--profile-export-file", file, "--overwrite", "--quiet")
+	cmd := exec.CommandContext(limited, s.record, append(recording(srv, file, s.tokens),
+		"--transport", loop, "--concurrency-range", strconv.Itoa(soakStreams), "--duration", s.soak.String())...)
 	cmd.Stderr = messages
 	cmd.Env = append(os.Environ(), schedulerTrace(max(time.Second, s.soak/(3*soakIntervals))))
 	began := time.Now()
@@ -257,8 +241,9 @@ func (s *suite) soakOnce(ctx context.Context) (run *soak, err error) {
 	if err != nil {
 		return nil, err
 	}
-	run.goroutines = goroutinesIn(text, began)
-	return run, run.read(ctx, file)
+	run.samples = append(run.samples, goroutinesIn(text, began)...)
+	_, err = readExport(ctx, file, func(q *export.Request) error { run.add(q); return nil })
+	return run, err
 }
 
 // watch samples the processes every second until the command ends, and logs a line for each
@@ -286,24 +271,10 @@ func (s *suite) watch(run *soak, cmd *exec.Cmd, server int) error {
 			if i > logged {
 				logged = i
 				fmt.Fprintf(s.log, "%s: %s: %.1f MB, %.0f descriptors, %.0f threads; simulator %.1f MB\n",
-					now.Format(time.TimeOnly), run.times(i), x.residentMB, x.descriptors, x.threads, x.simulatorMB)
+					now.Format(time.TimeOnly), run.times(i), x.figures[residentMB], x.figures[descriptors], x.figures[threads], x.figures[simulatorMB])
 			}
 		}
 	}
-}
-
-// read reads the export of the run.
-func (r *soak) read(ctx context.Context, file string) (err error) {
-	o := export.Opener{Formats: formats.Readers()}
-	reader, err := o.Open(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	for reader.Next() {
-		r.add(reader.Request())
-	}
-	return reader.Err()
 }
 
 // add counts a request in the interval of its end, and each of its tokens in the interval of
@@ -321,16 +292,14 @@ func (r *soak) add(q *export.Request) {
 	}
 	for k := range q.Responses {
 		p := &q.Responses[k]
-		v, _ := p.Outputs.Get("response")
-		ns, stamped := stampIn(v.Data)
+		us, stamped := textError(p)
 		i, in := r.interval(time.Unix(0, int64(p.RecvNS)))
 		if !stamped || !in {
 			continue
 		}
-		e := float32(errorUS(p.RecvNS, ns))
-		r.answers[i].errorUS = append(r.answers[i].errorUS, e)
+		r.answers[i].errorUS = append(r.answers[i].errorUS, float32(us))
 		if lastOfRead(q, k) {
-			r.answers[i].aloneUS = append(r.answers[i].aloneUS, e)
+			r.answers[i].aloneUS = append(r.answers[i].aloneUS, float32(us))
 		}
 	}
 }

@@ -4,11 +4,15 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"reflect"
 	"runtime"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -30,8 +34,8 @@ SCHED 5007ms: gomaxprocs=2 idleprocs=1 threads=8
 func TestGoroutinesIn(t *testing.T) {
 	began := time.Unix(1700000000, 0)
 	got := goroutinesIn([]byte(schedulerTraceText), began)
-	want := []count{{began, 2}, {began.Add(5007 * time.Millisecond), 3}}
-	if len(got) != len(want) || got[0] != want[0] || got[1] != want[1] {
+	want := []sample{{began, figures{goroutines: 2}}, {began.Add(5007 * time.Millisecond), figures{goroutines: 3}}}
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("goroutinesIn = %v, want %v", got, want)
 	}
 	if got, want := string(withoutTrace([]byte(schedulerTraceText))), "pa-record: note: no --input-data: sending the built-in prompts\n"; got != want {
@@ -39,7 +43,7 @@ func TestGoroutinesIn(t *testing.T) {
 	}
 }
 
-func TestMachineCPU(t *testing.T) {
+func TestBusyCPU(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"cpu  100 20 30 4000 500 6 7 8 90 10\ncpu0 1 1 1 1 1 1 1 1 1 1\n": (100 + 20 + 30 + 6 + 7 + 8) * 10 * time.Millisecond,
 		"cpu  100 20 x 4000 500 6 7 8 90 10\n":                            0,
@@ -47,12 +51,12 @@ func TestMachineCPU(t *testing.T) {
 		"intr 1 2 3 4 5 6 7 8 9\n":                                        0,
 		"":                                                                0,
 	} {
-		if got := machineCPU([]byte(text)); got != want {
-			t.Errorf("machineCPU(%q) = %v, want %v", text, got, want)
+		if got := busyCPU([]byte(text)); got != want {
+			t.Errorf("busyCPU(%q) = %v, want %v", text, got, want)
 		}
 	}
 	x, ok := sampleOf(time.Now(), os.Getpid(), os.Getpid())
-	if !ok || x.residentMB <= 0 || x.descriptors < 3 || x.threads < 1 || x.simulatorMB <= 0 || x.machineCPU < x.ownCPU/2 {
+	if f := x.figures; !ok || f[residentMB] <= 0 || f[descriptors] < 3 || f[threads] < 1 || f[simulatorMB] <= 0 || f[machineCPU] < f[ownCPU]/3 {
 		t.Errorf("this process on %s: %+v, %v", runtime.GOOS, x, ok)
 	}
 }
@@ -74,34 +78,37 @@ func TestSoakParts(t *testing.T) {
 		run.add(&export.Request{Status: export.StatusOK, Responses: []export.Response{
 			token(at, 9000, 1), token(at+time.Millisecond, 1000, 1), token(at+2*time.Millisecond, 2000, 2),
 		}})
-		run.samples = append(run.samples, sample{
-			at: began.Add(at), residentMB: float64(100 + s), descriptors: 9, threads: 4, simulatorMB: 7,
-			machineCPU: 3 * at, ownCPU: at, collectingCPU: at / 2,
-		})
-		run.goroutines = append(run.goroutines, count{began.Add(at), float64(s)})
+		run.samples = append(run.samples, sample{began.Add(at), figures{
+			residentMB: float64(100 + s), descriptors: 9, threads: 4, simulatorMB: 7, machineCPU: 3 * at.Seconds(), ownCPU: 1.5 * at.Seconds(),
+		}})
+	}
+	for s := range 200 {
+		run.samples = append(run.samples, sample{began.Add(time.Duration(s) * time.Second), figures{goroutines: float64(s)}})
 	}
 	run.add(&export.Request{Status: export.StatusHTTPError, FailedNS: uint64(began.Add(15 * time.Second).UnixNano())})
 	run.add(&export.Request{Status: export.StatusOK, Responses: []export.Response{token(-time.Second, 0, 1), token(201*time.Second, 0, 2)}})
 
 	for _, tt := range []struct {
 		from, to int
-		want     part
+		want     figures
 	}{
-		{0, 1, part{
-			residentMB: 104, goroutines: 4, descriptors: 9, threads: 4, simulatorMB: 7, p50: 2, p99: 9, p999: 9, aloneP99: 2,
-			tokensPerSecond: 3, requests: 10, othersCores: 1.5,
+		{0, 1, figures{
+			residentMB: 104, goroutines: 4, descriptors: 9, threads: 4, simulatorMB: 7, "p50 µs": 2, "p99 µs": 9, "p99.9 µs": 9, aloneP99: 2,
+			tokensS: 3, ended: 10, othersCores: 1.5,
 		}},
-		{1, 2, part{
-			residentMB: 114, goroutines: 14, descriptors: 9, threads: 4, simulatorMB: 7, p50: 2, p99: 9, p999: 9, aloneP99: 2,
-			tokensPerSecond: 3, requests: 11, failed: 1, othersCores: 1.5,
+		{1, 2, figures{
+			residentMB: 114, goroutines: 14, descriptors: 9, threads: 4, simulatorMB: 7, "p50 µs": 2, "p99 µs": 9, "p99.9 µs": 9, aloneP99: 2,
+			tokensS: 3, ended: 11, failed: 1, othersCores: 1.5,
 		}},
-		{18, 20, part{
-			residentMB: 289, goroutines: 189, descriptors: 9, threads: 4, simulatorMB: 7, p50: 2, p99: 9, p999: 9, aloneP99: 2,
-			tokensPerSecond: 3, requests: 20, othersCores: 1.5,
+		{18, 20, figures{
+			residentMB: 289, goroutines: 189, descriptors: 9, threads: 4, simulatorMB: 7, "p50 µs": 2, "p99 µs": 9, "p99.9 µs": 9, aloneP99: 2,
+			tokensS: 3, ended: 20, othersCores: 1.5,
 		}},
 	} {
-		if got := run.part(tt.from, tt.to); got != tt.want {
-			t.Errorf("part(%d, %d) =\n%+v, want\n%+v", tt.from, tt.to, got, tt.want)
+		tt.want["max µs"] = 9
+		tt.want[failed] += 0 // is there also if none failed
+		if d := cmp.Diff(tt.want, run.part(tt.from, tt.to)); d != "" {
+			t.Errorf("part(%d, %d) (-want +got):\n%s", tt.from, tt.to, d)
 		}
 	}
 	if got, want := run.times(7), "1m10s to 1m20s"; got != want {
@@ -112,28 +119,34 @@ func TestSoakParts(t *testing.T) {
 // Each figure that grows beyond its limit, or was not measured, fails; so does a rate that
 // falls.
 func TestVerdicts(t *testing.T) {
-	good := part{
-		residentMB: 100, goroutines: 500, descriptors: 530, threads: 8, simulatorMB: 50, p50: 4, p99: 30, p999: 80, aloneP99: 10,
-		tokensPerSecond: 20000,
+	good := figures{
+		residentMB: 100, goroutines: 500, descriptors: 530, threads: 8, simulatorMB: 50, "p50 µs": 4, "p99 µs": 30, "p99.9 µs": 80, aloneP99: 10,
+		tokensS: 20000,
 	}
 	for i, tt := range []struct {
-		change func(*part)
+		change func(figures)
 		failed int
 	}{
-		{func(*part) {}, 0},
-		{func(p *part) { p.residentMB = 110; p.goroutines = 502; p.p99 = 61; p.p999 = 241; p.simulatorMB = 500 }, 0},
-		{func(p *part) { p.residentMB = 111 }, 1},
-		{func(p *part) { p.goroutines = 503 }, 1},
-		{func(p *part) { p.descriptors = 533; p.threads = 10 }, 2},
-		{func(p *part) { p.p50 = 8; p.aloneP99 = 22 }, 2},
-		{func(p *part) { p.p99 = 62; p.p999 = 242 }, 2},
-		{func(p *part) { p.p99 = 62; p.p999 = 242; p.othersCores = 0.5 }, 0},
-		{func(p *part) { p.tokensPerSecond = 18999 }, 1},
-		{func(p *part) { p.goroutines = 0 }, 1},
+		{func(figures) {}, 0},
+		{func(p figures) {
+			p[residentMB] = 110
+			p[goroutines] = 502
+			p["p99 µs"] = 61
+			p["p99.9 µs"] = 241
+			p[simulatorMB] = 500
+		}, 0},
+		{func(p figures) { p[residentMB] = 111 }, 1},
+		{func(p figures) { p[goroutines] = 503 }, 1},
+		{func(p figures) { p[descriptors] = 533; p[threads] = 10 }, 2},
+		{func(p figures) { p["p50 µs"] = 8; p[aloneP99] = 22 }, 2},
+		{func(p figures) { p["p99 µs"] = 62; p["p99.9 µs"] = 242 }, 2},
+		{func(p figures) { p["p99 µs"] = 62; p["p99.9 µs"] = 242; p[othersCores] = 0.5 }, 0},
+		{func(p figures) { p[tokensS] = 18999 }, 1},
+		{func(p figures) { p[goroutines] = 0 }, 1},
 	} {
-		last := good
-		tt.change(&last)
-		if rows, failed := verdicts(&good, &last); failed != tt.failed || len(rows) != 9 {
+		last := maps.Clone(good)
+		tt.change(last)
+		if rows, failed := verdicts(good, last); failed != tt.failed || len(rows) != 9 {
 			t.Errorf("case %s: %d failed in %d rows, want %d: %q", strconv.Itoa(i), failed, len(rows), tt.failed, rows)
 		}
 	}

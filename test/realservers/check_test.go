@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/test/realtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
 )
 
@@ -18,9 +17,9 @@ const exportName = "profile_export.json"
 
 // record runs pa-record in a new folder that holds the given prompts.json (if
 // any) and returns the folder and what it did.
-func record(t *testing.T, prompts string, args ...string) (dir string, r realtest.Result) {
+func record(t *testing.T, prompts string, args ...string) (dir string, r result) {
 	t.Helper()
-	return runIn(t, realtest.Program(t, "pa-record"), prompts, args)
+	return runIn(t, program(t, "pa-record"), prompts, args)
 }
 
 // mustRecord is record for a run that has to succeed. It returns the path of
@@ -44,7 +43,7 @@ func mustRecord(t *testing.T, prompts string, args ...string) (path string, f ex
 func perfAnalyzer(t *testing.T, prompts string, args ...string) string {
 	t.Helper()
 	for attempt := 1; ; attempt++ {
-		dir, r := runIn(t, realtest.PerfAnalyzer(t, "2.60.0"), prompts, args)
+		dir, r := runIn(t, installedPerfAnalyzer(t, "2.60.0"), prompts, args)
 		if r.Code == 0 {
 			return filepath.Join(dir, exportName)
 		}
@@ -55,7 +54,7 @@ func perfAnalyzer(t *testing.T, prompts string, args ...string) string {
 	}
 }
 
-func runIn(t *testing.T, program, prompts string, args []string) (dir string, r realtest.Result) {
+func runIn(t *testing.T, program, prompts string, args []string) (dir string, r result) {
 	t.Helper()
 	dir = t.TempDir()
 	if prompts != "" {
@@ -63,7 +62,7 @@ func runIn(t *testing.T, program, prompts string, args []string) (dir string, r 
 			t.Fatal(err)
 		}
 	}
-	return dir, realtest.Run(t, dir, program, args...)
+	return dir, runProgram(t, dir, program, args...)
 }
 
 // checkExport checks all that must hold for any export of a run with
@@ -100,7 +99,7 @@ func checkExport(t *testing.T, path string) exportFile {
 // 0 fails the test.
 func analyze(t *testing.T, args ...string) string {
 	t.Helper()
-	r := realtest.Run(t, t.TempDir(), realtest.Program(t, "pa-analyze"), args...)
+	r := runProgram(t, t.TempDir(), program(t, "pa-analyze"), args...)
 	if r.Code != 0 {
 		t.Fatalf("pa-analyze: %v", r)
 	}
@@ -153,7 +152,7 @@ func checkSchema(t *testing.T, path string) {
 // streamed.
 func checkGenAIPerf(t *testing.T, path string, f exportFile, streamed bool) {
 	t.Helper()
-	levels := realtest.GenAIPerf(t, path)
+	levels := readByGenAIPerf(t, path)
 	if len(levels) != len(f.Experiments) {
 		t.Fatalf("GenAI-Perf reads %d load levels, want %d", len(levels), len(f.Experiments))
 	}

@@ -11,13 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // testTritonConsole has pa-record print and write line by line what perf_analyzer
 // does, numbers aside, and pa-analyze make the same of the export.
-func testTritonConsole(t *testing.T, s *realtest.Server) {
+func testTritonConsole(t *testing.T, s *server) {
 	streamed := []string{"-m", "vllm", "-i", "grpc", "--async", "--streaming", "-u", s.GRPC, "--input-data=prompts.json"}
 	// Windows are of requests, or so long that none is empty on a busy machine: of
 	// one without a request perf_analyzer makes an error.
@@ -44,7 +42,7 @@ func testTritonConsole(t *testing.T, s *realtest.Server) {
 			if ours.Code != 0 {
 				t.Fatal(ours)
 			}
-			theirDir, theirs := runIn(t, realtest.PerfAnalyzer(t, "2.60.0"), c.prompts, args)
+			theirDir, theirs := runIn(t, installedPerfAnalyzer(t, "2.60.0"), c.prompts, args)
 			if theirs.Code != 0 {
 				t.Fatal(theirs)
 			}
@@ -55,7 +53,7 @@ func testTritonConsole(t *testing.T, s *realtest.Server) {
 			if strings.Contains(strings.Join(c.args, " "), " -v") {
 				again = append(again, "-v")
 			}
-			offline := realtest.Run(t, dir, realtest.Program(t, "pa-analyze"), again...)
+			offline := runProgram(t, dir, program(t, "pa-analyze"), again...)
 			if diff := cmp.Diff(ours.Stdout, offline.Stdout); diff != "" {
 				t.Errorf("pa-analyze of the export (-pa-record +pa-analyze):\n%s", diff)
 			}

@@ -13,8 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // sideRuns is how many runs there are on each side of a comparison.
@@ -131,7 +129,7 @@ func (m diffMetric) String() string {
 type settingUnderTest func(t *testing.T, path string)
 
 // againstLlama records with llama.cpp's server.
-func againstLlama(s *realtest.Server, extra ...string) settingUnderTest {
+func againstLlama(s *server, extra ...string) settingUnderTest {
 	return func(t *testing.T, path string) {
 		t.Helper()
 		recordInto(t, path, append([]string{
@@ -144,7 +142,7 @@ func againstLlama(s *realtest.Server, extra ...string) settingUnderTest {
 func recordInto(t *testing.T, path string, args ...string) {
 	t.Helper()
 	args = append(args, "--service-kind", "openai", "--streaming", "--quiet", "--profile-export-file", path)
-	if r := realtest.Run(t, t.TempDir(), realtest.Program(t, "pa-record"), args...); r.Code != 0 {
+	if r := runProgram(t, t.TempDir(), program(t, "pa-record"), args...); r.Code != 0 {
 		t.Fatalf("pa-record: %v", r)
 	}
 }
@@ -161,7 +159,7 @@ func simulated(t *testing.T, itl string) settingUnderTest {
 // own, and records with the flags load.
 func simulatedWith(t *testing.T, load []string, server ...string) settingUnderTest {
 	t.Helper()
-	cmd := exec.Command(realtest.Program(t, "pa-record"), append([]string{"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "off", "--triton-http-addr", "off"}, server...)...)
+	cmd := exec.Command(program(t, "pa-record"), append([]string{"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "off", "--triton-http-addr", "off"}, server...)...)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -251,8 +249,8 @@ func TestDiffOfSimulators(t *testing.T) {
 // llama.cpp with one thread and with four is told apart as the server itself
 // tells: in the last event of a stream it says how long its tokens took.
 func TestDiffOfThreads(t *testing.T) {
-	one := realtest.StartOpenAI(t, "llamacpp", "--threads", "1")
-	four := realtest.StartOpenAI(t, "llamacpp", "--threads", "4")
+	one := startOpenAI(t, "llamacpp", "--threads", "1")
+	four := startOpenAI(t, "llamacpp", "--threads", "4")
 	d, oldFiles, newFiles := compare(t, againstLlama(one), againstLlama(four))
 	m := primary(t, d)
 	said := serverITL(t, newFiles) / serverITL(t, oldFiles)
@@ -319,10 +317,10 @@ func TestDiffOfTheSame(t *testing.T) {
 		start func(t *testing.T) settingUnderTest
 	}{
 		{"llama.cpp with 1 thread", func(t *testing.T) settingUnderTest {
-			return againstLlama(realtest.StartOpenAI(t, "llamacpp", "--threads", "1"))
+			return againstLlama(startOpenAI(t, "llamacpp", "--threads", "1"))
 		}},
 		{"llama.cpp with 2 threads", func(t *testing.T) settingUnderTest {
-			return againstLlama(realtest.StartOpenAI(t, "llamacpp", "--threads", "2"))
+			return againstLlama(startOpenAI(t, "llamacpp", "--threads", "2"))
 		}},
 		{"simulated", func(t *testing.T) settingUnderTest { return simulated(t, "5ms") }},
 	} {

@@ -2,11 +2,15 @@
 // their users do, against real inference servers, beside NVIDIA's own
 // perf_analyzer and GenAI-Perf.
 //
-// They install servers and tools on first use (see realservers/ and package
-// realtest), so they need a build tag:
+// The scripts under realservers/ install servers and tools on first use into $REALSERVERS_HOME
+// (default ~/.cache/pa-realservers), so the tests need a build tag, and Linux on x86-64:
 //
 //	make test-realservers
 //	go test -tags realservers -count=1 -run TestGuide -v ./test/realservers/
+//
+// Servers listen on loopback, on ports that were free a moment before, and end with the test that
+// started them. A program that does not end in time, or an installation or a start that fails,
+// fails the test at once with the output so far.
 //
 // REALSERVERS=all adds the servers that are large or slow to start: vLLM and
 // transformers.

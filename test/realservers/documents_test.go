@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // A documentLine is a command line of a document, as it is printed there but for
@@ -51,7 +49,7 @@ var openAILines = []documentLine{
 
 // TestDocumentsTriton runs the documents' command lines against Triton.
 func TestDocumentsTriton(t *testing.T) {
-	runDocuments(t, tritonLines, realtest.StartTriton(t, "models_documents").GRPC)
+	runDocuments(t, tritonLines, startTriton(t, "models_documents").GRPC)
 }
 
 // TestDocumentsOpenAI runs them against servers of the OpenAI API. Of
@@ -64,7 +62,7 @@ func TestDocumentsOpenAI(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			runDocuments(t, openAILines, realtest.StartOpenAI(t, kind).HTTP)
+			runDocuments(t, openAILines, startOpenAI(t, kind).HTTP)
 		})
 	}
 }

@@ -10,18 +10,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
-
-// words is what ssed streams, token by token.
-var words = strings.Fields("the quick brown fox jumps over the lazy dog and runs away")
 
 // TestFaults records a server that misbehaves in one way at a time. Odd
 // framing is no failure: every token arrives. A failure is a row with its
 // status and the server's message, and the other requests go on.
 func TestFaults(t *testing.T) {
-	s := realtest.StartSSED(t)
+	s := startSSED(t)
 	const requests, tokens = 12, 8
 	for _, c := range []struct {
 		script  string
@@ -100,19 +95,19 @@ func TestFaults(t *testing.T) {
 func TestServerDies(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		start   func(testing.TB) *realtest.Server
+		start   func(testing.TB) *server
 		prompts string
 		args    []string
 	}{
 		{
 			name:    "triton grpc",
-			start:   func(tb testing.TB) *realtest.Server { return realtest.StartTriton(tb, "models") },
+			start:   func(tb testing.TB) *server { return startTriton(tb, "models") },
 			prompts: `{"data": [{"text_input": ["Hi"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 5}"]}]}`,
 			args:    []string{"-m", "vllm", "-i", "grpc", "--async", "--streaming"},
 		},
 		{
 			name:    "openai",
-			start:   realtest.StartSSED,
+			start:   startSSED,
 			prompts: `{"data": [{"payload": [{"model": "tiny", "stream": true, "max_tokens": 8, "messages": [{"role": "user", "content": "Hi"}]}]}]}`,
 			args:    []string{"-m", "tiny", "--service-kind", "openai", "--endpoint", "v1/chat/completions", "--async"},
 		},
@@ -151,7 +146,7 @@ func TestServerDies(t *testing.T) {
 
 // checkRefused checks a run that could not begin: exit code 1, one line that
 // says why, and no export.
-func checkRefused(t *testing.T, dir string, r realtest.Result, want ...string) {
+func checkRefused(t *testing.T, dir string, r result, want ...string) {
 	t.Helper()
 	if r.Code != 1 {
 		t.Errorf("pa-record: %v\nwant exit code 1", r)

@@ -26,7 +26,6 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // TestFloods sends every 8th request to a server whose answers are 64 MiB that say
@@ -113,7 +112,7 @@ func (p *floodedProtocol) measure(t *testing.T, flood string) floodRun {
 	if err := os.WriteFile(prompts, []byte(`{"data": [`+entry+`]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sim := startServer(t, exec.Command(realtest.Program(t, "pa-record"), "sim", "--stop-at-eof",
+	sim := startServer(t, exec.Command(program(t, "pa-record"), "sim", "--stop-at-eof",
 		"--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "off",
 		"--ttft", "normal:200ms,60ms", "--itl", floodedGap.String(), "--ledger-content", "times", "--kernel-sends"), "OpenAI", "Triton gRPC")
 	addr := strings.TrimPrefix(sim[0], "http://")
@@ -132,7 +131,7 @@ func (p *floodedProtocol) measure(t *testing.T, flood string) floodRun {
 	}
 	args := append(slices.Clone(p.flags), "-u", strings.Join(urls, ","), "--input-data", prompts, "--concurrency-range", strconv.Itoa(streams),
 		"--request-count", strconv.Itoa(floodedRounds*streams), "--ui", "none", "--profile-export-file", "run.json")
-	cmd := exec.Command(realtest.Program(t, "pa-record"), args...)
+	cmd := exec.Command(program(t, "pa-record"), args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -310,6 +309,10 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		return
+	}
+	if addr := os.Getenv(ssedEnv); addr != "" {
+		fmt.Fprintln(os.Stderr, "ssed:", http.ListenAndServe(addr, new(ssed).handler()))
+		os.Exit(1)
 	}
 	// No program that a test starts asks the hub for a tokenizer.
 	if err := os.Setenv("HF_HUB_OFFLINE", "1"); err != nil {

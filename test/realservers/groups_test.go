@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // A groupsFile is what the test needs of a report with groups of metrics.
@@ -140,7 +138,7 @@ func TestGroupsOpenAI(t *testing.T) {
 	prompts := fmt.Sprintf(`{"data": [`+payload+`,`+payload+`]}`, tokens, king+"The first one", tokens, king+"The second one went away to a far country")
 	for kind, args := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			s := realtest.StartOpenAI(t, kind, args...)
+			s := startOpenAI(t, kind, args...)
 			path := recordMetrics(t, s, prompts, []string{"decode", "output tokens"}, "-m", "tiny", "--service-kind", "openai", "--endpoint", "v1/completions", "-u", s.HTTP,
 				"--request-count", fmt.Sprint(requests), "--concurrency-range", "2", "--input-data=prompts.json")
 			want := sumsOf(t, readExport(t, path).requests(t, requests))

@@ -19,7 +19,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/golden"
-	"github.com/pa-tools/pa/internal/test/realtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -83,7 +82,7 @@ func launchers(t *testing.T) []launcher {
 func (l launcher) launch(t *testing.T, dir string, args ...string) (*exec.Cmd, *strings.Builder) {
 	t.Helper()
 	script := filepath.Join(dir, "rank.sh")
-	line := "#!/bin/sh\ncd '" + dir + "'\necho $$ > pid." + l.shell + "\nexec '" + realtest.Program(t, "pa-record") + "'"
+	line := "#!/bin/sh\ncd '" + dir + "'\necho $$ > pid." + l.shell + "\nexec '" + program(t, "pa-record") + "'"
 	for _, a := range args {
 		line += " '" + strings.ReplaceAll(a, "'", `'\''`) + "'"
 	}
@@ -209,7 +208,7 @@ func TestLaunchers(t *testing.T) {
 		if load.alone != nil {
 			own = load.alone
 		}
-		if r := realtest.Run(t, dir, realtest.Program(t, "pa-record"), slices.Concat(common, own, []string{"--profile-export-file", one})...); r.Code != 0 {
+		if r := runProgram(t, dir, program(t, "pa-record"), slices.Concat(common, own, []string{"--profile-export-file", one})...); r.Code != 0 {
 			t.Fatal(r)
 		}
 		want, wantSizes := sentOf(t, one), requestSizes(server.Ledger())
@@ -223,7 +222,7 @@ func TestLaunchers(t *testing.T) {
 				var late error
 				for attempt := range 3 {
 					dir, before := t.TempDir(), len(server.Ledger())
-					barrier := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
+					barrier := fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
 					cmd, out := l.launch(t, dir, slices.Concat(common, load.args, []string{"--barrier", barrier, "--barrier-timeout", "30s", "--profile-export-file", "run.json"})...)
 					if err := cmd.Wait(); err != nil {
 						t.Fatalf("%v\n%s", err, out)
@@ -326,7 +325,7 @@ func testKilledRank(t *testing.T, all []launcher) {
 		t.Run(l.name, func(t *testing.T) {
 			server := startCountedSim(t)
 			dir := t.TempDir()
-			barrier := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
+			barrier := fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
 			cmd, out := l.launch(t, dir, "--service-kind", "openai", "-u", server.OpenAIURL(), "--streaming",
 				"--concurrency-range", "8", "--duration", "4s", "--barrier", barrier, "--barrier-timeout", "30s", "--profile-export-file", "run.json")
 			for wait := 0; len(server.Ledger()) < 100; wait++ {

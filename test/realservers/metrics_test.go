@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // samplesFile is the telemetry of an export, read the plain way.
@@ -108,7 +106,7 @@ func readSamples(t *testing.T, path, label, value string) counted {
 // recordMetrics records with metrics in all formats, and checks that all have the
 // same samples, that the files are valid, and that the report has figures of the
 // server. It returns the path of the JSON file.
-func recordMetrics(t *testing.T, s *realtest.Server, prompts string, figures []string, args ...string) string {
+func recordMetrics(t *testing.T, s *server, prompts string, figures []string, args ...string) string {
 	t.Helper()
 	dir, r := record(t, prompts, append(args, "--collect-metrics", "--metrics-url", s.Metrics, "--metrics-interval", "50",
 		"--profile-export-file", exportName, "--profile-export-file", "e.parquet", "--profile-export-file", "e.arrow")...)
@@ -190,7 +188,7 @@ func TestMetricsOpenAI(t *testing.T) {
 	prompts := fmt.Sprintf(`{"data": [{"payload": [{"model": "tiny", "stream": true, "stream_options": {"include_usage": true}, "max_tokens": %d, "ignore_eos": true, "temperature": 0, "prompt": "Once upon a time"}]}]}`, tokens)
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			s := realtest.StartOpenAI(t, kind)
+			s := startOpenAI(t, kind)
 			figures := map[string][]string{
 				"llamacpp": {"output tokens", "prefill", "decode", "running requests"},
 				"vllm":     {"time to first token", "request", "queue", "prefill", "decode", "output tokens", "running requests", "KV cache usage"},
@@ -232,7 +230,7 @@ func TestMetricsOpenAI(t *testing.T) {
 // TestMetricsTriton collects the metrics of Triton's own port, which count what
 // ModelStatistics count.
 func TestMetricsTriton(t *testing.T) {
-	s := realtest.StartTriton(t, "models")
+	s := startTriton(t, "models")
 	const requests = 20
 	for _, tt := range []struct{ name, url string }{{"grpc", s.GRPC}, {"http", s.HTTP}} {
 		t.Run(tt.name, func(t *testing.T) {

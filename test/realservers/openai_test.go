@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // TestOpenAI records chat and text completions, streamed and whole, beside
@@ -22,7 +20,7 @@ func TestOpenAI(t *testing.T) {
 	}
 	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			s := realtest.StartOpenAI(t, kind)
+			s := startOpenAI(t, kind)
 			for _, c := range []struct {
 				name, endpoint, input string
 				tokens                int
@@ -107,13 +105,13 @@ func TestOpenAIRefused(t *testing.T) {
 		}
 	}
 	t.Run("nobody there", func(t *testing.T) {
-		nobody := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
+		nobody := fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
 		dir, r := record(t, prompts, args(nobody, "v1/chat/completions")...)
 		checkRefused(t, dir, r, nobody)
 	})
 	// The server is there, so that only the requests show what is wrong.
 	t.Run("no such endpoint", func(t *testing.T) {
-		s := realtest.StartOpenAI(t, "llamacpp")
+		s := startOpenAI(t, "llamacpp")
 		_, r := record(t, prompts, args(s.HTTP, "nosuch/chat/completions")...)
 		if r.Code != 1 || !strings.Contains(r.Stderr, "404") || !strings.Contains(r.Stderr, "nosuch/chat/completions") {
 			t.Errorf("pa-record: %v\nwant exit code 1, and 404 and nosuch/chat/completions in stderr", r)

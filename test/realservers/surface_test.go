@@ -12,13 +12,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // testTritonSequences sends the streams of a file as sequences to the model that adds
 // each of them up: the sums show that none lost, swapped or mixed a request.
-func testTritonSequences(t *testing.T, s *realtest.Server) {
+func testTritonSequences(t *testing.T, s *server) {
 	const steps = `{"data": [[{"INPUT": [1]}, {"INPUT": [10]}, {"INPUT": [100]}], [{"INPUT": [5]}, {"INPUT": [6]}]]}`
 	for _, c := range []struct {
 		name string
@@ -56,7 +54,7 @@ func testTritonSequences(t *testing.T, s *realtest.Server) {
 }
 
 // testTritonGenerate puts prompts to the generate endpoints.
-func testTritonGenerate(t *testing.T, s *realtest.Server) {
+func testTritonGenerate(t *testing.T, s *server) {
 	for _, c := range []struct {
 		endpoint  string
 		args      []string
@@ -80,7 +78,7 @@ func testTritonGenerate(t *testing.T, s *realtest.Server) {
 
 // testTritonTensors sends tensors every way that there is; the sums and differences
 // that come back show that each arrived whole.
-func testTritonTensors(t *testing.T, s *realtest.Server) {
+func testTritonTensors(t *testing.T, s *server) {
 	const one = `{"data": [{"INPUT0": [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,-16], "INPUT1": [1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]}]}`
 	for _, c := range []struct {
 		name string
@@ -113,7 +111,7 @@ func testTritonTensors(t *testing.T, s *realtest.Server) {
 
 // testTritonTraces has every request traced while the run lasts: the server writes
 // them down, two to a file, and has its own settings back at the end.
-func testTritonTraces(t *testing.T, s *realtest.Server) {
+func testTritonTraces(t *testing.T, s *server) {
 	settings := func() string {
 		t.Helper()
 		r, err := http.Get("http://" + s.HTTP + "/v2/models/add_sub/trace/setting")
@@ -171,7 +169,7 @@ func testTritonTraces(t *testing.T, s *realtest.Server) {
 
 // testTritonModels asks two models in turn, each with its own inputs; the server has
 // counted the requests of each.
-func testTritonModels(t *testing.T, s *realtest.Server) {
+func testTritonModels(t *testing.T, s *server) {
 	dir, ours := record(t, "", "-m", "add_sub", "-m", "fp16", "--shape", "IN_FP16:4", "-u", s.HTTP, "--request-count", "8", "--profile-export-file", exportName)
 	if ours.Code != 0 {
 		t.Fatal(ours)
@@ -181,7 +179,7 @@ func testTritonModels(t *testing.T, s *realtest.Server) {
 			t.Errorf("no %q in\n%s", want, ours.Stdout)
 		}
 	}
-	list := realtest.Run(t, dir, realtest.Program(t, "pa-analyze"), "requests", "--format", "jsonl", exportName)
+	list := runProgram(t, dir, program(t, "pa-analyze"), "requests", "--format", "jsonl", exportName)
 	for _, model := range []string{"add_sub", "fp16"} {
 		if n := strings.Count(list.Stdout, `"model":"`+model+`"`); n != 4 {
 			t.Errorf("%d requests to %s, want 4", n, model)

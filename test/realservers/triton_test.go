@@ -12,8 +12,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pa-tools/pa/internal/test/realtest"
 )
 
 // TestGuide is the "Benchmarking LLM" guide of 23.09 with perf_analyzer
@@ -28,8 +26,8 @@ func TestGuide(t *testing.T) {
 		"--measurement-request-count=10",
 		"--stability-percentage=999",
 	}
-	if _, ok := realtest.StartTritonOnDefaultPorts(t, "models_2309"); !ok {
-		s := realtest.StartTriton(t, "models_2309")
+	if _, ok := startTritonOnDefaultPorts(t, "models_2309"); !ok {
+		s := startTriton(t, "models_2309")
 		t.Logf("port 8000, 8001 or 8002 is taken: adding -u %s to the guide's command", s.GRPC)
 		guide = append(guide, "-u", s.GRPC)
 	}
@@ -51,7 +49,7 @@ func TestGuide(t *testing.T) {
 // TestTriton runs the tests that need the models of realservers/triton/models, all on one server.
 // Cases that also run perf_analyzer are parallel, because perf_analyzer waits most of the time.
 func TestTriton(t *testing.T) {
-	s := realtest.StartTriton(t, "models")
+	s := startTriton(t, "models")
 	t.Run("streaming", func(t *testing.T) { testTritonStreaming(t, s) })
 	t.Run("random inputs", func(t *testing.T) { testTritonRandom(t, s) })
 	t.Run("types", func(t *testing.T) { testTritonTypes(t, s) })
@@ -73,7 +71,7 @@ const vllmPrompts = `{"data": [
 
 // testTritonStreaming has perf_analyzer and GenAI-Perf agree about runs of
 // several prompts on the model with vLLM's interface.
-func testTritonStreaming(t *testing.T, s *realtest.Server) {
+func testTritonStreaming(t *testing.T, s *server) {
 	for _, c := range []struct {
 		name    string
 		prompts string
@@ -117,7 +115,7 @@ func testTritonStreaming(t *testing.T, s *realtest.Server) {
 
 // testTritonRandom checks random inputs by the sums that the server computes
 // of them: what the export shows must be what was sent.
-func testTritonRandom(t *testing.T, s *realtest.Server) {
+func testTritonRandom(t *testing.T, s *server) {
 	for _, c := range []struct {
 		name string
 		args []string
@@ -165,7 +163,7 @@ func int32s(t *testing.T, raw json.RawMessage) []int32 {
 // perf_analyzer's export: integers to the digit, decimals by value, since the
 // Grisu2 of perf_analyzer's JSON writer does not always find the shortest text
 // (it ends the largest FP32 in 887e38 for 886e38, which is the same float64).
-func testTritonTypes(t *testing.T, s *realtest.Server) {
+func testTritonTypes(t *testing.T, s *server) {
 	for _, c := range []struct {
 		name    string
 		model   string
@@ -277,7 +275,7 @@ func (f fieldsFile) strings() map[string]string {
 
 // testTritonRequestFails has one prompt of three fail after three tokens:
 // perf_analyzer gives up and writes nothing, pa-record keeps a row for it.
-func testTritonRequestFails(t *testing.T, s *realtest.Server) {
+func testTritonRequestFails(t *testing.T, s *server) {
 	const prompts = `{"data": [
 	 {"text_input": ["a"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 5}"]},
 	 {"text_input": ["b"], "stream": [true], "sampling_parameters": ["{\"max_tokens\": 5, \"fail_after\": 3}"]},
@@ -305,8 +303,8 @@ func testTritonRequestFails(t *testing.T, s *realtest.Server) {
 }
 
 // testTritonRefused checks the one line that says why nothing was measured.
-func testTritonRefused(t *testing.T, s *realtest.Server) {
-	nobody := fmt.Sprintf("127.0.0.1:%d", realtest.FreePorts(t, 1)[0])
+func testTritonRefused(t *testing.T, s *server) {
+	nobody := fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])
 	for _, c := range []struct {
 		name string
 		args []string

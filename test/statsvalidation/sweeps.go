@@ -90,7 +90,7 @@ var specialLevel = regexp.MustCompile(`(?:more|less) at concurrency (\d+): `)
 
 func (x *sweepCase) judge(res *diff.Result) (result sweepResult) {
 	finds := func(l *diff.LevelResult) bool {
-		return slices.ContainsFunc(l.Rows, func(r diff.Row) bool {
+		return slices.ContainsFunc(l.Rows, func(r *diff.Row) bool {
 			return r.Verdict == inference.Worse || r.Verdict == inference.Better || r.Verdict == inference.Different
 		})
 	}
@@ -98,7 +98,7 @@ func (x *sweepCase) judge(res *diff.Result) (result sweepResult) {
 		result.found, result.wrong = x.same(), x.equal()
 	}
 	for i := range res.Levels {
-		if finds(&res.Levels[i]) {
+		if finds(res.Levels[i]) {
 			result.found = result.found || x.change[i] > 0
 			result.wrong = result.wrong || x.change[i] == 0
 		}

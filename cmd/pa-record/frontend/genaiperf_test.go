@@ -14,7 +14,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
-	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 )
 
 // A genaiPerfCase is what GenAI-Perf itself made of a command line; see
@@ -155,14 +154,14 @@ func TestGenAIPerfRequests(t *testing.T) {
 // is one token of the number 6.
 func filled(t *testing.T, cmd *Command, release string) map[string]any {
 	t.Helper()
-	tpl, err := template.Parse([]byte(value(cmd.Args, "--request-template")))
+	tpl, err := render.ParseTemplate([]byte(value(cmd.Args, "--request-template")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const prompt = "PROMPT"
 	p := &workload.Prompt{Text: prompt, MaxTokens: wholeOf(t, cmd, "--output-tokens-mean")}
 	batch := max(1, wholeOf(t, cmd, "--batch-size-text"))
-	if tpl.Uses(template.Query) {
+	if tpl.Uses(render.PlaceholderQuery) {
 		batch++
 	}
 	p.More = slices.Repeat([]string{prompt}, batch-1)

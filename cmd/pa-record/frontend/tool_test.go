@@ -13,7 +13,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
-	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -211,7 +210,7 @@ func TestBenchmarkServingRequests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tpl, err := template.Parse([]byte(value(cmd.Args, "--request-template")))
+			tpl, err := render.ParseTemplate([]byte(value(cmd.Args, "--request-template")))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -312,7 +311,7 @@ func TestLiteralBraces(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got map[string]any
-		tpl, err := template.Parse([]byte(value(cmd.Args, "--request-template")))
+		tpl, err := render.ParseTemplate([]byte(value(cmd.Args, "--request-template")))
 		if err != nil {
 			t.Fatalf("%s: %v", extra, err)
 		}

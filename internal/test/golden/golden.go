@@ -6,9 +6,11 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,6 +47,29 @@ func FS(tb testing.TB, name string) fs.FS {
 	return content{archive(tb, name)}
 }
 
+// Each calls do for each file of an archive whose path in it, or whose name, matches the pattern, in the order of the
+// paths. It ends the test if fewer than least do.
+func Each(tb testing.TB, name, pattern string, least int, do func(file string, data []byte)) {
+	tb.Helper()
+	n := 0
+	all := archive(tb, name)
+	for _, file := range slices.Sorted(maps.Keys(all)) {
+		of := file
+		if !strings.Contains(pattern, "/") {
+			of = path.Base(file)
+		}
+		if ok, err := path.Match(pattern, of); err != nil {
+			tb.Fatal(err)
+		} else if ok {
+			n++
+			do(file, bytes.Clone(all[file].Data))
+		}
+	}
+	if n < least {
+		tb.Fatalf("golden archive %s: %d files %s, want %d or more", name, n, pattern, least)
+	}
+}
+
 // archive reads an archive when a test first asks for it.
 func archive(tb testing.TB, name string) fstest.MapFS {
 	tb.Helper()
@@ -61,21 +86,30 @@ func archive(tb testing.TB, name string) fstest.MapFS {
 	return m
 }
 
+// Unpack returns the content of a .zst file.
+func Unpack(tb testing.TB, path string) []byte {
+	tb.Helper()
+	packed, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	z, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer z.Close()
+	content, err := z.DecodeAll(packed, nil)
+	if err != nil {
+		tb.Fatalf("%s: %v", path, err)
+	}
+	return content
+}
+
 func read(tb testing.TB, name string) fstest.MapFS {
 	tb.Helper()
 	path := filepath.Join(Root(tb), "testdata", "golden", name+".tar.zst")
-	f, err := os.Open(path)
-	if err != nil {
-		tb.Fatalf("golden archive: %v", err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f)
-	if err != nil {
-		tb.Fatalf("golden archive %s: %v", path, err)
-	}
-	defer z.Close()
 	m := fstest.MapFS{}
-	for t := tar.NewReader(z); ; {
+	for t := tar.NewReader(bytes.NewReader(Unpack(tb, path))); ; {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
 			break

@@ -3,6 +3,7 @@ package nettest
 import (
 	"bytes"
 	"crypto/x509"
+	"encoding/base64"
 	"io"
 	"log"
 	"net"
@@ -12,8 +13,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-
-	"github.com/pa-tools/pa/internal/httptunnel"
 )
 
 // ProxyConfig describes a proxy.
@@ -89,12 +88,21 @@ func (p *Proxy) Asked() []Asked {
 	return asked
 }
 
+// wanted returns the Proxy-Authorization that the proxy asks for; "" if anybody may ask.
+func (p *Proxy) wanted() string {
+	if p.c.User == nil {
+		return ""
+	}
+	password, _ := p.c.User.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(p.c.User.Username()+":"+password))
+}
+
 // ServeHTTP implements [http.Handler].
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.asked = append(p.asked, Asked{r.Method, r.RequestURI, r.Host})
 	p.mu.Unlock()
-	if r.Header.Get("Proxy-Authorization") != httptunnel.Authorization(p.c.User) {
+	if r.Header.Get("Proxy-Authorization") != p.wanted() {
 		w.WriteHeader(http.StatusProxyAuthRequired)
 		return
 	}

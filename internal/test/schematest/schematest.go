@@ -2,12 +2,24 @@ package schematest
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/pa-tools/pa/schemas"
+	"github.com/pa-tools/pa/internal/test/golden"
 )
+
+// Read returns the text of schemas/name.
+func Read(tb testing.TB, name string) []byte {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join(golden.Root(tb), "schemas", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
 
 // A Schema is one compiled file of schemas/.
 type Schema struct{ compiled *jsonschema.Schema }
@@ -16,11 +28,7 @@ type Schema struct{ compiled *jsonschema.Schema }
 // file is missing or no valid schema.
 func Open(tb testing.TB, name string) Schema {
 	tb.Helper()
-	b, err := schemas.FS.ReadFile(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(b))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Read(tb, name)))
 	if err != nil {
 		tb.Fatalf("schemas/%s: %v", name, err)
 	}

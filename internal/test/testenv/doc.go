@@ -1,4 +1,4 @@
-// Package testenv gives tests a terminal, a program or a pipe of the machine, and decides
+// Package testenv gives tests a terminal, a program, a pipe or the processor time of the machine, and decides
 // how thorough they are.
 //
 // Where a machine lacks something, a test is skipped; in CI it fails, because a

@@ -16,7 +16,7 @@ const longVariable = "PA_TEST_LONG"
 func Long(t testing.TB) {
 	t.Helper()
 	if !IsLong() {
-		t.Skip("left to make test-long") // tools/testlog counts tests with this message
+		t.Skip("left to make test-long") // tools/testlog.go counts tests with this message
 	}
 }
 

@@ -436,14 +436,10 @@ func TestFormats(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, render := range map[string]func(*bytes.Buffer) error{
-		"text":     func(b *bytes.Buffer) error { return Text([]*Result{res}, 100)(b) },
-		"markdown": func(b *bytes.Buffer) error { return Markdown([]*Result{res})(b) },
-		"junit":    func(b *bytes.Buffer) error { return JUnit([]*Result{res})(b) },
-		"csv":      func(b *bytes.Buffer) error { return CSV([]*Result{res})(b) },
-	} {
+	f := Checklist{res}.Formats()
+	for _, name := range []string{"text", "markdown", "junit", "csv"} {
 		var b bytes.Buffer
-		if err := render(&b); err != nil {
+		if err := f.In(name, 100)(&b); err != nil {
 			t.Fatal(err)
 		}
 		if text := b.String(); strings.Contains(text, "\x1b") || !strings.Contains(text, "662") && name != "text" {
@@ -451,7 +447,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := JSON([]*Result{res})(&b); err != nil {
+	if err := f.In("json", 0)(&b); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Open(t, "check.schema.json").Check(t, b.Bytes()); err != nil {
@@ -475,7 +471,7 @@ func TestCSV(t *testing.T) {
 	}
 	res.Levels = append(res.Levels, Level{Mode: "concurrency", Value: "8", Problem: errors.New("no windows")})
 	var b bytes.Buffer
-	if err := CSV([]*Result{res})(&b); err != nil {
+	if err := (Checklist{res}).Formats().In("csv", 0)(&b); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()

@@ -8,14 +8,17 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// Text writes the checklists for people, in lines of at most width characters; 0 is no limit.
-func Text(all []*Result, width int) sheet.Renderer { return sheet.Text(width, sheets(all)...) }
+// A Checklist is the result of each file.
+type Checklist []*Result
 
-// Markdown writes the checklists for a pull request or a wiki.
-func Markdown(all []*Result) sheet.Renderer { return sheet.Markdown(sheets(all)...) }
+// Formats returns the forms of the checklist: text, Markdown, JSON in the layout of schemas/check.schema.json, CSV
+// with the columns of schemas/check_csv.md, and JUnit XML.
+func (all Checklist) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: all.sheets, JSON: all.json, Columns: columns, CSV: all.csv, JUnit: all.junit}
+}
 
-// sheets returns the checklists for people.
-func sheets(all []*Result) (sheets []*sheet.Sheet) {
+// sheets returns the checklist of each file for people.
+func (all Checklist) sheets() (sheets []*sheet.Sheet) {
 	for _, r := range all {
 		s := &sheet.Sheet{Heads: []string{r.headline()}}
 		for i := range r.Levels {
@@ -80,14 +83,13 @@ func (c *Certificate) independent() string {
 	return strconv.Itoa(int(c.EffectiveN))
 }
 
-// Schema names the layout that JSON writes.
+// Schema names the layout of JSON.
 const Schema = "pa-check/1"
 
-// JSON writes one object in the layout of schemas/check.schema.json.
-func JSON(all []*Result) sheet.Renderer {
-	return sheet.JSON(sheet.Object{"schema", Schema, "files", sheet.List(all, func(r **Result) sheet.Object {
-		return sheet.Object{"file", (*r).File, "tool", sheet.Opt((*r).Tool), "profile", (*r).Profile.Name, "passed", (*r).Failed() == nil, "levels", sheet.List((*r).Levels, (*Level).json)}
-	})})
+func (all Checklist) json() sheet.Object {
+	return sheet.Object{"schema", Schema, "files", sheet.ListOf(all, func(r *Result) sheet.Object {
+		return sheet.Object{"file", r.File, "tool", sheet.Opt(r.Tool), "profile", r.Profile.Name, "passed", r.Failed() == nil, "levels", sheet.List(r.Levels, (*Level).json)}
+	})}
 }
 
 func (l *Level) json() sheet.Object {
@@ -136,10 +138,8 @@ func (c *Certificate) json() sheet.Object {
 // columns are the columns of CSV.
 var columns = []string{"kind", "file", "mode", "value", "name", "percentile", "status", "number", "unit", "n", "least_n", "text", "effective_n", "if_independent"}
 
-// CSV writes a line for each item, each certified percentile, and each level without figures;
-// schemas/check_csv.md names the columns.
-func CSV(all []*Result) sheet.Renderer {
-	var rows []sheet.CSVRow
+// csv returns a line for each item, each certified percentile, and each level without figures.
+func (all Checklist) csv() (rows []sheet.CSVRow) {
 	for _, r := range all {
 		for i := range r.Levels {
 			l := &r.Levels[i]
@@ -180,12 +180,11 @@ func CSV(all []*Result) sheet.Renderer {
 			}
 		}
 	}
-	return sheet.CSV(columns, rows)
+	return rows
 }
 
-// JUnit writes a suite for each level of each file, with a case for each item.
-func JUnit(all []*Result) sheet.Renderer {
-	var suites []sheet.Suite
+// junit returns a suite for each level of each file, with a case for each item.
+func (all Checklist) junit() (name string, suites []sheet.Suite) {
 	for _, r := range all {
 		for i := range r.Levels {
 			l := &r.Levels[i]
@@ -208,5 +207,5 @@ func JUnit(all []*Result) sheet.Renderer {
 			suites = append(suites, s)
 		}
 	}
-	return sheet.JUnit("pa-analyze check", suites)
+	return "pa-analyze check", suites
 }

@@ -71,8 +71,8 @@ func (a Answer) verb() string {
 func (res *Result) answers() {
 	if len(res.Refused()) > 0 || len(res.Levels) == 0 {
 		res.Answer = NotComparable
-		for i := range res.Levels {
-			res.Levels[i].Answer = NotComparable
+		for _, l := range res.Levels {
+			l.Answer = NotComparable
 		}
 		return
 	}
@@ -82,7 +82,7 @@ func (res *Result) answers() {
 	switch {
 	case res.Together == nil && len(res.Levels) == 1:
 		res.Answer = res.Levels[0].Answer
-	case slices.ContainsFunc(res.Levels, func(l LevelResult) bool { return l.Answer == FailsMore }):
+	case slices.ContainsFunc(res.Levels, func(l *LevelResult) bool { return l.Answer == FailsMore }):
 		res.Answer = FailsMore
 	case res.Together != nil && (res.Together.Answer.Shown() || res.Together.Answer == NoDifference && res.shownAtLevels() == CannotTell):
 		res.Answer = res.Together.Answer
@@ -91,7 +91,7 @@ func (res *Result) answers() {
 		}
 	default:
 		res.Answer = res.shownAtLevels()
-		if res.Answer == CannotTell && res.Together == nil && !slices.ContainsFunc(res.Levels, func(l LevelResult) bool { return l.Answer != NoDifference }) {
+		if res.Answer == CannotTell && res.Together == nil && !slices.ContainsFunc(res.Levels, func(l *LevelResult) bool { return l.Answer != NoDifference }) {
 			res.Answer = NoDifference
 		}
 	}
@@ -100,8 +100,8 @@ func (res *Result) answers() {
 // shownAtLevels returns the difference that the levels show; CannotTell if they show none.
 func (res *Result) shownAtLevels() Answer {
 	answer := CannotTell
-	for i := range res.Levels {
-		switch a := res.Levels[i].Answer; {
+	for _, l := range res.Levels {
+		switch a := l.Answer; {
 		case !a.Shown():
 		case answer == CannotTell:
 			answer = a
@@ -117,8 +117,7 @@ func (res *Result) answer(l *LevelResult) {
 	worse, better, differs := false, false, false
 	shown, judged := true, 0
 	l.Within = 0
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		if !r.Primary || r.Metric.of == failedShare {
 			continue
 		}
@@ -185,7 +184,7 @@ func (res *Result) because(l *LevelResult) string {
 	if why := res.tooWide(l); why != "" {
 		return why
 	}
-	if !slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Primary && r.Metric.of != failedShare }) && l.failures.known {
+	if !slices.ContainsFunc(l.Rows, func(r *Row) bool { return r.Primary && r.Metric.of != failedShare }) && l.failures.known {
 		return fmt.Sprintf("%s of %s and %s requests, and so few requests show no share", l.failed(), plural.Grouped(sum(l.failures.older).all), plural.Grouped(sum(l.failures.newer).all))
 	}
 	return "no judged metric has a value on both sides"
@@ -195,8 +194,8 @@ func (res *Result) because(l *LevelResult) string {
 func (l *LevelResult) drifting() string {
 	var names []string
 	why := ""
-	for i := range l.Rows {
-		if r := &l.Rows[i]; r.drifts {
+	for _, r := range l.Rows {
+		if r.drifts {
 			why = cmp.Or(why, r.Spoiled)
 			names, l.named = append(names, r.point()), append(l.named, r.Metric)
 		}
@@ -212,8 +211,7 @@ func (l *LevelResult) drifting() string {
 func (res *Result) notJudged(l *LevelResult) string {
 	var missing []*Row
 	judged := 0
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		if !r.Primary || r.Metric.of == failedShare {
 			continue
 		}
@@ -280,8 +278,7 @@ func (l *LevelResult) noVerdict(r *Row) string {
 // none may.
 func (res *Result) tooWide(l *LevelResult) string {
 	var widest *Row
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		if !r.Primary || r.Metric.of == failedShare || r.Verdict == inference.NotAvailable || r.inMargin() {
 			continue
 		}

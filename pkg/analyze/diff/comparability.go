@@ -200,10 +200,10 @@ func doubtNames() []string {
 func (res *Result) differences(ignore []string) {
 	for i := range checks {
 		c := &checks[i]
-		var found []Difference
+		var found []*Difference
 		unchecked := false
-		for j := range res.Levels {
-			d, differ := res.check(c, &res.Levels[j])
+		for _, l := range res.Levels {
+			d, differ := res.check(c, l)
 			if differ {
 				found = append(found, d)
 			}
@@ -212,7 +212,7 @@ func (res *Result) differences(ignore []string) {
 		if c.refuses && unchecked {
 			res.Unchecked = append(res.Unchecked, c.name)
 		}
-		if len(found) > 0 && len(found) == len(res.Levels) && !slices.ContainsFunc(found, func(d Difference) bool {
+		if len(found) > 0 && len(found) == len(res.Levels) && !slices.ContainsFunc(found, func(d *Difference) bool {
 			return d.Old != found[0].Old || d.New != found[0].New
 		}) {
 			found = found[:1]
@@ -228,8 +228,8 @@ func (res *Result) differences(ignore []string) {
 }
 
 // check runs a check at one level.
-func (res *Result) check(c *check, l *LevelResult) (Difference, bool) {
-	d := Difference{Cause: Cause{Name: c.name, Level: l.Name}}
+func (res *Result) check(c *check, l *LevelResult) (*Difference, bool) {
+	d := &Difference{Cause: Cause{Name: c.name, Level: l.Name}}
 	var differ bool
 	switch {
 	case c.between != nil:

@@ -189,9 +189,9 @@ func TestDifferences(t *testing.T) {
 			if len(tt.want) == 0 {
 				return
 			}
-			for format, render := range renderers {
+			for format, render := range writers(res) {
 				var b bytes.Buffer
-				if err := render(res)(&b); err != nil {
+				if err := render(&b); err != nil {
 					t.Fatal(err)
 				}
 				for _, name := range tt.want {
@@ -233,7 +233,7 @@ func TestSettings(t *testing.T) {
 	older := []*Run{run(1, `{"transport": "loop", "same": {"a": [1, 2]}, "url": "x"}`), run(2, `{"transport":"auto","same":{"a":[1,2]},"url":"y"}`)}
 	newer := []*Run{run(3, `{"transport":"loop","same":{"a":[1,2]},"http2":true}`)}
 	res := Compare(older, newer, Options{})
-	want := []Difference{{Cause: Cause{Name: "settings"}, Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
+	want := []*Difference{{Cause: Cause{Name: "settings"}, Old: `http2 not set; transport "loop", "auto"`, New: `http2 true; transport "loop"`}}
 	if d := cmp.Diff(want, res.Differences); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
@@ -269,9 +269,9 @@ func TestUnchecked(t *testing.T) {
 		if d := cmp.Diff(tt.want, res.Unchecked); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
-		for name, render := range renderers {
+		for name, render := range writers(res) {
 			var b bytes.Buffer
-			if err := render(res)(&b); err != nil {
+			if err := render(&b); err != nil {
 				t.Fatal(err)
 			}
 			for _, unchecked := range tt.want {
@@ -303,14 +303,14 @@ func TestWithoutStarts(t *testing.T) {
 		t.Errorf("%s and %s are taken for the same", a.Name, b.Name)
 	}
 	one := Compare(older[:1], newer[:1], Options{}).Levels[0]
-	if r := rowOf(t, &one, "itl_p50"); r.NA.Reason != "the order of time is not known: results do not say" || math.Abs(r.Change-0.1) > 0.02 || r.Verdict != inference.NotAvailable {
+	if r := rowOf(t, one, "itl_p50"); r.NA.Reason != "the order of time is not known: results do not say" || math.Abs(r.Change-0.1) > 0.02 || r.Verdict != inference.NotAvailable {
 		t.Errorf("one run a side: %+v", r)
 	}
 	if one.Pairs != 0 {
 		t.Errorf("%d pairs", one.Pairs)
 	}
 	several := Compare(older, newer, Options{}).Levels[0]
-	if r := rowOf(t, &several, "tpot_p50"); r.NA.Missing() || r.Verdict != inference.Worse {
+	if r := rowOf(t, several, "tpot_p50"); r.NA.Missing() || r.Verdict != inference.Worse {
 		t.Errorf("several: %+v", r)
 	}
 	for i := range several.Rows {
@@ -362,7 +362,7 @@ func TestLabels(t *testing.T) {
 		}})
 	}
 	res := Compare([]*Run{run(1, "a"), run(2, "b")}, []*Run{run(3, "b"), run(4, "b")}, Options{})
-	if d := cmp.Diff([]Difference{{Cause: Cause{Name: "label", Refuses: true}, Old: "a, b", New: "b"}}, res.Refused()); d != "" {
+	if d := cmp.Diff([]*Difference{{Cause: Cause{Name: "label", Refuses: true}, Old: "a, b", New: "b"}}, res.Refused()); d != "" {
 		t.Errorf("two labels on a side (-want +got):\n%s", d)
 	}
 	if got, want := res.Headline(), "not comparable: one side has runs of several servers; see their labels"; got != want {

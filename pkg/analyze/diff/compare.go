@@ -62,12 +62,12 @@ type Result struct {
 	// Single is set for one run a side: the result is about these two runs.
 	Single bool
 	// Differences are the differences in how the runs were made, also harmless ones.
-	Differences []Difference
+	Differences []*Difference
 	// Unchecked names the differences that would refuse the comparison and that
 	// neither side has data for.
 	Unchecked []string
 	// Levels are the levels that both sides have; OldOnly and NewOnly name the others.
-	Levels           []LevelResult
+	Levels           []*LevelResult
 	OldOnly, NewOnly []string
 	// Together compares the judged metrics over all levels: the value of a run is the geometric
 	// mean of its values at the levels. It is nil for one level, for one run a side, and if a run
@@ -84,22 +84,21 @@ type Result struct {
 	LeftOut []*Run
 	// Family is the number of p-values that the verdicts were adjusted for.
 	Family int
-	Gates  []GateResult
+	Gates  []*GateResult
 	// Warnings are about this comparison, not about the files.
 	Warnings []string
 
 	refused bool   // some of Differences refuse the comparison
 	itself  string // the warning about a run that is on both sides; "" for none
 	o       Options
-	scratch []Row           // of rows: the rows of a level are copied when their number is known
 	numbers map[*Run]string // "old.1"
 	apart   apart           // whether the sides took turns
 	special []special       // levels that differ from the other levels
 }
 
 // Refused returns the differences that refuse the comparison.
-func (r *Result) Refused() []Difference {
-	var all []Difference
+func (r *Result) Refused() []*Difference {
+	var all []*Difference
 	for _, d := range r.Differences {
 		if d.refuses() {
 			all = append(all, d)
@@ -130,9 +129,9 @@ type LevelResult struct {
 	// and that both answered; 0 unless the runs are paired by prompt.
 	Pairs int
 	// Rows has the Metrics that either side has.
-	Rows []Row
+	Rows []*Row
 	// Server has the figures of servers and GPUs that either side has.
-	Server []ServerRow
+	Server []*ServerRow
 
 	// Answer is what the comparison says about the level, in a word.
 	Answer Answer
@@ -152,8 +151,7 @@ type LevelResult struct {
 // requests, has a value on both sides; "" where one has.
 func (l *LevelResult) Nothing() string {
 	why := ""
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		switch {
 		case r.Metric.of == failedShare:
 			if l.begun() {
@@ -239,8 +237,7 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 	if text := res.unequalRuns(); text != "" {
 		res.Warnings = append(res.Warnings, text)
 	}
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		few := func(side string, n, of int) {
 			if n < of {
 				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs have this level", l.Name, n, of, side))
@@ -275,8 +272,7 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 		}
 	}
 	refused := strings.Join(res.refusedNames(), ", ")
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		switch {
 		case refused != "":
 			res.values(l, "not comparable: "+refused)
@@ -364,37 +360,35 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 func (res *Result) match(whatever bool) {
 	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
-		l := res.levelResult(&older[0], &newer[0])
+		l := res.levelResult(older[0], newer[0])
 		if !l.Old[0].SameLoad(l.New[0]) {
 			l.Name += " → " + l.New[0].Name()
 		}
-		res.Levels = []LevelResult{l}
+		res.Levels = []*LevelResult{l}
 		return
 	}
-	at := make(map[nthLoad]int, len(newer))
-	for i := range newer {
-		at[newer[i].load] = i
+	left := make(map[nthLoad]*Group, len(newer)) // of newer
+	for _, n := range newer {
+		left[n.load] = n
 	}
-	used := make([]bool, len(newer))
-	for i := range older {
-		o := &older[i]
-		if j, ok := at[o.load]; ok {
-			used[j] = true
-			res.Levels = append(res.Levels, res.levelResult(o, &newer[j]))
+	for _, o := range older {
+		if n := left[o.load]; n != nil {
+			delete(left, o.load)
+			res.Levels = append(res.Levels, res.levelResult(o, n))
 		} else {
 			res.OldOnly = append(res.OldOnly, o.Name)
 		}
 	}
-	for i := range newer {
-		if !used[i] {
-			res.NewOnly = append(res.NewOnly, newer[i].Name)
+	for _, n := range newer {
+		if left[n.load] != nil {
+			res.NewOnly = append(res.NewOnly, n.Name)
 		}
 	}
 }
 
 // levelResult returns the comparison of two groups, without values.
-func (res *Result) levelResult(older, newer *Group) LevelResult {
-	return LevelResult{
+func (res *Result) levelResult(older, newer *Group) *LevelResult {
+	return &LevelResult{
 		Name: older.Name, Mode: older.Mode, Value: older.Value,
 		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
 		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*Level).failuresUnknown)},
@@ -419,9 +413,9 @@ type nthLoad struct {
 
 // groups groups the levels of several runs by load, in the order in which the loads first
 // occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
-func groups(runs []*Run) []Group {
-	var all []Group
-	at := map[nthLoad]int{}
+func groups(runs []*Run) []*Group {
+	var all []*Group
+	at := map[nthLoad]*Group{}
 	for _, r := range runs {
 		before := map[string]int{}
 		for i := range r.Levels {
@@ -432,13 +426,11 @@ func groups(runs []*Run) []Group {
 			k := nthLoad{load: l.load()}
 			k.nth = before[k.load]
 			before[k.load]++
-			j, ok := at[k]
-			if !ok {
-				j = len(all)
-				at[k] = j
-				all = append(all, Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k})
+			g := at[k]
+			if g == nil {
+				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
+				at[k], all = g, append(all, g)
 			}
-			g := &all[j]
 			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)
 		}
 	}
@@ -447,12 +439,9 @@ func groups(runs []*Run) []Group {
 
 // rows calls f for each metric that either side has, with its row.
 func (res *Result) rows(l *LevelResult, f func(r *Row)) {
-	all := res.scratch[:0]
-	for i := range Metrics {
-		m := &Metrics[i]
+	for i, m := range Metrics {
 		judged := res.o.judges(m) && (res.o.Primary != nil || !m.IsRate() || !l.fewCompletions())
-		all = append(all, Row{Metric: m, Primary: judged, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()})
-		r := &all[len(all)-1]
+		r := &Row{Metric: m, Primary: judged, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()}
 		some := false
 		for _, x := range l.Old {
 			r.OldRuns = append(r.OldRuns, x.values[i])
@@ -463,7 +452,6 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 			some = some || !math.IsNaN(x.values[i])
 		}
 		if !some && (!r.Metric.Quality || l.Old[0].noFigure[r.Metric.of] == "") {
-			all = all[:len(all)-1]
 			continue
 		}
 		f(r)
@@ -473,8 +461,8 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 		if !res.refused {
 			r.Equal, r.steady = l.repeats(r)
 		}
+		l.Rows = append(l.Rows, r)
 	}
-	l.Rows, res.scratch = slices.Clone(all), all
 }
 
 // values fills the rows with values only; why is the reason.

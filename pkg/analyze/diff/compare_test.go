@@ -15,7 +15,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -23,7 +22,7 @@ func rowOf(t *testing.T, l *LevelResult, key string) *Row {
 	t.Helper()
 	for i := range l.Rows {
 		if l.Rows[i].Metric.Key == key {
-			return &l.Rows[i]
+			return l.Rows[i]
 		}
 	}
 	t.Fatalf("no row %s", key)
@@ -53,7 +52,7 @@ func TestVerdicts(t *testing.T) {
 		{"failed", "ttft_p50", inference.NotAvailable},
 		{"failed", "failed_share", inference.Worse},
 	} {
-		if got := rowOf(t, &all[tt.scenario].Levels[0], tt.metric).Verdict; got != tt.want {
+		if got := rowOf(t, all[tt.scenario].Levels[0], tt.metric).Verdict; got != tt.want {
 			t.Errorf("%s: %s is %v, want %v", tt.scenario, tt.metric, got, tt.want)
 		}
 	}
@@ -67,7 +66,7 @@ func TestVerdicts(t *testing.T) {
 	if d := cmp.Diff([]string{"model", "dataset", "output-tokens", "stamps"}, names); d != "" {
 		t.Errorf("refusals (-want +got):\n%s", d)
 	}
-	if got := rowOf(t, &all["failed"].Levels[0], "failed_share"); got.New.Value != 1 || got.Old.Value != 0 {
+	if got := rowOf(t, all["failed"].Levels[0], "failed_share"); got.New.Value != 1 || got.Old.Value != 0 {
 		t.Errorf("failed shares %v and %v, want 0 and 1", got.Old.Value, got.New.Value)
 	}
 	if res := all["several"]; res.Family != 12 || len(res.Levels) != 2 {
@@ -79,10 +78,10 @@ func TestVerdicts(t *testing.T) {
 func TestSame(t *testing.T) {
 	c := recipe{seed: 1, requests: 1500, tokens: 6, ttft: 30, itl: 20}
 	res := Compare([]*Run{read(t, "a", c)}, []*Run{read(t, "b", c)}, Options{})
-	if len(res.Differences) > 0 || len(res.Levels) != 1 || slices.ContainsFunc(res.Levels[0].Rows, func(r Row) bool { return r.Metric.Quality }) {
+	if len(res.Differences) > 0 || len(res.Levels) != 1 || slices.ContainsFunc(res.Levels[0].Rows, func(r *Row) bool { return r.Metric.Quality }) {
 		t.Fatalf("%+v", res)
 	}
-	if got, want := len(res.Levels[0].Rows), slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Quality }); got != want {
+	if got, want := len(res.Levels[0].Rows), slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Quality }); got != want {
 		t.Errorf("%d rows, want %d", got, want)
 	}
 	for _, r := range res.Levels[0].Rows {
@@ -218,13 +217,13 @@ func TestDegenerate(t *testing.T) {
 				if e, err = (&Options{}).ParseGate("new.tpot_p50>1s"); err != nil {
 					t.Fatal(err)
 				}
-				passed := res.Gate([]*gate.Expr{e})
+				passed := res.Gate([]*GateExpr{e})
 				if name == "one token" && passed {
 					t.Error("a gate on what does not exist passed")
 				}
-				for _, render := range renderers {
+				for _, render := range writers(res) {
 					var b bytes.Buffer
-					if err := render(res)(&b); err != nil {
+					if err := render(&b); err != nil {
 						t.Fatal(err)
 					}
 					if s := b.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
@@ -275,7 +274,7 @@ func TestSides(t *testing.T) {
 		if tt.single {
 			judged = "ttft_mean"
 		}
-		r := rowOf(t, &res.Levels[0], judged)
+		r := rowOf(t, res.Levels[0], judged)
 		if res.Single != tt.single || r.NA.Needs != tt.needs || r.NA.Missing() != (tt.needs > 0) || (r.Verdict == inference.NotAvailable) != (tt.needs > 0) {
 			t.Errorf("%d against %d: single %v, verdict %v, %q needs %d", tt.old, tt.new, res.Single, r.Verdict, r.NA.Reason, r.NA.Needs)
 		}
@@ -292,7 +291,7 @@ func TestSides(t *testing.T) {
 	if d := cmp.Diff([]string{"concurrency 1: only 3 of 4 new runs have this level", "concurrency 4: only 3 of 4 old runs have this level"}, res.Warnings); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
-	if l := res.Levels[1]; len(l.Old) != 3 || len(l.New) != 4 || len(rowOf(t, &l, "itl_p50").OldRuns) != 3 {
+	if l := res.Levels[1]; len(l.Old) != 3 || len(l.New) != 4 || len(rowOf(t, l, "itl_p50").OldRuns) != 3 {
 		t.Errorf("%s: %d old runs, %d new", l.Name, len(l.Old), len(l.New))
 	}
 	for i := range newer {
@@ -326,23 +325,23 @@ func TestUnfitForGates(t *testing.T) {
 	} {
 		for _, cond := range []struct {
 			expr string
-			want gate.State
-		}{{"new.itl_p50>1s", gate.Clear}, {"new.itl_p50<1s", gate.Tripped}} {
+			want GateState
+		}{{"new.itl_p50>1s", GateClear}, {"new.itl_p50<1s", GateTripped}} {
 			e, err := (&Options{}).ParseGate(cond.expr)
 			if err != nil {
 				t.Fatal(err)
 			}
 			res := Compare(tt.old, tt.new, Options{})
-			passed := res.Gate([]*gate.Expr{e})
+			passed := res.Gate([]*GateExpr{e})
 			got := res.Gates[1]
 			want := cond.want
-			if want == gate.Clear && tt.want != "" {
-				want = gate.Unknown
+			if want == GateClear && tt.want != "" {
+				want = GateUnknown
 				if d := cmp.Diff([]string{tt.want}, got.Because); d != "" {
 					t.Errorf("%s: %s (-want +got):\n%s", tt.name, cond.expr, d)
 				}
 			}
-			if got.State != want || passed != (want == gate.Clear) {
+			if got.State != want || passed != (want == GateClear) {
 				t.Errorf("%s: %s: %v, passed %v, want %v", tt.name, cond.expr, got.State, passed, want)
 			}
 		}
@@ -396,7 +395,7 @@ func TestNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if passed := res.Gate([]*gate.Expr{e}); passed != (tt.want == "") {
+		if passed := res.Gate([]*GateExpr{e}); passed != (tt.want == "") {
 			t.Errorf("%s: a gate passed: %v", tt.name, passed)
 		}
 	}
@@ -427,7 +426,7 @@ func TestFailedShares(t *testing.T) {
 		{10, 0, 5, inference.Better, [2]float64{0.1, 0}},
 		{10, 10, 5, inference.NoDifference, [2]float64{0.1, 0.1}},
 	} {
-		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], "failed_share")
+		r := rowOf(t, Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], "failed_share")
 		if r.Verdict != tt.verdict || math.Abs(r.Old.Value-tt.values[0]) > 0.02 || math.Abs(r.New.Value-tt.values[1]) > 0.02 {
 			t.Errorf("%d runs, every %d against every %d: %v → %v, %v (p %v)", tt.runs, tt.old, tt.new, r.Old.Value, r.New.Value, r.Verdict, r.P)
 		}
@@ -538,7 +537,7 @@ func TestTailsOfEqualNumbers(t *testing.T) {
 		{1, 400, 800, "ttft_p99", false},
 		{1, 500, 500, "ttft_p99", true},
 	} {
-		r := rowOf(t, &Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], tt.metric)
+		r := rowOf(t, Compare(side(1, tt.runs, tt.old), side(20, tt.runs, tt.new), Options{}).Levels[0], tt.metric)
 		if r.NA.Missing() == tt.given || !tt.given && !strings.Contains(r.NA.Reason, fmt.Sprintf("old has %d values a run and new %d", tt.old, tt.new)) {
 			t.Errorf("%+v: %q", tt, r.NA.Reason)
 		}
@@ -551,8 +550,7 @@ func TestPrimary(t *testing.T) {
 	res := Compare(older, newer, Options{Primary: []string{"itl_mean", "ttft_p99"}})
 	judged := 0
 	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+		for _, r := range res.Levels[i].Rows {
 			if want := r.Metric.Key == "itl_mean" || r.Metric.Key == "ttft_p99"; r.Primary != want || (r.Verdict != inference.NotAvailable) != want {
 				t.Errorf("%s: primary %v, verdict %v", r.Metric.Key, r.Primary, r.Verdict)
 			}
@@ -589,7 +587,7 @@ func TestSingleRunsAreNeverWorse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Gate([]*gate.Expr{e}) || res.Gates[len(res.Gates)-1].State != gate.Unknown {
+	if res.Gate([]*GateExpr{e}) || res.Gates[len(res.Gates)-1].State != GateUnknown {
 		t.Errorf("%+v", res.Gates[len(res.Gates)-1])
 	}
 }
@@ -602,23 +600,23 @@ func TestGateUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
 		old, new []*Run
-		state    []gate.State
+		state    []GateState
 		because  string // of the last
 	}{
-		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []gate.State{gate.Clear, gate.Unknown}, "only the old side has this level; --experiment chooses levels"},
-		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []gate.State{gate.Clear, gate.Unknown, gate.Unknown}, "only the new side has this level; --experiment chooses levels"},
-		{"failed_share>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "failed_share is n/a: there is no ratio to 0; give a limit for new.failed_share"},
-		{"tpot_p50 worse", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "tpot_p50 has no verdict: neither side has a value"},
-		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []gate.State{gate.Unknown}, "itl_p50.high is n/a: neither side has a value"},
-		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []gate.State{gate.Tripped}, ""},
+		{"new.ttft_p50>1s", run(1, "1", "2"), run(2, "1"), []GateState{GateClear, GateUnknown}, "only the old side has this level; --experiment chooses levels"},
+		{"new.ttft_p50>1s", run(1, "1"), run(2, "1", "2", "4"), []GateState{GateClear, GateUnknown, GateUnknown}, "only the new side has this level; --experiment chooses levels"},
+		{"failed_share>+5%", run(1, "1"), run(2, "1"), []GateState{GateUnknown}, "failed_share is n/a: there is no ratio to 0; give a limit for new.failed_share"},
+		{"tpot_p50 worse", run(1, "1"), run(2, "1"), []GateState{GateUnknown}, "tpot_p50 has no verdict: neither side has a value"},
+		{"itl_p50.high>+5%", run(1, "1"), run(2, "1"), []GateState{GateUnknown}, "itl_p50.high is n/a: neither side has a value"},
+		{"old.ttft_p50>1ms && new.ttft_p50>1ms", run(1, "1"), run(2, "1"), []GateState{GateTripped}, ""},
 	} {
 		e, err := (&Options{}).ParseGate(tt.text)
 		if err != nil {
 			t.Fatal(err)
 		}
 		res := Compare(tt.old, tt.new, Options{})
-		passed := res.Gate([]*gate.Expr{e})
-		var states []gate.State
+		passed := res.Gate([]*GateExpr{e})
+		var states []GateState
 		for _, g := range res.Gates {
 			states = append(states, g.State)
 		}

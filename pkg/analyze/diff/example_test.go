@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -53,7 +52,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(res.Gate([]*gate.Expr{noSlower}), res.Gates[0].Because)
+	fmt.Println(res.Gate([]*diff.GateExpr{noSlower}), res.Gates[0].Because)
 	fmt.Println(res.Headline())
 	// Output:
 	// TPOT p50: +49.6% (+42.2% to +57.3%): worse

@@ -27,18 +27,18 @@ func TestLevelFigures(t *testing.T) {
 	if len(several.Server) != 2 { // the queue has no value in any run
 		t.Fatalf("%+v", several.Server)
 	}
-	r := &several.Server[0]
+	r := several.Server[0]
 	if x := r.Interval(confidence); r.NA.Missing() || r.Of() != ofLevel || r.Unit != "J" || !(x.Low > 0.5 && x.Low < 1 && x.High > 1) {
 		t.Errorf("%+v: %+v", r, x)
 	}
 	one := &LevelResult{Old: []*Level{level(1, "")}, New: []*Level{level(2, "")}}
 	one.server("")
-	if r := &one.Server[0]; !r.NA.Missing() || r.reason() == "" || r.Change != 1 {
+	if r := one.Server[0]; !r.NA.Missing() || r.reason() == "" || r.Change != 1 {
 		t.Errorf("%+v", r)
 	}
 	lacking := &LevelResult{Old: []*Level{level(1, "")}, New: []*Level{level(0, "no energy")}}
 	lacking.server("")
-	if i := slices.IndexFunc(lacking.Server, func(r ServerRow) bool { return r.Metric == figure.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
+	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == figure.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
 		t.Errorf("%+v", lacking.Server[i])
 	}
 }

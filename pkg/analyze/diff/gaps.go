@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -31,7 +30,7 @@ type gapSorter struct {
 	blocks   *spool.Blocks
 	last     []gap // of no run yet
 	runs     [][]spool.Block
-	packer   pack.Packer
+	packer   spool.Packer
 }
 
 // newGapSorter returns a gapSorter whose blocks take maxBytes of memory.
@@ -118,7 +117,7 @@ type gapRun struct {
 	blocks []spool.Block // that are not read yet
 	now    gap
 
-	unpacker pack.Unpacker
+	unpacker spool.Unpacker
 	buf      []byte
 }
 

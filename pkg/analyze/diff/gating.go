@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -20,7 +19,7 @@ type GateResult struct {
 	// Required is set for a condition that must hold, and not set for one that must not. The state
 	// Tripped means for both that the gate failed.
 	Required bool
-	gate.Outcome
+	GateOutcome
 }
 
 // Gate evaluates conditions that must not hold at any level and keeps the outcomes in Gates. It reports
@@ -30,16 +29,16 @@ type GateResult struct {
 // through a level fails. At a level that only one side has, every outcome is Unknown. At
 // a level that some runs of a side lack, and when a run is compared with itself, Clear
 // becomes Unknown; Tripped stays.
-func (res *Result) Gate(exprs []*gate.Expr) (passed bool) { return res.evaluate(exprs, false) }
+func (res *Result) Gate(exprs []*GateExpr) (passed bool) { return res.evaluate(exprs, false) }
 
 // Require evaluates conditions that must hold at every level, as Gate does.
-func (res *Result) Require(exprs []*gate.Expr) (passed bool) { return res.evaluate(exprs, true) }
+func (res *Result) Require(exprs []*GateExpr) (passed bool) { return res.evaluate(exprs, true) }
 
-func (res *Result) evaluate(exprs []*gate.Expr, required bool) (passed bool) {
+func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 	passed = true
-	keep := func(e *gate.Expr, level string, out gate.Outcome) {
-		res.Gates = append(res.Gates, GateResult{e.String(), level, required, out})
-		passed = passed && out.State == gate.Clear
+	keep := func(e *GateExpr, level string, out GateOutcome) {
+		res.Gates = append(res.Gates, &GateResult{e.String(), level, required, out})
+		passed = passed && out.State == GateClear
 	}
 	for _, e := range exprs {
 		eval := e.Eval
@@ -48,15 +47,14 @@ func (res *Result) evaluate(exprs []*gate.Expr, required bool) (passed bool) {
 		}
 		if res.Together != nil && e.NeedsVerdict() {
 			// A change that no level shows by itself, or the average of changes that matter to none.
-			if out := eval(&gateValues{res, res.Together}); out.State == gate.Tripped {
+			if out := eval(&gateValues{res, res.Together}); out.State == GateTripped {
 				keep(e, res.Together.Name, out)
 			}
 		}
-		for i := range res.Levels {
-			l := &res.Levels[i]
+		for _, l := range res.Levels {
 			out := eval(&gateValues{res, l})
-			if why := res.unfit(l); why != "" && out.State == gate.Clear {
-				out = gate.Outcome{State: gate.Unknown, Because: []string{why}}
+			if why := res.unfit(l); why != "" && out.State == GateClear {
+				out = GateOutcome{State: GateUnknown, Because: []string{why}}
 			}
 			keep(e, l.Name, out)
 		}
@@ -65,7 +63,7 @@ func (res *Result) evaluate(exprs []*gate.Expr, required bool) (passed bool) {
 			levels []string
 		}{{res.o.Sides.old(), res.OldOnly}, {res.o.Sides.new(), res.NewOnly}} {
 			for _, level := range only.levels {
-				keep(e, level, gate.Outcome{State: gate.Unknown, Because: []string{"only the " + only.side + " side has this level; --experiment chooses levels"}})
+				keep(e, level, GateOutcome{State: GateUnknown, Because: []string{"only the " + only.side + " side has this level; --experiment chooses levels"}})
 			}
 		}
 	}
@@ -95,12 +93,12 @@ type gateValues struct {
 	*LevelResult
 }
 
-var _ gate.Values = (*gateValues)(nil)
+var _ gateSource = (*gateValues)(nil)
 
 func (l *gateValues) find(metric string) *Row {
-	for i := range l.Rows {
-		if l.Rows[i].Metric.Key == metric {
-			return &l.Rows[i]
+	for _, r := range l.Rows {
+		if r.Metric.Key == metric {
+			return r
 		}
 	}
 	return nil
@@ -108,18 +106,18 @@ func (l *gateValues) find(metric string) *Row {
 
 const noValue = "neither side has a value"
 
-// Number implements gate.Values.
-func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing string) {
+// Number implements gateSource.
+func (l *gateValues) Number(metric string, of operand) (v float64, missing string) {
 	r := l.find(metric)
 	if r == nil {
 		return 0, noValue
 	}
 	switch of {
-	case gate.Old:
+	case ofOld:
 		v = r.Old.Value
-	case gate.New:
+	case ofNew:
 		v = r.New.Value
-	case gate.Change:
+	case ofChange:
 		v = r.Change
 	default:
 		if r.Spoiled != "" {
@@ -127,30 +125,30 @@ func (l *gateValues) Number(metric string, of gate.Of) (v float64, missing strin
 		}
 		i := r.Shown()
 		v = i.Low
-		if of == gate.High {
+		if of == ofHigh {
 			v = i.High
 		}
 	}
 	switch {
 	case !math.IsNaN(v):
 		return v, ""
-	case r.NA.Missing() && (of != gate.Change || r.Metric.of != failedShare):
+	case r.NA.Missing() && (of != ofChange || r.Metric.of != failedShare):
 		return 0, r.reason()
 	}
 	return 0, fmt.Sprintf("there is no ratio to 0; give a limit for %s.%s", l.sides.new(), metric)
 }
 
-// Verdict implements gate.Values. A word is shown not to hold only if the change in its direction is less
+// Verdict implements gateSource. A word is shown not to hold only if the change in its direction is less
 // than the margin: a metric about which nothing is known is not "not worse". Times and rates of requests
 // that succeeded make a side that fails more neither better nor equal.
-func (l *gateValues) Verdict(metric, word string) (state gate.State, because string) {
+func (l *gateValues) Verdict(metric, word string) (state GateState, because string) {
 	r := l.judged(metric)
 	if r == nil {
-		return gate.Unknown, metric + " has no verdict: " + noValue
+		return GateUnknown, metric + " has no verdict: " + noValue
 	}
 	name := r.Metric.Key
 	if l.Answer == FailsMore && word != "better" && r.Metric.of != failedShare {
-		return gate.Tripped, l.sides.new() + " fails more: " + l.failed()
+		return GateTripped, l.sides.new() + " fails more: " + l.failed()
 	}
 	switch v := l.direction(r); v {
 	case inference.NotAvailable:
@@ -158,12 +156,12 @@ func (l *gateValues) Verdict(metric, word string) (state gate.State, because str
 		if !r.Primary && r.Metric.IsRate() {
 			why = fmt.Sprintf("a rate is judged from %d completed requests a side on", minCompletions)
 		}
-		return gate.Unknown, name + " cannot be judged: " + why
+		return GateUnknown, name + " cannot be judged: " + why
 	case inference.Different:
 		if word != "different" {
-			return gate.Unknown, name + " is different, and one run a side does not say better or worse"
+			return GateUnknown, name + " is different, and one run a side does not say better or worse"
 		}
-		return gate.Tripped, name + " is different: " + r.difference()
+		return GateTripped, name + " is different: " + r.difference()
 	case inference.Better, inference.Worse:
 		by := l.failed()
 		if r.Metric.of != failedShare {
@@ -174,31 +172,31 @@ func (l *gateValues) Verdict(metric, word string) (state gate.State, because str
 	}
 	if r.Metric.of == failedShare {
 		if why := l.failures.doubt(l.LevelResult); why != "" {
-			return gate.Unknown, why
+			return GateUnknown, why
 		}
-		return gate.Clear, name + " is not shown to be " + word + ": " + l.failed()
+		return GateClear, name + " is not shown to be " + word + ": " + l.failed()
 	}
 	return l.undecided(r, word)
 }
 
 // undecided decides about a word for a metric without a difference.
-func (l *gateValues) undecided(r *Row, word string) (state gate.State, because string) {
+func (l *gateValues) undecided(r *Row, word string) (state GateState, because string) {
 	bad := r.Metric.badEnds(r.bound)
 	small := map[string]bool{
 		"worse": bad.High < r.margin, "better": bad.Low > 1/(1+r.margin)-1, "different": within(r.bound, r.margin),
 	}
 	margin := percent(r.margin)
 	if r.Equal || small[word] {
-		return gate.Clear, fmt.Sprintf("%s is not %s by %s or more", r.Metric.Key, word, margin)
+		return GateClear, fmt.Sprintf("%s is not %s by %s or more", r.Metric.Key, word, margin)
 	}
 	if t := l.res.Together; t != nil && t != l.LevelResult {
 		if over := t.row(r.Metric); over != nil && over.Verdict == inference.NoDifference {
-			if state, _ := (&gateValues{l.res, t}).undecided(over, word); state == gate.Clear {
-				return gate.Clear, fmt.Sprintf("%s is not %s by %s or more over %s", r.Metric.Key, word, margin, t.Name)
+			if state, _ := (&gateValues{l.res, t}).undecided(over, word); state == GateClear {
+				return GateClear, fmt.Sprintf("%s is not %s by %s or more over %s", r.Metric.Key, word, margin, t.Name)
 			}
 		}
 	}
-	return gate.Unknown, fmt.Sprintf("%s may be %s by %s or more: %s %s", r.Metric.Key, word, margin, r.point(), r.span(*r.shown))
+	return GateUnknown, fmt.Sprintf("%s may be %s by %s or more: %s %s", r.Metric.Key, word, margin, r.point(), r.span(*r.shown))
 }
 
 // judged returns the row that is judged for a metric: of single runs, a mean may be judged in place of the
@@ -208,8 +206,8 @@ func (l *gateValues) judged(metric string) *Row {
 	if r == nil || r.Primary {
 		return r
 	}
-	for i := range l.Rows {
-		if x := &l.Rows[i]; x.Primary && x.Metric.of == r.Metric.of {
+	for _, x := range l.Rows {
+		if x.Primary && x.Metric.of == r.Metric.of {
 			return x
 		}
 	}
@@ -228,33 +226,32 @@ func (l *gateValues) direction(r *Row) inference.Verdict {
 	return inference.Worse
 }
 
-// Within implements gate.Values.
-func (l *gateValues) Within(metric string, margin float64) (state gate.State, because string) {
-	if metric != gate.All {
+// Within implements gateSource.
+func (l *gateValues) Within(metric string, margin float64) (state GateState, because string) {
+	if metric != allMetrics {
 		r := l.find(metric)
 		if r == nil {
-			return gate.Unknown, metric + " is n/a: " + noValue
+			return GateUnknown, metric + " is n/a: " + noValue
 		}
 		return l.withinOf(r, margin)
 	}
-	state, judged := gate.Tripped, []string(nil)
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	state, judged := GateTripped, []string(nil)
+	for _, r := range l.Rows {
 		if !r.Primary {
 			continue
 		}
 		switch s, why := l.withinOf(r, margin); {
-		case s == gate.Clear:
+		case s == GateClear:
 			return s, why
-		case s == gate.Unknown && state == gate.Tripped:
+		case s == GateUnknown && state == GateTripped:
 			state, because = s, why
 		}
 		judged = append(judged, r.Metric.Key)
 	}
 	switch {
 	case judged == nil:
-		return gate.Unknown, "no metric is judged: " + noValue
-	case state == gate.Tripped:
+		return GateUnknown, "no metric is judged: " + noValue
+	case state == GateTripped:
 		because = fmt.Sprintf("%s are within %s", strings.Join(judged, ", "), percent(margin))
 	}
 	return state, because
@@ -262,22 +259,22 @@ func (l *gateValues) Within(metric string, margin float64) (state gate.State, be
 
 // withinOf decides whether a metric was shown to be within a margin in its bad direction. State Tripped
 // means that it was.
-func (l *gateValues) withinOf(r *Row, margin float64) (state gate.State, because string) {
+func (l *gateValues) withinOf(r *Row, margin float64) (state GateState, because string) {
 	key, by := r.Metric.Key, percent(margin)
 	switch {
 	case l.Answer == FailsMore:
-		return gate.Clear, l.sides.new() + " fails more: " + l.failed()
+		return GateClear, l.sides.new() + " fails more: " + l.failed()
 	case r.Metric.of == failedShare:
 		if why := l.failures.doubt(l.LevelResult); why != "" || !l.failures.known {
-			return gate.Unknown, cmp.Or(why, "the shares of failed requests are not known")
+			return GateUnknown, cmp.Or(why, "the shares of failed requests are not known")
 		}
-		return gate.Tripped, key + " is not shown to be worse: " + l.failed()
+		return GateTripped, key + " is not shown to be worse: " + l.failed()
 	case r.Spoiled != "":
-		return gate.Unknown, key + " cannot be judged: " + r.Spoiled
+		return GateUnknown, key + " cannot be judged: " + r.Spoiled
 	case r.Equal:
-		return gate.Tripped, key + " is equal in all runs"
+		return GateTripped, key + " is equal in all runs"
 	case r.NA.Missing() && !r.steady:
-		return gate.Unknown, key + " cannot be judged: " + l.reasonOf(r)
+		return GateUnknown, key + " cannot be judged: " + l.reasonOf(r)
 	}
 	shown, bound := *r.shown, r.bound
 	if r.NA.Missing() {
@@ -291,18 +288,18 @@ func (l *gateValues) withinOf(r *Row, margin float64) (state gate.State, because
 	text := r.point() + " " + r.span(shown)
 	switch {
 	case inside.High < margin:
-		return gate.Tripped, fmt.Sprintf("%s is within %s: %s", key, by, text)
+		return GateTripped, fmt.Sprintf("%s is within %s: %s", key, by, text)
 	case outside.Low > margin:
-		return gate.Clear, fmt.Sprintf("%s is outside %s: %s", key, by, text)
+		return GateClear, fmt.Sprintf("%s is outside %s: %s", key, by, text)
 	}
-	return gate.Unknown, fmt.Sprintf("%s may be outside %s: %s", key, by, text)
+	return GateUnknown, fmt.Sprintf("%s may be outside %s: %s", key, by, text)
 }
 
-func stateOf(holds bool) gate.State {
+func stateOf(holds bool) GateState {
 	if holds {
-		return gate.Tripped
+		return GateTripped
 	}
-	return gate.Clear
+	return GateClear
 }
 
 // Incomparable returns an error that names what makes the sides incomparable; nil if
@@ -326,7 +323,7 @@ func (r *Result) Incomparable() error {
 // otherParameters names the parameters of requests that differ, which may be why numbers
 // of tokens do; "" for none.
 func (r *Result) otherParameters() string {
-	i := slices.IndexFunc(r.Differences, func(d Difference) bool { return d.Name == parameters })
+	i := slices.IndexFunc(r.Differences, func(d *Difference) bool { return d.Name == parameters })
 	if i < 0 {
 		return ""
 	}
@@ -337,9 +334,9 @@ func (r *Result) otherParameters() string {
 // there are none. Failed requests are not enough.
 func (r *Result) Unmeasured() error {
 	var errs []error
-	for i := range r.Levels {
-		if why := r.Levels[i].Nothing(); why != "" {
-			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(r.Levels[i].Name), sanitize.Text(why)))
+	for _, l := range r.Levels {
+		if why := l.Nothing(); why != "" {
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(l.Name), sanitize.Text(why)))
 		}
 	}
 	return errors.Join(errs...)
@@ -348,17 +345,17 @@ func (r *Result) Unmeasured() error {
 // GateFailures returns an error that names each gate that was shown to fail, with the reason; nil if there
 // is none.
 func (r *Result) GateFailures() error {
-	return r.gateErrors(gate.Tripped, "")
+	return r.gateErrors(GateTripped, "")
 }
 
 // GateDoubts returns an error that names each gate about which the data cannot tell, with the reason; nil if
 // there is none.
-func (r *Result) GateDoubts() error { return r.gateErrors(gate.Unknown, "cannot tell: ") }
+func (r *Result) GateDoubts() error { return r.gateErrors(GateUnknown, "cannot tell: ") }
 
-func (r *Result) gateErrors(state gate.State, words string) error {
+func (r *Result) gateErrors(state GateState, words string) error {
 	var errs []error
-	for i := range r.Gates {
-		if g := &r.Gates[i]; g.State == state {
+	for _, g := range r.Gates {
+		if g.State == state {
 			errs = append(errs, fmt.Errorf("%s %s%s: %s%s", g.flag(), g.Expr, r.at(g.Level), words, strings.Join(g.Because, ", ")))
 		}
 	}

@@ -1,13 +1,10 @@
 package diff
 
 import (
-	"bytes"
-	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,17 +14,20 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/schemas"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) sheet.Renderer{"txt": func(r *Result) sheet.Renderer { return Text(r, 0, true) }, "short.txt": func(r *Result) sheet.Renderer { return Text(r, 0, false) }, "xml": JUnit, "md": Markdown, "csv": CSV, "json": JSON}
+// writers returns the writers of a result, by the ends of their golden files.
+func writers(res *Result) map[string]sheet.Renderer {
+	f := res.Formats(true)
+	return map[string]sheet.Renderer{
+		"txt": f.In("text", 0), "short.txt": res.Formats(false).In("text", 0), "xml": f.In("junit", 0), "md": f.In("markdown", 0), "csv": f.In("csv", 0), "json": f.In("json", 0),
+	}
+}
 
 func side6(t *testing.T, name string, seed uint64, itl float64) []*Run {
 	var runs []*Run
@@ -53,7 +53,7 @@ var madeScenarios map[string]*Result
 func makeScenarios(t *testing.T) map[string]*Result {
 	gates := func(res *Result, texts ...string) *Result {
 		t.Helper()
-		var exprs []*gate.Expr
+		var exprs []*GateExpr
 		for _, s := range texts {
 			e, err := (&Options{Sides: res.o.Sides}).ParseGate(s)
 			if err != nil {
@@ -107,7 +107,7 @@ func makeScenarios(t *testing.T) map[string]*Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	outlying.Require([]*gate.Expr{require})
+	outlying.Require([]*GateExpr{require})
 	return map[string]*Result{
 		"outlying": outlying,
 		"single":   gates(Compare(one("old.json", base), one("new.json", slower), Options{}), "tpot_p50 different && tpot_p50.low>+3%", "new.ttft_p50>1s"),
@@ -128,38 +128,14 @@ func makeScenarios(t *testing.T) map[string]*Result {
 func TestGolden(t *testing.T) {
 	schema := schematest.Open(t, "diff.schema.json")
 	for name, res := range scenarios(t) {
-		for ext, render := range renderers {
-			var b bytes.Buffer
-			if err := render(res)(&b); err != nil {
-				t.Fatal(err)
-			}
-			if ext == "json" {
-				if err := schema.Check(t, b.Bytes()); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-			if (ext == "json" || ext == "csv") && !slices.Contains([]string{"single", "several", "part", "refused", "named", "outlying"}, name) {
-				continue // the schema is enough
-			}
-			file := filepath.Join("testdata", name+"."+ext)
-			if *update {
-				if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), b.String()); d != "" {
-				t.Errorf("%s (-want +got):\n%s", file, d)
-			}
-		}
+		machine := slices.Contains([]string{"single", "several", "part", "refused", "named", "outlying"}, name) // else the schema is enough
+		schema.Formats(t, name, res.Formats(true), 0, func(ext string) bool { return machine || ext != "json" && ext != "csv" }, *update)
+		schema.Formats(t, name+".short", res.Formats(false), 0, func(ext string) bool { return ext == "txt" }, *update)
 	}
 }
 
-// The document of the CSV names its columns, in their order, and every record
-// that there is; it says which version it is by how the header begins.
+// The document of the CSV names its columns, in their order, and every record that there is; it says which version it
+// is by how the header begins.
 func TestCSVDocument(t *testing.T) {
 	doc, err := os.ReadFile("../../../schemas/diff_csv.md")
 	if err != nil {
@@ -168,51 +144,15 @@ func TestCSVDocument(t *testing.T) {
 	if head := strings.Join(csvHeader[:6], ","); !strings.Contains(string(doc), "`pa-diff-csv/1`: its header begins with `"+head+"`") {
 		t.Errorf("the document says of another header than %s", head)
 	}
-	_, rest, _ := strings.Cut(string(doc), "| column | holds |")
-	for _, column := range csvHeader {
-		var found bool
-		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
-			t.Fatalf("column %s is not described, or not in its place", column)
-		}
-	}
-	seen := map[string]bool{}
+	var all []*sheet.Formats
 	for _, res := range scenarios(t) {
-		var b bytes.Buffer
-		if err := CSV(res)(&b); err != nil {
-			t.Fatal(err)
-		}
-		lines, err := csv.NewReader(&b).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range lines[1:] {
-			seen[line[0]] = true
-		}
-		for _, row := range res.csvRows() {
-			for column := range row {
-				if !slices.Contains(csvHeader, column) {
-					t.Errorf("%s is no column", column)
-				}
-			}
-		}
+		all = append(all, res.Formats(false))
 	}
-	_, records, _ := strings.Cut(string(doc), "| `record` | one line for each |")
-	for record := range seen {
-		if !strings.Contains(records, "| `"+record+"` |") {
-			t.Errorf("record %s is not described", record)
-		}
-	}
-	if len(seen) != strings.Count(records, "\n| `") {
-		t.Errorf("the scenarios have the records %v, the document others", seen)
-	}
+	schematest.CSV(t, "diff_csv.md", all)
 }
 
 // The schema describes each member that is written.
 func TestSchemaMembers(t *testing.T) {
-	b, err := schemas.FS.ReadFile("diff.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var doc struct {
 		Defs map[string]struct {
 			Properties map[string]struct {
@@ -220,7 +160,7 @@ func TestSchemaMembers(t *testing.T) {
 			} `json:"properties"`
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal(b, &doc); err != nil {
+	if err := json.Unmarshal(schematest.Read(t, "diff.schema.json"), &doc); err != nil {
 		t.Fatal(err)
 	}
 	var keys []string

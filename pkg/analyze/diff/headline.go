@@ -28,7 +28,7 @@ func (r *Result) Headline() string {
 	line := r.lacking()
 	switch {
 	case len(r.Levels) == 1:
-		line += r.sentence(&r.Levels[0])
+		line += r.sentence(r.Levels[0])
 	case r.Together != nil:
 		line += r.sweep()
 	default:
@@ -103,7 +103,7 @@ func (r *Result) mainBecause() string {
 func (r *Result) short() string {
 	l := r.Together
 	if l == nil {
-		l = &r.Levels[0]
+		l = r.Levels[0]
 	}
 	f := r.findings(l)
 	switch {
@@ -129,8 +129,7 @@ type findings struct {
 func (r *Result) findings(l *LevelResult, without ...*Metric) findings {
 	var f findings
 	spoiled := map[string][]string{}
-	for i := range l.Rows {
-		row := &l.Rows[i]
+	for _, row := range l.Rows {
 		switch {
 		case !row.Primary || row.Metric.of == failedShare || slices.Contains(without, row.Metric):
 		case row.Equal && row.Verdict == inference.NoDifference:
@@ -249,7 +248,7 @@ func (r *Result) main(l *LevelResult, f *findings) string {
 
 // small reports whether all differences that were found were also shown to be less than the margin.
 func (r *Result) small(l *LevelResult) bool {
-	return !slices.ContainsFunc(l.Rows, func(row Row) bool {
+	return !slices.ContainsFunc(l.Rows, func(row *Row) bool {
 		return row.Primary && (row.Verdict == inference.Worse || row.Verdict == inference.Better) && (row.Metric.of == failedShare || row.steady || !within(row.bound, row.margin))
 	})
 }
@@ -347,9 +346,9 @@ func (r *Result) sweep() string {
 // levelsWith returns the names of the levels with an answer.
 func (r *Result) levelsWith(a Answer) []string {
 	var names []string
-	for i := range r.Levels {
-		if r.Levels[i].Answer == a {
-			names = append(names, sanitize.Text(r.Levels[i].Name))
+	for _, l := range r.Levels {
+		if l.Answer == a {
+			names = append(names, sanitize.Text(l.Name))
 		}
 	}
 	return names
@@ -358,8 +357,7 @@ func (r *Result) levelsWith(a Answer) []string {
 // failedAt returns the failed shares of the level where new fails most.
 func (r *Result) failedAt() string {
 	var worst *LevelResult
-	for i := range r.Levels {
-		l := &r.Levels[i]
+	for _, l := range r.Levels {
 		if l.Answer == FailsMore && (worst == nil || sum(l.failures.newer).share() > sum(worst.failures.newer).share()) {
 			worst = l
 		}
@@ -387,8 +385,8 @@ func (r *Result) levelsApart() []string {
 	}
 	if parts == nil {
 		const text = "no level was shown to differ from the others"
-		for i := range r.Together.Rows {
-			if row := &r.Together.Rows[i]; row.surest != "" {
+		for _, row := range r.Together.Rows {
+			if row.surest != "" {
 				return []string{"surest at " + row.surest + ", but " + text}
 			}
 		}
@@ -400,8 +398,8 @@ func (r *Result) levelsApart() []string {
 // atLevels returns the findings of single levels.
 func (r *Result) atLevels() []string {
 	var parts []string
-	for i := range r.Levels {
-		if l := &r.Levels[i]; l.Answer.Shown() && l.Answer != FailsMore {
+	for _, l := range r.Levels {
+		if l.Answer.Shown() && l.Answer != FailsMore {
 			f := r.findings(l)
 			parts = append(parts, fmt.Sprintf("%s %s at %s: %s", r.o.Sides.new(), l.Answer.verb(), sanitize.Text(l.Name), strings.Join(f.found, ", ")))
 		}
@@ -424,7 +422,7 @@ func (r *Result) levelByLevel() string {
 				at = "at both levels"
 			}
 		}
-		first := &r.Levels[slices.IndexFunc(r.Levels, func(l LevelResult) bool { return l.Answer == a })]
+		first := r.Levels[slices.IndexFunc(r.Levels, func(l *LevelResult) bool { return l.Answer == a })]
 		f := r.findings(first)
 		detail := strings.Join(f.found, ", ")
 		subject := r.o.Sides.new() + " " + a.verb()
@@ -433,9 +431,9 @@ func (r *Result) levelByLevel() string {
 			subject, detail = "cannot tell", first.Because
 		case NoDifference:
 			widest := 0.0
-			for i := range r.Levels {
-				if r.Levels[i].Answer == a {
-					widest = max(widest, r.Levels[i].Within)
+			for _, l := range r.Levels {
+				if l.Answer == a {
+					widest = max(widest, l.Within)
 				}
 			}
 			subject, detail = fmt.Sprintf("no difference within %s", percent(widest)), ""

@@ -20,15 +20,10 @@ func (res *Result) judge() {
 	if res.Together != nil {
 		res.judgeTogether()
 	} else {
-		var levels []*LevelResult
-		for i := range res.Levels {
-			levels = append(levels, &res.Levels[i])
-		}
-		res.judgeFamily(levels, alpha, func(r *Row) bool { return true })
+		res.judgeFamily(res.Levels, alpha, func(*Row) bool { return true })
 	}
 	for _, l := range res.allLevels() {
-		for j := range l.Rows {
-			r := &l.Rows[j]
+		for _, r := range l.Rows {
 			if r.Primary {
 				r.Verdict = res.verdict(l, r)
 			}
@@ -42,14 +37,10 @@ func (res *Result) judge() {
 
 // allLevels returns the levels, after Together if there is one.
 func (res *Result) allLevels() []*LevelResult {
-	var all []*LevelResult
-	if res.Together != nil {
-		all = append(all, res.Together)
+	if res.Together == nil {
+		return res.Levels
 	}
-	for i := range res.Levels {
-		all = append(all, &res.Levels[i])
-	}
-	return all
+	return append([]*LevelResult{res.Together}, res.Levels...)
 }
 
 // judgeFamily adjusts the p-values of some primary metrics as one family that may find something wrong
@@ -58,8 +49,8 @@ func (res *Result) judgeFamily(levels []*LevelResult, at float64, in func(*Row) 
 	var family []*Row
 	var tests []inference.Test
 	for _, l := range levels {
-		for j := range l.Rows {
-			if r := &l.Rows[j]; r.Primary && r.Metric.of != failedShare && in(r) {
+		for _, r := range l.Rows {
+			if r.Primary && r.Metric.of != failedShare && in(r) {
 				family = append(family, r)
 				tests = append(tests, res.test(l, r))
 			}
@@ -176,8 +167,7 @@ func (res *Result) together() *LevelResult {
 		all.Name = "both levels"
 	}
 	all.failures = failures{known: true, tests: 2}
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		if len(l.Old) < len(res.Old) || len(l.New) < len(res.New) {
 			return nil
 		}
@@ -186,10 +176,10 @@ func (res *Result) together() *LevelResult {
 		all.failures.newer = addCounts(all.failures.newer, l.failures.newer)
 	}
 	all.Old, all.New = res.Levels[0].Old, res.Levels[0].New
-	for i := range Metrics {
-		if m := &Metrics[i]; res.o.judges(m) {
+	for _, m := range Metrics {
+		if res.o.judges(m) {
 			if r := res.togetherRow(all, m); r != nil {
-				all.Rows = append(all.Rows, *r)
+				all.Rows = append(all.Rows, r)
 			}
 		}
 	}
@@ -211,8 +201,7 @@ func (res *Result) togetherRow(all *LevelResult, m *Metric) *Row {
 	r := &Row{Metric: m, Primary: true, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()}
 	var older, newer [][]float64
 	some := false
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		at := l.row(m)
 		if at == nil || !at.Primary {
 			continue
@@ -286,9 +275,9 @@ type special struct {
 func (res *Result) specials(m *Metric, at float64) []special {
 	var rows []*Row
 	var names []string
-	for i := range res.Levels {
-		if r := res.Levels[i].row(m); r != nil && !r.NA.Missing() {
-			rows, names = append(rows, r), append(names, sanitize.Text(res.Levels[i].Name))
+	for _, l := range res.Levels {
+		if r := l.row(m); r != nil && !r.NA.Missing() {
+			rows, names = append(rows, r), append(names, sanitize.Text(l.Name))
 		}
 	}
 	var all []special
@@ -338,21 +327,16 @@ func againstOthers(rows []*Row, i int) inference.Comparison {
 // Biometrika 63, 1976).
 func (res *Result) judgeTogether() {
 	const half = alpha / 2
-	all := []*LevelResult{res.Together}
-	res.judgeFamily(all, half, func(r *Row) bool { return true })
-	var levels []*LevelResult
-	for i := range res.Levels {
-		levels = append(levels, &res.Levels[i])
-	}
-	res.judgeFamily(levels, half, func(r *Row) bool { return true })
+	every := func(*Row) bool { return true }
+	res.judgeFamily([]*LevelResult{res.Together}, half, every)
+	res.judgeFamily(res.Levels, half, every)
 	var found []*Row
-	for i := range res.Together.Rows {
-		r := &res.Together.Rows[i]
+	for _, r := range res.Together.Rows {
 		if r.Metric.of != failedShare && r.Adjusted <= alpha && r.Spoiled == "" && !r.NA.Missing() {
 			found = append(found, r)
 		}
 	}
-	res.judgeFamily(levels, alpha, func(x *Row) bool {
+	res.judgeFamily(res.Levels, alpha, func(x *Row) bool {
 		return slices.ContainsFunc(found, func(r *Row) bool { return x.Metric == r.Metric })
 	})
 	for _, r := range found {
@@ -364,9 +348,9 @@ func (res *Result) judgeTogether() {
 // surest returns the name of the level at which the change of a metric is surest; "" if no level differs.
 func (res *Result) surest(m *Metric) string {
 	name, least := "", math.Inf(1)
-	for i := range res.Levels {
-		if r := res.Levels[i].row(m); r != nil && r.P < least {
-			name, least = sanitize.Text(res.Levels[i].Name), r.P
+	for _, l := range res.Levels {
+		if r := l.row(m); r != nil && r.P < least {
+			name, least = sanitize.Text(l.Name), r.P
 		}
 	}
 	return name
@@ -374,9 +358,9 @@ func (res *Result) surest(m *Metric) string {
 
 // row returns the row of a metric; nil without one.
 func (l *LevelResult) row(m *Metric) *Row {
-	for i := range l.Rows {
-		if l.Rows[i].Metric == m {
-			return &l.Rows[i]
+	for _, r := range l.Rows {
+		if r.Metric == m {
+			return r
 		}
 	}
 	return nil
@@ -502,8 +486,7 @@ func (res *Result) spoilDrifting(l *LevelResult) {
 	if place == nil {
 		return
 	}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		if !r.Primary || r.Metric.of == failedShare || r.Verdict == inference.NotAvailable || r.Equal {
 			continue
 		}

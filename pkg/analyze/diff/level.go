@@ -214,8 +214,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 	}
 	_, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests)
 	l.n[failedShare] = l.OK + l.Failed
-	for i := range Metrics {
-		m := &Metrics[i]
+	for i, m := range Metrics {
 		v := math.NaN()
 		switch {
 		case m.of == failedShare:
@@ -349,7 +348,7 @@ func NotKnown(runs []*Run) string {
 // Statistic returns the value of the metric with this key; NaN if the level has none, or if
 // there is no such metric.
 func (l *Level) Statistic(key string) float64 {
-	i := slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })
+	i := slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Key == key })
 	if i < 0 {
 		return math.NaN()
 	}

@@ -7,19 +7,17 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Schema names the layout that JSON writes.
+// Schema names the layout of JSON.
 const Schema = "pa-diff/1"
 
-// JSON writes one object in the layout of schemas/diff.schema.json, with full
-// precision. Numbers that do not exist are absent.
-func JSON(r *Result) sheet.Renderer {
+// JSON returns the comparison in the layout of schemas/diff.schema.json.
+func (r *Result) JSON() sheet.Object {
 	mode := "several-runs"
 	if r.Single {
 		mode = "single-run"
@@ -28,19 +26,19 @@ func JSON(r *Result) sheet.Renderer {
 	if r.Together != nil {
 		together = r.Together.json()
 	}
-	return sheet.JSON(sheet.Object{
+	return sheet.Object{
 		"schema", Schema, "headline", r.Headline(), "answer", r.jsonAnswer(), "margin", r.o.margin(), "turns", sheet.Opt(r.apart.String()),
 		"outlying", sheet.List(r.Outlying, (*Outlying).json),
-		"left_out", sheet.List(r.LeftOut, func(x **Run) sheet.Object { return sheet.Object{"run", r.numbers[*x], "file", (*x).Name} }),
+		"left_out", sheet.ListOf(r.LeftOut, func(x *Run) sheet.Object { return sheet.Object{"run", r.numbers[x], "file", x.Name} }),
 		"mode", mode, "confidence", confidence, "alpha", alpha, "family", r.Family, "measured", jsonMeasured(&r.Old[0].cfg),
 		"old",
 		sheet.Object{"label", sheet.Opt(r.o.Sides.Old), "runs", JSONRuns(r.Old)},
 		"new",
 		sheet.Object{"label", sheet.Opt(r.o.Sides.New), "runs", JSONRuns(r.New)},
-		"comparable", len(r.Refused()) == 0, "differences", sheet.List(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
-		"together", together, "levels", sheet.List(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
-		"gates", sheet.List(r.Gates, (*GateResult).json), "warnings", r.Warnings,
-	})
+		"comparable", len(r.Refused()) == 0, "differences", sheet.ListOf(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
+		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
+		"gates", sheet.ListOf(r.Gates, (*GateResult).json), "warnings", r.Warnings,
+	}
 }
 
 func (o *Outlying) json() sheet.Object {
@@ -62,7 +60,7 @@ func (l *LevelResult) json() sheet.Object {
 	return sheet.Object{
 		"name", l.Name, "mode", l.Mode, "value", l.Value, "answer", l.jsonAnswer(), "old_runs", len(l.Old), "new_runs", len(l.New), "pairs", sheet.Opt(l.Pairs),
 		"old_selected", sheet.Opt(selected(l.Old)), "new_selected", sheet.Opt(selected(l.New)), // the part of each run that has the level
-		"metrics", sheet.List(l.Rows, (*Row).json), "server", sheet.Opt(sheet.List(l.Server, (*ServerRow).json)),
+		"metrics", sheet.ListOf(l.Rows, (*Row).json), "server", sheet.Opt(sheet.ListOf(l.Server, (*ServerRow).json)),
 	}
 }
 
@@ -79,7 +77,7 @@ func (l *LevelResult) jsonAnswer() sheet.Object {
 func (r *Result) decisive() *LevelResult {
 	switch l := r.Together; {
 	case len(r.Levels) == 1 && len(r.Refused()) == 0:
-		return &r.Levels[0]
+		return r.Levels[0]
 	case l != nil && l.Answer == r.Answer:
 		return l
 	}
@@ -100,9 +98,9 @@ func (r *Result) jsonAnswer() sheet.Object {
 
 // JSONRuns returns runs for JSON.
 func JSONRuns(runs []*Run) []sheet.Object {
-	return sheet.List(runs, func(r **Run) sheet.Object {
-		o := sheet.Object{"file", (*r).Name, "model", sheet.Opt((*r).Model)}
-		if m := (*r).Header.Meta; m != nil {
+	return sheet.ListOf(runs, func(r *Run) sheet.Object {
+		o := sheet.Object{"file", r.Name, "model", sheet.Opt(r.Model)}
+		if m := r.Header.Meta; m != nil {
 			o = append(o, "tool", sheet.Opt(m.Tool))
 		}
 		return o
@@ -180,18 +178,14 @@ func (r *ServerRow) json() sheet.Object {
 	}
 }
 
-// csvHeader is the first line; schemas/diff_csv.md describes the columns.
+// csvHeader is the first line of CSV.
 var csvHeader = []string{
 	"record", "level", "name", "unit", "old", "new", "old_n", "new_n", "change", "low", "high",
 	"p", "p_adjusted", "rank_p", "verdict", "reason", "needs", "better", "primary", "paired", "file", "confidence",
 }
 
-// CSV writes one header and a line for each difference, metric, value of a run
-// and gate, in the columns of schemas/diff_csv.md. Floats have all their digits;
-// a cell without a value is empty.
-func CSV(r *Result) sheet.Renderer { return sheet.CSV(csvHeader, r.csvRows()) }
-
-func (r *Result) csvRows() []sheet.CSVRow {
+// csv returns a line for each difference, metric, value of a run and gate.
+func (r *Result) csv() []sheet.CSVRow {
 	c := &r.Old[0].cfg
 	because := ""
 	if l := r.decisive(); l != nil {
@@ -215,8 +209,7 @@ func (r *Result) csvRows() []sheet.CSVRow {
 	if part := c.Selection.String(); part != "" {
 		measured("part", part)
 	}
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		rows = append(rows, sheet.CSVRow{"record": "difference", "level": d.Level, "name": d.Name, "old": d.Old, "new": d.New, "verdict": d.verdict()})
 	}
 	for _, name := range r.Unchecked {
@@ -237,11 +230,11 @@ func (r *Result) csvRows() []sheet.CSVRow {
 	for _, l := range r.allLevels() {
 		rows = append(rows, csvParts(l.Name, "old", l.Old)...)
 		rows = append(rows, csvParts(l.Name, "new", l.New)...)
-		for j := range l.Rows {
-			rows = append(rows, l.csvMetric(&l.Rows[j])...)
+		for _, r := range l.Rows {
+			rows = append(rows, l.csvMetric(r)...)
 		}
 		for j := range l.Server {
-			rows = append(rows, l.csvServer(&l.Server[j]))
+			rows = append(rows, l.csvServer(l.Server[j]))
 		}
 	}
 	for _, g := range r.Gates {
@@ -317,21 +310,20 @@ func (l *LevelResult) csvServer(r *ServerRow) sheet.CSVRow {
 	return row
 }
 
-// JUnit writes the comparison as JUnit XML, which CI systems show as tests. The first suite
-// says whether the sides are comparable, and has the answer. A suite for each level has a case for each
+// junit returns the comparison as tests. The first suite says whether the sides are comparable, and has the answer. A suite for each level has a case for each
 // primary metric. The last suite has the gates, if there are any.
 //
 // Without gates, a metric that got worse is a failure. With gates, only gates fail. A metric that the data
 // cannot decide is skipped, with the reason; a gate is an error then if Options.InconclusiveFails is set.
-func JUnit(r *Result) sheet.Renderer {
-	all := []sheet.Suite{r.junitComparable()}
+func (r *Result) junit() (name string, all []sheet.Suite) {
+	all = []sheet.Suite{r.junitComparable()}
 	for _, l := range r.allLevels() {
 		all = append(all, r.junitLevel(l))
 	}
 	if len(r.Gates) > 0 {
 		all = append(all, r.junitGates())
 	}
-	return sheet.JUnit(r.Headline(), all)
+	return r.Headline(), all
 }
 
 // junitComparable returns the suite that says whether the sides are comparable, and how
@@ -339,8 +331,7 @@ func JUnit(r *Result) sheet.Renderer {
 func (r *Result) junitComparable() sheet.Suite {
 	c := sheet.Case{Class: "comparison", Name: "comparable"}
 	var lines []string
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		lines = append(lines, fmt.Sprintf("%s%s: %s %s, %s %s", d.Name, d.at(), r.o.Sides.old(), short(d.Old), r.o.Sides.new(), short(d.New)))
 	}
 	if unknown := r.notKnown(); unknown != "" {
@@ -373,8 +364,7 @@ func (r *Result) junitLevel(l *LevelResult) sheet.Suite {
 	u := r.units()
 	name := l.Name
 	s := sheet.Suite{Name: name}
-	for i := range l.Rows {
-		row := &l.Rows[i]
+	for _, row := range l.Rows {
 		if !row.Primary {
 			continue
 		}
@@ -404,18 +394,17 @@ func (r *Result) junitLevel(l *LevelResult) sheet.Suite {
 // junitGates returns the suite of the gates: a case for each gate at each level.
 func (r *Result) junitGates() sheet.Suite {
 	s := sheet.Suite{Name: "gates"}
-	for i := range r.Gates {
-		g := &r.Gates[i]
+	for _, g := range r.Gates {
 		c := sheet.Case{Class: "gates", Name: g.title() + r.at(g.Level)}
 		because := g.outcome() + ": " + strings.Join(g.Because, ", ")
 		switch g.State {
-		case gate.Tripped:
+		case GateTripped:
 			c.Failure = because
-		case gate.Unknown:
+		case GateUnknown:
 			if c.Skipped = because; r.o.InconclusiveFails {
 				c.Skipped, c.Error = "", because
 			}
-		case gate.Clear:
+		case GateClear:
 			c.Out = because
 		}
 		s.Cases = append(s.Cases, c)
@@ -425,7 +414,7 @@ func (r *Result) junitGates() sheet.Suite {
 
 // outcome returns the state for people: "cannot tell" instead of "n/a", as in the answer.
 func (g *GateResult) outcome() string {
-	if g.State == gate.Unknown {
+	if g.State == GateUnknown {
 		return "cannot tell"
 	}
 	return g.State.String()

@@ -77,7 +77,7 @@ func TestBeyondMemory(t *testing.T) {
 			}
 			res := Compare([]*Run{sides[0]}, []*Run{sides[1]}, Options{Quality: true})
 			var out bytes.Buffer
-			if err := JSON(res)(&out); err != nil {
+			if err := res.Formats(false).In("json", 0)(&out); err != nil {
 				t.Fatal(err)
 			}
 			return out.Bytes()

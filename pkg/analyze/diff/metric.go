@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -15,7 +14,7 @@ import (
 type Metric struct {
 	Key  string // "ttft_p99"
 	Name string // for people: "TTFT p99"
-	Kind gate.Kind
+	Kind Kind
 	// Primary metrics have a verdict unless [Options] name others; the others are
 	// descriptive.
 	Primary   bool
@@ -59,7 +58,7 @@ const (
 var measures = [seriesQuantities]answer.Metric{ttft: answer.TTFT, itl: answer.ITL, tpot: answer.TPOT, e2el: answer.E2EL, itlPerToken: answer.ITLPerToken, normalizedLatency: answer.NormalizedLatency, readerIdle: answer.ReaderIdle}
 
 // Metrics holds all compared metrics, in the order of reports.
-var Metrics = [...]Metric{
+var Metrics = [...]*Metric{
 	primary(latency(ttft, 50)),
 	latency(ttft, 90),
 	latency(ttft, 99),
@@ -71,22 +70,22 @@ var Metrics = [...]Metric{
 	primary(latency(e2el, 50)),
 	latency(e2el, 99),
 	latency(e2el, 0),
-	primary(Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: gate.Rate, Direction: inference.HigherIsBetter, of: outputRate}),
-	{Key: "requests_per_s", Name: "requests/s", Kind: gate.Rate, Direction: inference.HigherIsBetter, of: requestRate},
-	primary(Metric{Key: KeyFailedShare, Name: "failed", Kind: gate.Share, Direction: inference.LowerIsBetter, of: failedShare}),
-	ofFigure("fluidity_index", "fluidity index", gate.Share, inference.HigherIsBetter, fluidityIndex),
-	ofFigure("fluid_tokens_per_s", "fluid token rate", gate.Rate, inference.HigherIsBetter, fluidTokenRate),
-	ofFigure("tokens_in_time", "tokens in time", gate.Share, inference.HigherIsBetter, tokensInTime),
-	ofFigure("smooth_tokens_per_s", "smooth goodput", gate.Rate, inference.HigherIsBetter, smoothGoodput),
+	primary(&Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: outputRate}),
+	{Key: "requests_per_s", Name: "requests/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: requestRate},
+	primary(&Metric{Key: KeyFailedShare, Name: "failed", Kind: KindShare, Direction: inference.LowerIsBetter, of: failedShare}),
+	ofFigure("fluidity_index", "fluidity index", KindShare, inference.HigherIsBetter, fluidityIndex),
+	ofFigure("fluid_tokens_per_s", "fluid token rate", KindRate, inference.HigherIsBetter, fluidTokenRate),
+	ofFigure("tokens_in_time", "tokens in time", KindShare, inference.HigherIsBetter, tokensInTime),
+	ofFigure("smooth_tokens_per_s", "smooth goodput", KindRate, inference.HigherIsBetter, smoothGoodput),
 	ofQuality(latency(readerIdle, 0)),
-	ofFigure("stalled_share", "stalled", gate.Share, inference.LowerIsBetter, stalledShare),
-	ofFigure("stall_share", "stall share", gate.Share, inference.LowerIsBetter, stallShare),
-	ofFigure("tokens_per_event", "tokens per event", gate.Number, inference.NoDirection, tokensPerEvent),
+	ofFigure("stalled_share", "stalled", KindShare, inference.LowerIsBetter, stalledShare),
+	ofFigure("stall_share", "stall share", KindShare, inference.LowerIsBetter, stallShare),
+	ofFigure("tokens_per_event", "tokens per event", KindNumber, inference.NoDirection, tokensPerEvent),
 	ofQuality(latency(itlPerToken, 50)),
 	ofQuality(latency(itlPerToken, 99)),
 	ofQuality(latency(normalizedLatency, 50)),
 	ofQuality(latency(normalizedLatency, 90)),
-	ofFigure("interactivity_p90", "interactivity p90", gate.Rate, inference.HigherIsBetter, interactivity),
+	ofFigure("interactivity_p90", "interactivity p90", KindRate, inference.HigherIsBetter, interactivity),
 }
 
 // KeyFailedShare is the key of the share of failed requests.
@@ -99,16 +98,16 @@ const e2elMean = "e2el_mean"
 func (m *Metric) IsRate() bool { return m.of == outputRate || m.of == requestRate }
 
 // latency returns the metric of a percentile of q; of the mean for 0.
-func latency(q quantity, pct float64) Metric {
+func latency(q quantity, pct float64) *Metric {
 	statistic := "mean"
 	if pct > 0 {
 		statistic = report.PercentileName(pct)
 	}
 	m := measures[q]
-	return Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: gate.Duration, Direction: inference.LowerIsBetter, of: q, pct: pct}
+	return &Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: KindTime, Direction: inference.LowerIsBetter, of: q, pct: pct}
 }
 
-func primary(m Metric) Metric {
+func primary(m *Metric) *Metric {
 	m.Primary = true
 	return m
 }
@@ -143,8 +142,8 @@ func Judged(m *Metric, single bool) bool {
 // whether the runs are read with the metrics of quality.
 func CheckPrimary(keys []string, quality bool) error {
 	var known []string
-	for i := range Metrics {
-		if m := &Metrics[i]; quality || !m.Quality {
+	for _, m := range Metrics {
+		if quality || !m.Quality {
 			known = append(known, m.Key)
 		}
 	}
@@ -152,7 +151,7 @@ func CheckPrimary(keys []string, quality bool) error {
 		if slices.Contains(known, k) {
 			continue
 		}
-		if slices.ContainsFunc(Metrics[:], func(m Metric) bool { return m.Key == k }) {
+		if slices.ContainsFunc(Metrics[:], func(m *Metric) bool { return m.Key == k }) {
 			return fmt.Errorf("%q is a metric of quality; add --metrics quality", k)
 		}
 		return fmt.Errorf("%q is no metric; give some of %s", k, strings.Join(known, ", "))
@@ -160,27 +159,26 @@ func CheckPrimary(keys []string, quality bool) error {
 	return nil
 }
 
-// ParseGate reads a condition on a comparison with these options: see package gate.
-func (o *Options) ParseGate(text string) (*gate.Expr, error) {
-	var names []gate.Metric
-	for i := range Metrics {
-		m := &Metrics[i]
+// ParseGate reads a condition on a comparison with these options: see the package comment.
+func (o *Options) ParseGate(text string) (*GateExpr, error) {
+	var names []gateMetric
+	for _, m := range Metrics {
 		if m.Quality && !o.Quality {
 			continue
 		}
-		names = append(names, gate.Metric{Key: m.Key, Kind: m.Kind, Judged: o.judges(m)})
+		names = append(names, gateMetric{Key: m.Key, Kind: m.Kind, Judged: o.judges(m)})
 	}
-	return gate.Parse(text, names, o.Sides.old(), o.Sides.new())
+	return parseGate(text, names, o.Sides.old(), o.Sides.new())
 }
 
 // Unit returns the name of the metric's unit in JSON: "ns", "1/s", "ratio" or "share".
 func (m *Metric) Unit() string {
 	switch m.Kind {
-	case gate.Duration:
+	case KindTime:
 		return "ns"
-	case gate.Rate:
+	case KindRate:
 		return "1/s"
-	case gate.Number:
+	case KindNumber:
 		return "ratio"
 	}
 	return "share"

@@ -38,8 +38,7 @@ func (res *Result) outlying() []Outlying {
 		if l == res.Together || len(res.Levels) == 1 {
 			tests, level = 1, ""
 		}
-		for i := range l.Rows {
-			r := &l.Rows[i]
+		for _, r := range l.Rows {
 			if !r.Primary || r.Metric.of == failedShare || r.Spoiled != "" && !r.drifts {
 				continue
 			}

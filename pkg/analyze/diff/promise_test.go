@@ -40,7 +40,7 @@ func (s simulated) make(random *rand.Rand, side int) []*Run {
 				"ttft_p50": 1e8 * math.Exp(ln), "tpot_p50": 2e7 * math.Exp(0.01*random.NormFloat64()), "e2el_p50": 2e8 * math.Exp(ln/2+0.003*random.NormFloat64()),
 				"output_tokens_per_s": 100 * math.Exp(-ln/2+0.003*random.NormFloat64()), KeyFailedShare: 0,
 			} {
-				l.values[slices.IndexFunc(Metrics[:], func(m Metric) bool { return m.Key == key })] = value
+				l.values[slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Key == key })] = value
 			}
 			for q := range l.n {
 				l.n[q] = 60

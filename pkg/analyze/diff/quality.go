@@ -1,7 +1,6 @@
 package diff
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -11,12 +10,12 @@ import (
 const interactivityPercentile = 90
 
 // ofFigure returns the metric of a figure of a level's [figure.Quality].
-func ofFigure(key, name string, kind gate.Kind, direction inference.Direction, of quantity) Metric {
-	return Metric{Key: key, Name: name, Kind: kind, Quality: true, Direction: direction, of: of}
+func ofFigure(key, name string, kind Kind, direction inference.Direction, of quantity) *Metric {
+	return &Metric{Key: key, Name: name, Kind: kind, Quality: true, Direction: direction, of: of}
 }
 
 // ofQuality returns m as a metric that only comparisons with quality have.
-func ofQuality(m Metric) Metric {
+func ofQuality(m *Metric) *Metric {
 	m.Quality = true
 	return m
 }

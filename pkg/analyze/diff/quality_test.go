@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 )
 
@@ -27,7 +26,7 @@ func withQuality(t *testing.T) (older, newer *Run) {
 func TestQualityOfSingleRuns(t *testing.T) {
 	older, newer := withQuality(t)
 	res := Compare([]*Run{older}, []*Run{newer}, Options{Quality: true})
-	l := &res.Levels[0]
+	l := res.Levels[0]
 	for _, m := range Metrics {
 		if !m.Quality {
 			continue
@@ -76,8 +75,8 @@ func TestQualityOfSingleRuns(t *testing.T) {
 	}
 	// A side with itself: no change.
 	same := Compare([]*Run{older}, []*Run{older}, Options{Quality: true})
-	for i := range same.Levels[0].Rows {
-		if r := &same.Levels[0].Rows[i]; r.Metric.Quality && !r.NA.Missing() && (r.Change != 0 || !r.Shown().Contains(0)) {
+	for _, r := range same.Levels[0].Rows {
+		if r.Metric.Quality && !r.NA.Missing() && (r.Change != 0 || !r.Shown().Contains(0)) {
 			t.Errorf("%s with itself: %v, %+v", r.Metric.Key, r.Change, r.Shown())
 		}
 	}
@@ -88,15 +87,15 @@ func TestQualityJudged(t *testing.T) {
 	older, newer := withQuality(t)
 	o := Options{Quality: true, Primary: []string{"interactivity_p90"}}
 	res := Compare([]*Run{older}, []*Run{newer}, o)
-	if r := rowOf(t, &res.Levels[0], "interactivity_p90"); r.Verdict.String() != "different" || res.Family != 1 {
+	if r := rowOf(t, res.Levels[0], "interactivity_p90"); r.Verdict.String() != "different" || res.Family != 1 {
 		t.Errorf("verdict %v, family %d", r.Verdict, res.Family)
 	}
-	for text, want := range map[string]gate.State{"interactivity_p90<-2%": gate.Tripped, "new.tokens_in_time<0.1%": gate.Clear, "new.tokens_per_event<2": gate.Unknown} {
+	for text, want := range map[string]GateState{"interactivity_p90<-2%": GateTripped, "new.tokens_in_time<0.1%": GateClear, "new.tokens_per_event<2": GateUnknown} {
 		e, err := o.ParseGate(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if res.Gate([]*gate.Expr{e}); res.Gates[len(res.Gates)-1].State != want {
+		if res.Gate([]*GateExpr{e}); res.Gates[len(res.Gates)-1].State != want {
 			t.Errorf("%s: %+v", text, res.Gates[len(res.Gates)-1])
 		}
 	}
@@ -109,7 +108,7 @@ func TestQualityJudged(t *testing.T) {
 		t.Error("a condition on a metric that is not read")
 	}
 	var b bytes.Buffer
-	if err := JSON(res)(&b); err != nil {
+	if err := res.Formats(false).In("json", 0)(&b); err != nil {
 		t.Fatal(err)
 	}
 	if err := schematest.Open(t, "diff.schema.json").Check(t, b.Bytes()); err != nil {

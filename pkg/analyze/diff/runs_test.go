@@ -18,7 +18,7 @@ func TestRunsAndLevels(t *testing.T) {
 	if len(res.Levels) != 2 || res.Levels[0].Rows != nil {
 		t.Errorf("levels %v, want two without rows", res.Levels)
 	}
-	want := []Difference{{Cause: Cause{Name: "model", Refuses: true}, Old: "large", New: "tiny"}}
+	want := []*Difference{{Cause: Cause{Name: "model", Refuses: true}, Old: "large", New: "tiny"}}
 	if d := cmp.Diff(want, res.Refused()); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
@@ -34,7 +34,7 @@ func TestRunsAndLevels(t *testing.T) {
 	if got, want := a.Measured(), "strict definitions, from start"; got != want {
 		t.Errorf("Measured() = %q, want %q", got, want)
 	}
-	l := &a.Levels[0]
+	l := a.Levels[0]
 	if !l.SameLoad(&b.Levels[0]) || l.SameLoad(&b.Levels[1]) {
 		t.Error("SameLoad mistakes loads")
 	}

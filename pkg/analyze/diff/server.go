@@ -61,7 +61,6 @@ func (l *LevelResult) server(why string) {
 		}
 	}
 	rows := map[figureKey]*ServerRow{}
-	var order []*ServerRow
 	nan := func(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 	take := func(levels []*Level, of func(*ServerRow) (*string, []float64)) {
 		for i, x := range levels {
@@ -77,7 +76,7 @@ func (l *LevelResult) server(why string) {
 				r := rows[key]
 				if r == nil {
 					r = &ServerRow{Name: f.Name, Metric: f.Metric, Unit: f.Unit, OldRuns: nan(len(l.Old)), NewRuns: nan(len(l.New))}
-					rows[key], order = r, append(order, r)
+					rows[key], l.Server = r, append(l.Server, r)
 				}
 				who, values := of(r)
 				if *who == "" {
@@ -89,9 +88,8 @@ func (l *LevelResult) server(why string) {
 	}
 	take(l.Old, func(r *ServerRow) (*string, []float64) { return &r.OldOf, r.OldRuns })
 	take(l.New, func(r *ServerRow) (*string, []float64) { return &r.NewOf, r.NewRuns })
-	for _, r := range order {
+	for _, r := range l.Server {
 		r.compare(why, l.sides)
-		l.Server = append(l.Server, *r)
 	}
 }
 
@@ -139,12 +137,11 @@ func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
 		return report.Quantity(unit, v, u.server)
 	}
 	name := "server metric"
-	if slices.ContainsFunc(l.Server, func(r ServerRow) bool { return r.Of() == ofLevel }) {
+	if slices.ContainsFunc(l.Server, func(r *ServerRow) bool { return r.Of() == ofLevel }) {
 		name = "figure without verdict"
 	}
 	rows := [][]string{{name, l.sides.old(), l.sides.new(), "change", "95% interval", "n"}}
-	for i := range l.Server {
-		r := &l.Server[i]
+	for _, r := range l.Server {
 		interval := r.NA.String()
 		if !r.NA.Missing() {
 			x := r.Interval(confidence)
@@ -160,9 +157,8 @@ func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
 
 // serverReasons returns why figures of servers have no interval: each reason once.
 func (r *Result) serverReasons() (lines []string) {
-	for i := range r.Levels {
-		for k := range r.Levels[i].Server {
-			x := &r.Levels[i].Server[k]
+	for _, l := range r.Levels {
+		for _, x := range l.Server {
 			if !x.NA.Missing() {
 				continue
 			}

@@ -37,8 +37,7 @@ func watched(t *testing.T, name, host string, seed uint64, queue, joules float64
 // rowsOf are the figures of servers of the first level, for comparison.
 func rowsOf(res *Result) string {
 	var b strings.Builder
-	for i := range res.Levels[0].Server {
-		r := &res.Levels[0].Server[i]
+	for _, r := range res.Levels[0].Server {
 		interval := "none"
 		if x := r.Interval(confidence); !r.NA.Missing() {
 			interval = fmt.Sprintf("%.3f to %.3f", x.Low, x.High)
@@ -81,14 +80,14 @@ func TestServerRows(t *testing.T) {
 		newer = append(newer, watched(t, fmt.Sprintf("new%d.json", i), "h1", uint64(20+i), 0.012*f, 1000))
 	}
 	res = Compare(older, newer, Options{})
-	r := &res.Levels[0].Server[0]
+	r := res.Levels[0].Server[0]
 	// Welch: s = 0.0100005 of both sides, standard error s·√(2/3), 4 degrees of
 	// freedom, t = 2.776445: ln 1.2 ± 0.022671.
 	low, high := 1.2*math.Exp(-0.022671)-1, 1.2*math.Exp(0.022671)-1
 	if x := r.Interval(confidence); math.Abs(x.Low-low) > 1e-5 || math.Abs(x.High-high) > 1e-5 || r.OldOf != r.NewOf {
 		t.Errorf("interval %.6f to %.6f, want %.6f to %.6f", x.Low, x.High, low, high)
 	}
-	if e := &res.Levels[0].Server[1]; e.NA.Missing() || e.Change != 0 || e.P != 1 {
+	if e := res.Levels[0].Server[1]; e.NA.Missing() || e.Change != 0 || e.P != 1 {
 		t.Errorf("energies that are all the same: %+v", e.Comparison)
 	}
 }
@@ -103,7 +102,7 @@ func TestServerFormats(t *testing.T) {
 		"json": {`"name": "GPU energy"`, `"old_of": "GPU-h1 h1"`},
 	} {
 		var b bytes.Buffer
-		if err := renderers[ext](res)(&b); err != nil {
+		if err := writers(res)[ext](&b); err != nil {
 			t.Fatal(err)
 		}
 		for _, w := range want {

@@ -20,16 +20,16 @@ import (
 //		return err
 //	}
 //	for i := range set.Levels {
-//		l := &set.Levels[i]
-//		fmt.Println(l.Name, l.Values(&diff.Metrics[0]))
+//		l := set.Levels[i]
+//		fmt.Println(l.Name, l.Values(diff.Metrics[0]))
 //	}
 type Set struct {
 	// Runs are in the order of their starts. Runs without a start keep the order in which
 	// they were given, before the others.
 	Runs   []*Run
-	Levels []Group
+	Levels []*Group
 	// Differences are the settings that differ between runs, and reasons to doubt runs.
-	Differences []SetDifference
+	Differences []*SetDifference
 	// Warnings name the levels that some runs lack.
 	Warnings []string
 }
@@ -41,8 +41,8 @@ func NewSet(runs []*Run, ignore []string) *Set {
 	slices.SortStableFunc(s.Runs, func(a, b *Run) int { return cmp.Compare(start(a), start(b)) })
 	s.Levels = groups(s.Runs)
 	s.differences(ignore)
-	for i := range s.Levels {
-		if l := &s.Levels[i]; len(l.Runs) < len(s.Runs) {
+	for _, l := range s.Levels {
+		if len(l.Runs) < len(s.Runs) {
 			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Runs), len(s.Runs)))
 		}
 	}
@@ -93,8 +93,8 @@ func (l *Group) Of(r *Run) *Level {
 // Units chooses the time units that suit all values of the set.
 func (s *Set) Units() Units {
 	return newUnits(func(m *Metric) (values []float64) {
-		for i := range s.Levels {
-			values = append(values, s.Levels[i].Values(m)...)
+		for _, l := range s.Levels {
+			values = append(values, l.Values(m)...)
 		}
 		return values
 	})
@@ -118,8 +118,8 @@ func (s *Set) differences(ignore []string) {
 	type pair struct{ first, other *Run }
 	seen := map[pair]bool{}
 	at := differenceIndex{}
-	for i := range s.Levels {
-		runs := s.Levels[i].Runs
+	for _, l := range s.Levels {
+		runs := l.Runs
 		for _, r := range runs[1:] {
 			p := pair{runs[0], r}
 			if seen[p] {
@@ -139,20 +139,17 @@ func (s *Set) differences(ignore []string) {
 func (s *Set) addAgreeing() {
 	inDoubt := doubtNames()
 	named := map[string][]*Group{}
-	every := make([]*Group, len(s.Levels))
-	for i := range s.Levels {
-		l := &s.Levels[i]
-		named[l.Name], every[i] = append(named[l.Name], l), l
+	for _, l := range s.Levels {
+		named[l.Name] = append(named[l.Name], l)
 	}
-	for i := range s.Differences {
-		d := &s.Differences[i]
+	for _, d := range s.Differences {
 		if slices.Contains(inDoubt, d.Name) {
 			continue
 		}
 		has := func(run string) int {
 			return slices.IndexFunc(d.Values, func(v SetValue) bool { return slices.Contains(v.Runs, run) })
 		}
-		levels := every
+		levels := s.Levels
 		if d.Level != "" {
 			levels = named[d.Level]
 		}
@@ -172,7 +169,7 @@ func (s *Set) addAgreeing() {
 
 // requireOneLabel adds a difference that refuses the runs if they have several labels.
 func (s *Set) requireOneLabel(ignore []string) {
-	d := SetDifference{Cause: Cause{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}}
+	d := &SetDifference{Cause: Cause{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}}
 	for _, r := range s.Runs {
 		if label := r.Label(); label != "" {
 			d.put(label, r.Name)
@@ -183,18 +180,17 @@ func (s *Set) requireOneLabel(ignore []string) {
 	}
 }
 
-// A differenceIndex holds the indices of Differences by name and level.
-type differenceIndex map[[2]string]int
+// A differenceIndex holds Differences by name and level.
+type differenceIndex map[[2]string]*SetDifference
 
 // add adds a difference between two runs.
-func (s *Set) add(at differenceIndex, d Difference, first, other string) {
-	i, ok := at[[2]string{d.Name, d.Level}]
-	if !ok {
-		i = len(s.Differences)
-		at[[2]string{d.Name, d.Level}] = i
-		s.Differences = append(s.Differences, SetDifference{Cause: d.Cause})
+func (s *Set) add(at differenceIndex, d *Difference, first, other string) {
+	k := [2]string{d.Name, d.Level}
+	x := at[k]
+	if x == nil {
+		x = &SetDifference{Cause: d.Cause}
+		at[k], s.Differences = x, append(s.Differences, x)
 	}
-	x := &s.Differences[i]
 	x.put(d.Old, first)
 	x.put(d.New, other)
 }
@@ -218,8 +214,8 @@ func (d *SetDifference) put(text, run string) {
 }
 
 // Refused returns the differences that refuse the runs.
-func (s *Set) Refused() []SetDifference {
-	var all []SetDifference
+func (s *Set) Refused() []*SetDifference {
+	var all []*SetDifference
 	for _, d := range s.Differences {
 		if d.refuses() {
 			all = append(all, d)
@@ -257,8 +253,7 @@ func (s *Set) DifferenceTable() sheet.Table {
 		return sheet.Table{}
 	}
 	rows := [][]string{{"differs", "at", "value", "in", ""}}
-	for i := range s.Differences {
-		d := &s.Differences[i]
+	for _, d := range s.Differences {
 		name, at, effect := d.Name, d.Level, d.Effect()
 		for _, v := range d.Values {
 			rows = append(rows, []string{name, at, short(v.Text), shortList(v.Runs), effect})
@@ -270,7 +265,7 @@ func (s *Set) DifferenceTable() sheet.Table {
 
 // JSONDifferences returns the differences for JSON.
 func (s *Set) JSONDifferences() []sheet.Object {
-	return sheet.List(s.Differences, func(d *SetDifference) sheet.Object {
+	return sheet.ListOf(s.Differences, func(d *SetDifference) sheet.Object {
 		values := sheet.List(d.Values, func(v *SetValue) sheet.Object { return sheet.Object{"text", v.Text, "files", v.Runs} })
 		return sheet.Object{"name", d.Name, "level", sheet.Opt(d.Level), "values", values, "refuses", d.Refuses, "ignored", d.Ignored}
 	})
@@ -289,8 +284,7 @@ func (l *Group) JSON() sheet.Object {
 // level, name, value, reason (the effect of the difference) and file.
 func (s *Set) CSVDifferences() []sheet.CSVRow {
 	var rows []sheet.CSVRow
-	for i := range s.Differences {
-		d := &s.Differences[i]
+	for _, d := range s.Differences {
 		for _, v := range d.Values {
 			for _, run := range v.Runs {
 				rows = append(rows, sheet.CSVRow{

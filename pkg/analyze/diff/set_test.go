@@ -24,7 +24,7 @@ func TestLevels(t *testing.T) {
 		runtest.Spec{Name: "a", Second: 100, TTFT: 30, ITL: 20, Levels: []string{"1", "2"}},
 		runtest.Spec{Name: "c", Second: 300, TTFT: 32, ITL: 20, Levels: []string{"1.0"}},
 	), nil)
-	m := &diff.Metrics[0]
+	m := diff.Metrics[0]
 	if d := cmp.Diff([]float64{30e6, 31e6, 32e6}, s.Levels[0].Values(m)); d != "" {
 		t.Errorf("%s (-want +got):\n%s", m.Key, d)
 	}
@@ -50,7 +50,7 @@ func TestDifferences(t *testing.T) {
 		{Name: "e", Second: 500, TTFT: 30, ITL: 20, Model: "large", Failed: 1},
 	}
 	s := diff.NewSet(runs(t, specs...), nil)
-	want := []diff.SetDifference{
+	want := []*diff.SetDifference{
 		{Cause: diff.Cause{Name: "model", Refuses: true}, Values: []diff.SetValue{{Text: "tiny", Runs: []string{"b"}}, {Text: "large", Runs: []string{"c", "d", "e"}}}},
 		{Cause: diff.Cause{Name: "failed"}, Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"e"}}}},
 	}
@@ -74,15 +74,15 @@ func TestLabels(t *testing.T) {
 		{Name: "c", Second: 300, TTFT: 30, ITL: 20, Group: "g", Label: "new", Model: "large"},
 		{Name: "d", Second: 400, TTFT: 30, ITL: 20},
 	}
-	settings := []diff.SetDifference{
+	settings := []*diff.SetDifference{
 		{Cause: diff.Cause{Name: "failed"}, Values: []diff.SetValue{{Text: "1 of 10", Runs: []string{"b"}}}},
 		{Cause: diff.Cause{Name: "model", Refuses: true}, Values: []diff.SetValue{{Text: "tiny", Runs: []string{"a", "b", "d"}}, {Text: "large", Runs: []string{"c"}}}},
 	}
 	if d := cmp.Diff(settings, diff.NewSet(runs(t, specs...), nil).Differences); d != "" {
 		t.Errorf("differences (-want +got):\n%s", d)
 	}
-	label := diff.SetDifference{Cause: diff.Cause{Name: "label", Refuses: true}, Values: []diff.SetValue{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}}
-	if d := cmp.Diff(append([]diff.SetDifference{label}, settings...), diff.OneServer(runs(t, specs...), nil).Differences); d != "" {
+	label := &diff.SetDifference{Cause: diff.Cause{Name: "label", Refuses: true}, Values: []diff.SetValue{{Text: "old", Runs: []string{"a", "b"}}, {Text: "new", Runs: []string{"c"}}}}
+	if d := cmp.Diff(append([]*diff.SetDifference{label}, settings...), diff.OneServer(runs(t, specs...), nil).Differences); d != "" {
 		t.Errorf("differences of one server (-want +got):\n%s", d)
 	}
 	for ignore, refused := range map[string]int{"label": 1, "all": 0, "load": 2} {

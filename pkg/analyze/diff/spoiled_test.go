@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -34,7 +33,7 @@ func TestSpoils(t *testing.T) {
 	} {
 		var spoiled []string
 		for i := range Metrics {
-			if tt.level.Spoils(&Metrics[i]) != "" {
+			if tt.level.Spoils(Metrics[i]) != "" {
 				spoiled = append(spoiled, Metrics[i].Key)
 			}
 		}
@@ -54,12 +53,12 @@ func TestSpoiledHasNoVerdict(t *testing.T) {
 		t.Errorf("a family of %d, want 4 of the other level", res.Family)
 	}
 	for i, spoiled := range []bool{true, false} {
-		r := rowOf(t, &res.Levels[i], "tpot_p50")
+		r := rowOf(t, res.Levels[i], "tpot_p50")
 		if (r.Verdict == inference.NotAvailable) != spoiled || r.NA.Missing() || (r.Spoiled == "the client may be the limit in new-3.json") != spoiled {
 			t.Errorf("level %d: verdict %v, %q, %v", i, r.Verdict, r.Spoiled, r.NA)
 		}
 	}
-	if got, want := res.sentence(&res.Levels[0]), "cannot tell: TTFT p50 +1.5 %, TPOT p50 +5.2 %, E2EL p50 +4.8 %, output tokens/s -4.2 % cannot be judged: the client may be the limit in new-3.json"; got != want {
+	if got, want := res.sentence(res.Levels[0]), "cannot tell: TTFT p50 +1.5 %, TPOT p50 +5.2 %, E2EL p50 +4.8 %, output tokens/s -4.2 % cannot be judged: the client may be the limit in new-3.json"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	for _, text := range []string{"tpot_p50 better", "tpot_p50.low>+50%"} {
@@ -67,7 +66,7 @@ func TestSpoiledHasNoVerdict(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if passed := (&Result{Old: res.Old, New: res.New, Levels: res.Levels[:1]}).Gate([]*gate.Expr{e}); passed {
+		if passed := (&Result{Old: res.Old, New: res.New, Levels: res.Levels[:1]}).Gate([]*GateExpr{e}); passed {
 			t.Errorf("%s passed", text)
 		}
 	}

@@ -9,29 +9,32 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Text writes the comparison for people, in lines of at most width characters; 0 is no
-// limit. The first line is the [Result.Headline]. explain
-// adds how it was judged: p-values, numbers of values, the values of each run, and why
-// intervals are missing.
-func Text(r *Result, width int, explain bool) sheet.Renderer {
+// Formats returns the forms of the comparison: text, Markdown, JSON in the layout of schemas/diff.schema.json, CSV
+// with the columns of schemas/diff_csv.md, and JUnit XML. The first line of text is the [Result.Headline]. explain adds
+// to text how it was judged: p-values, numbers of values, the values of each run, and why intervals are missing.
+func (r *Result) Formats(explain bool) *sheet.Formats {
+	return &sheet.Formats{
+		Sheets: sheet.One(func() *sheet.Sheet { return r.Sheet(false) }), Text: sheet.One(func() *sheet.Sheet { return r.text(explain) }),
+		JSON: r.JSON, Columns: csvHeader, CSV: r.csv, JUnit: r.junit,
+	}
+}
+
+// text returns the comparison for text.
+func (r *Result) text(explain bool) *sheet.Sheet {
 	s := r.Sheet(explain)
 	if explain {
 		s.Notes = append(s.Notes, r.explanation()...)
 	} else if len(r.Levels) > 0 && len(r.Refused()) == 0 {
 		s.Notes = append(s.Notes, r.legend())
 	}
-	return sheet.Text(width, s)
+	return s
 }
-
-// Markdown writes the comparison for a pull request.
-func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.Sheet(false)) }
 
 // Sheet returns the comparison for people. Its parts are about the sides, their differences, all
 // levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a
@@ -53,8 +56,8 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 			}
 		}
 	}
-	for i := range r.Levels {
-		s.Details.Table(r.Levels[i].judged(u))
+	for _, l := range r.Levels {
+		s.Details.Table(l.judged(u))
 	}
 	s.Details.Lines(r.explanation()...)
 	return s
@@ -64,8 +67,7 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 func (l *LevelResult) judged(u *timeUnits) sheet.Table {
 	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
 	runs := l.perRun(u)
-	for j := range l.Rows {
-		row := &l.Rows[j]
+	for _, row := range l.Rows {
 		if !row.Primary {
 			continue
 		}
@@ -115,8 +117,7 @@ func (r *Result) lines() []string {
 	if line := r.outlyingLine(); line != "" {
 		all = append(all, line)
 	}
-	for i := range r.Gates {
-		g := &r.Gates[i]
+	for _, g := range r.Gates {
 		all = append(all, "gate "+g.title()+r.at(g.Level)+": "+g.outcome()+": "+strings.Join(g.Because, ", "))
 	}
 	return all
@@ -142,8 +143,8 @@ func (r *Result) explanation() []string {
 // legend explains the marks of rows in one line.
 func (r *Result) legend() string {
 	text := fmt.Sprintf("* judged; \"within %s\": shown to change by less; ~: not shown either way; --explain shows how", percent(r.o.margin()))
-	for i := range r.Levels {
-		if slices.ContainsFunc(r.Levels[i].Rows, func(row Row) bool { return row.Paired }) {
+	for _, l := range r.Levels {
+		if slices.ContainsFunc(l.Rows, func(row *Row) bool { return row.Paired }) {
 			return text + "; † the change is the median over pairs of requests with the same prompt"
 		}
 	}
@@ -256,8 +257,8 @@ func (r *Result) notes() []string {
 	if r.Together != nil {
 		say("A run's value over %s is the geometric mean of its values at the levels. Half of the 5 %% is for these rows and half for the levels. If a metric changed over %s, its levels are also judged by themselves.", r.Together.Name, r.Together.Name)
 	}
-	for i := range r.Levels {
-		if l := &r.Levels[i]; slices.ContainsFunc(l.Rows, func(r Row) bool { return r.Paired }) {
+	for _, l := range r.Levels {
+		if slices.ContainsFunc(l.Rows, func(r *Row) bool { return r.Paired }) {
 			say("† paired by prompt (%s, %d pairs): the change is the median of %s/%s over the pairs.", l.Name, l.Pairs, l.sides.new(), l.sides.old())
 		}
 	}
@@ -270,10 +271,8 @@ func (r *Result) reasons() (lines []string) {
 		return nil
 	}
 	var all sheet.Reasons
-	for i := range r.Levels {
-		l := &r.Levels[i]
-		for j := range l.Rows {
-			row := &l.Rows[j]
+	for _, l := range r.Levels {
+		for _, row := range l.Rows {
 			name := row.Metric.Name
 			if len(r.Levels) > 1 {
 				name += " at " + l.Name
@@ -327,16 +326,16 @@ func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
 		}
 	}
 	rows := [][]string{head}
-	for i := range l.Rows {
-		rows = append(rows, l.cells(&l.Rows[i], u, explain))
+	for _, r := range l.Rows {
+		rows = append(rows, l.cells(r, u, explain))
 	}
 	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
 }
 
 // ranked reports whether a row has the p-value of a rank test.
 func (l *LevelResult) ranked() bool {
-	for i := range l.Rows {
-		if t := l.Rows[i].Rank; t != nil && !t.NA.Missing() {
+	for _, r := range l.Rows {
+		if t := r.Rank; t != nil && !t.NA.Missing() {
 			return true
 		}
 	}
@@ -414,9 +413,9 @@ type Units struct{ token, request report.TimeUnit }
 // a metric, NaN for missing ones.
 func newUnits(values func(*Metric) []float64) Units {
 	var token, request []float64
-	for i := range Metrics {
-		switch m := &Metrics[i]; {
-		case m.Kind != gate.Duration:
+	for _, m := range Metrics {
+		switch {
+		case m.Kind != KindTime:
 		case m.of == e2el || m.of == readerIdle:
 			request = append(request, values(m)...)
 		default:
@@ -431,11 +430,11 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == gate.Duration && (m.of == e2el || m.of == readerIdle):
+	case m.Kind == KindTime && (m.of == e2el || m.of == readerIdle):
 		return u.request.Span(v)
-	case m.Kind == gate.Duration:
+	case m.Kind == KindTime:
 		return u.token.Span(v)
-	case m.Kind == gate.Share:
+	case m.Kind == KindShare:
 		return sheet.Share(v)
 	}
 	return report.Number(v)
@@ -450,17 +449,17 @@ type timeUnits struct {
 // units chooses the units of r from all its values.
 func (r *Result) units() *timeUnits {
 	var server []float64
-	for i := range r.Levels {
-		for j := range r.Levels[i].Server {
-			if x := &r.Levels[i].Server[j]; x.Unit == "ns" {
+	for _, l := range r.Levels {
+		for _, x := range l.Server {
+			if x.Unit == "ns" {
 				server = append(server, x.Old.Value, x.New.Value)
 			}
 		}
 	}
 	metrics := newUnits(func(m *Metric) (values []float64) {
-		for i := range r.Levels {
-			for j := range r.Levels[i].Rows {
-				if row := &r.Levels[i].Rows[j]; row.Metric == m {
+		for _, l := range r.Levels {
+			for _, row := range l.Rows {
+				if row.Metric == m {
 					values = append(values, row.Old.Value, row.New.Value)
 				}
 			}
@@ -491,8 +490,8 @@ func (l *LevelResult) perRun(u *timeUnits) [][]string {
 		}
 		return strings.Join(s, ", ")
 	}
-	for i := range l.Rows {
-		if r := &l.Rows[i]; r.Primary {
+	for _, r := range l.Rows {
+		if r.Primary {
 			rows = append(rows, []string{r.Metric.Name, list(r.Metric, r.OldRuns), list(r.Metric, r.NewRuns)})
 		}
 	}
@@ -505,10 +504,9 @@ func (r *Result) differenceTable() sheet.Table {
 	if len(r.Differences) == 0 {
 		return sheet.Table{}
 	}
-	at := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Level != "" })
+	at := slices.ContainsFunc(r.Differences, func(d *Difference) bool { return d.Level != "" })
 	rows := [][]string{{"differs", "at", r.o.Sides.old(), r.o.Sides.new(), ""}}
-	for i := range r.Differences {
-		d := &r.Differences[i]
+	for _, d := range r.Differences {
 		rows = append(rows, []string{d.Name, sanitize.Text(d.Level), short(d.Old), short(d.New), d.Effect()})
 	}
 	if !at {

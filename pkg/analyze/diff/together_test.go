@@ -10,7 +10,7 @@ import (
 // specials finds the level whose change is farthest from the others. Another level may have a smaller
 // p-value, because its runs happen to deviate less.
 func TestSpecials(t *testing.T) {
-	m := &Metrics[0]
+	m := Metrics[0]
 	deviations := []float64{-0.03, 0.015, 0.03, -0.02, 0.005}
 	values := func(from, noise float64) (runs []float64) {
 		for i, d := range deviations {
@@ -23,11 +23,11 @@ func TestSpecials(t *testing.T) {
 		name          string
 		change, noise float64
 	}{{"1", 0, 0.5}, {"2", 0, 0}, {"4", 0.1, 1}} {
-		r := Row{Metric: m, OldRuns: values(100, l.noise), NewRuns: values(100*(1+l.change), l.noise)}
+		r := &Row{Metric: m, OldRuns: values(100, l.noise), NewRuns: values(100*(1+l.change), l.noise)}
 		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
-		res.Levels = append(res.Levels, LevelResult{Name: l.name, Rows: []Row{r}})
+		res.Levels = append(res.Levels, &LevelResult{Name: l.name, Rows: []*Row{r}})
 	}
-	rows := []*Row{&res.Levels[0].Rows[0], &res.Levels[1].Rows[0], &res.Levels[2].Rows[0]}
+	rows := []*Row{res.Levels[0].Rows[0], res.Levels[1].Rows[0], res.Levels[2].Rows[0]}
 	if small, large := againstOthers(rows, 0).P, againstOthers(rows, 2).P; !(small < large) {
 		t.Fatalf("p-values %v and %v: the wrong level is not the surest", small, large)
 	}

@@ -39,7 +39,7 @@ var numbersOf = []string{1: "old", 2: "new", 3: "change"}
 
 // newComparison collects what the page shows of a comparison.
 func newComparison(r *diff.Result) (*comparison, error) {
-	object, err := members(diff.JSON(r))
+	object, err := members(sheet.JSON(r.JSON()))
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // A rates is a level with these rates of a user and in total.
@@ -161,11 +160,8 @@ func TestFormats(t *testing.T) {
 	first.Report.Experiments = append(first.Report.Experiments, analyze.Experiment{Mode: "concurrency", Value: "2"})
 	r := Analyze([]report.Input{first, evil}, Options{})
 	var text, md, document, lines bytes.Buffer
-	for _, x := range []struct {
-		to *bytes.Buffer
-		r  sheet.Renderer
-	}{{&text, Text(r, 0)}, {&md, Markdown(r)}, {&document, JSON(r)}, {&lines, CSV(r)}} {
-		if err := x.r(x.to); err != nil {
+	for format, to := range map[string]*bytes.Buffer{"text": &text, "markdown": &md, "json": &document, "csv": &lines} {
+		if err := r.Formats().In(format, 0)(to); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -9,12 +9,11 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// Text writes the points and the frontiers for people, in lines of at most width characters; 0 is no
-// limit.
-func Text(r *Result, width int) sheet.Renderer { return sheet.Text(width, r.sheet()) }
-
-// Markdown writes the same for a pull request or a wiki.
-func Markdown(r *Result) sheet.Renderer { return sheet.Markdown(r.sheet()) }
+// Formats returns the forms of the result: text, Markdown, JSON in the layout of schemas/pareto.schema.json, and
+// CSV with the columns of schemas/pareto_csv.md.
+func (r *Result) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(r.sheet), JSON: r.json, Columns: columns, CSV: r.csv}
+}
 
 // sheet returns the points and the frontiers for people.
 func (r *Result) sheet() *sheet.Sheet {
@@ -100,10 +99,9 @@ func (r *Result) lines() (lines []string) {
 // columns are the columns of CSV.
 var columns = []string{"kind", "file", "mode", "value", "gpus", "user_rate", "rate", "frontier", "file_frontier", "knee", "slo_attained", "area", "na"}
 
-// CSV writes a line of kind "point" for each level and a line of kind "front" for each frontier, the
-// frontier of all files first; schemas/pareto_csv.md names the columns.
-func CSV(r *Result) sheet.Renderer {
-	var rows []sheet.CSVRow
+// csv returns a line of kind "point" for each level and a line of kind "front" for each frontier, the
+// frontier of all files first.
+func (r *Result) csv() (rows []sheet.CSVRow) {
 	for i := range r.Points {
 		p := &r.Points[i]
 		row := sheet.CSVRow{"kind": "point", "file": p.File, "mode": p.Mode, "value": p.Value, "na": p.Why}
@@ -129,14 +127,13 @@ func CSV(r *Result) sheet.Renderer {
 		}
 		rows = append(rows, row)
 	}
-	return sheet.CSV(columns, rows)
+	return rows
 }
 
-// Schema names the layout that JSON writes.
+// Schema names the layout of JSON.
 const Schema = "pa-pareto/1"
 
-// JSON writes one object in the layout of schemas/pareto.schema.json.
-func JSON(r *Result) sheet.Renderer {
+func (r *Result) json() sheet.Object {
 	userRate, rate := "1 / mean TPOT", "output_tokens_per_s"
 	if r.Options.WholeRequest {
 		userRate = "mean of output tokens / E2EL"
@@ -147,13 +144,13 @@ func JSON(r *Result) sheet.Renderer {
 	capacities := sheet.List(r.Capacities, func(c *Capacity) sheet.Object {
 		return sheet.Object{"file", c.File, "max_load", report.MaxLoadJSON(c.MaxLoad)}
 	})
-	return sheet.JSON(sheet.Object{
+	return sheet.Object{
 		"schema", Schema, "user_rate", userRate, "rate", rate, "per_gpu", r.PerGPU,
 		"reference",
 		sheet.Object{"user_rate", r.Options.UserReference, "rate", r.Options.RateReference},
 		"points", sheet.List(r.Points, (*Point).json), "front", r.All.json(), "file_fronts", sheet.Opt(sheet.List(r.Files, (*Front).json)),
 		"max_loads", sheet.Opt(capacities), "notes", r.Notes,
-	})
+	}
 }
 
 func (p *Point) json() sheet.Object {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/pkg/analyze/diff/gate"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
@@ -100,10 +100,8 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 		Desc: "The value of each point in the order of time or of the labels. A line marks a step where the metric changed.",
 	}
 	leftOut, bars := 0, false
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			row := &l.Rows[j]
+	for _, l := range res.Levels {
+		for _, row := range l.Rows {
 			if !row.Metric.Primary {
 				continue
 			}
@@ -144,11 +142,11 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 }
 
 // unitOf returns the unit of a kind of metric.
-func unitOf(k gate.Kind) svg.Unit {
+func unitOf(k diff.Kind) svg.Unit {
 	switch k {
-	case gate.Duration:
+	case diff.KindTime:
 		return svg.Nanoseconds
-	case gate.Share:
+	case diff.KindShare:
 		return svg.Share
 	}
 	return ""

@@ -6,7 +6,6 @@ import (
 	"sort"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/sparkline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -44,7 +43,7 @@ func (t *table) trends(lines []line) sheet.Table {
 		least, most := bounds(c.values)
 		g.Add(c.name, c.unit, "", c.text(least), c.text(most))
 	}
-	return t.charts(g, widestSparkline, func(i, width int) string { return sparkline.Line(all[i].values, width) })
+	return t.charts(g, widestSparkline, func(i, width int) string { return sheet.Sparkline(all[i].values, width) })
 }
 
 // chartColumn is the column of the sparklines in a table of charts.
@@ -160,7 +159,7 @@ func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 		all = append(all, h)
 		g.Add(m.Definition.Label(), f.name, "", f.text(h.low), f.text(h.high), bins)
 	}
-	return t.charts(g, mostBins, func(i, width int) string { return sparkline.Line(all[i].shares(width), width) })
+	return t.charts(g, mostBins, func(i, width int) string { return sheet.Sparkline(all[i].shares(width), width) })
 }
 
 // A histogram shows the values of a metric from the smallest to the p99.9, which hides no bulk behind

@@ -31,8 +31,9 @@ type List struct {
 }
 
 // Write writes the rows of r to w, as they come or, if they are sorted, all at the end.
-// It returns the errors of w and the cause of ctx's end; the error of r is not returned,
-// except an [export.ErrContradiction]: see r.Err. A List writes once.
+// When ctx ends, Write stops reading, writes the rows of the requests that it has read, and
+// returns the cause. It returns the errors of w; the error of r is not returned, except an
+// [export.ErrContradiction]: see r.Err. A List writes once.
 func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	l.w = w
 	m := answer.NewMeter(r.Run(), l.Config.PerRequest())
@@ -41,9 +42,10 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	if cfg := l.Config.Quality; cfg != nil {
 		smooth = quality.NewMeter(*cfg)
 	}
+	var ended error // the cause of ctx's end
 	for n := uint64(0); !l.full() && l.err == nil && r.Next(); n++ {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if ended = context.Cause(ctx); ended != nil {
+			break // the rows of earlier requests follow
 		}
 		request, level := r.Request(), r.Experiment()
 		d := m.Measure(request)
@@ -82,7 +84,7 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 			return err
 		}
 	}
-	return nil
+	return ended
 }
 
 // full reports whether no further row will be written.

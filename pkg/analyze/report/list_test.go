@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -61,6 +63,44 @@ func TestRequestsUndecided(t *testing.T) {
 			t.Errorf("%d requests in a level: %d rows, want %d: the first level's with a TTFT, the second level's without", n, len(got), len(want))
 		}
 	}
+}
+
+// An interrupted List writes the rows of the requests that it has read, also those that wait for the
+// end of their level and those that are sorted.
+func TestListInterrupted(t *testing.T) {
+	const all, read = 20, 12
+	for _, tt := range []struct {
+		name      string
+		responses int
+		order     func(a, b *Row) int
+	}{
+		{"streamed", 2, nil},
+		{"waiting", 1, nil},
+		{"sorted", 2, func(_, _ *Row) int { return 0 }},
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		interrupted := errors.New("interrupted")
+		r := &cutReader{Generated: memrun.NewGenerated(all, tt.responses, func() {}), after: read, cut: func() { cancel(interrupted) }}
+		var got ttfts
+		l := List{Order: tt.order}
+		if err := l.Write(ctx, r, &got); !errors.Is(err, interrupted) || len(got) != read {
+			t.Errorf("%s: %d rows, %v; want %d, and what ended the list", tt.name, len(got), err, read)
+		}
+	}
+}
+
+// A cutReader calls cut when it reads the request that follows the first ones.
+type cutReader struct {
+	*memrun.Generated
+	after int
+	cut   func()
+}
+
+func (r *cutReader) Next() bool {
+	if r.after--; r.after < 0 {
+		r.cut()
+	}
+	return r.Generated.Next()
 }
 
 // ttfts keeps the TTFT of each row.

@@ -20,8 +20,8 @@ const (
 	MaxRunsASide = 1000
 
 	power      = 0.8
-	alpha      = 0.05
-	confidence = 0.95
+	alpha      = 0.05 // at which a comparison judges its metrics together
+	confidence = 0.95 // of intervals
 )
 
 // Options are the settings of an analysis.
@@ -38,14 +38,14 @@ type Options struct {
 type Result struct {
 	Set     *diff.Set
 	Options Options
-	Levels  []LevelResult
+	Levels  []*LevelResult
 }
 
 // A LevelResult has the rows of one load level.
 type LevelResult struct {
 	*diff.Group
 	// Rows has the metrics that some run has.
-	Rows []Row
+	Rows []*Row
 }
 
 // A Row holds the estimates for one metric.
@@ -76,10 +76,9 @@ func Analyze(set *diff.Set, o Options) *Result {
 	res := &Result{Set: set, Options: o}
 	refused := len(set.Refused()) > 0
 	var design Planner
-	for i := range set.Levels {
-		l := LevelResult{Group: &set.Levels[i]}
-		for j := range diff.Metrics {
-			m := &diff.Metrics[j]
+	for _, level := range set.Levels {
+		l := &LevelResult{Group: level}
+		for _, m := range diff.Metrics {
 			values := l.Values(m)
 			if !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {
 				continue
@@ -93,9 +92,9 @@ func Analyze(set *diff.Set, o Options) *Result {
 }
 
 // row analyzes the values of one metric.
-func row(m *diff.Metric, values []float64, refused bool, o Options, design *Planner) Row {
+func row(m *diff.Metric, values []float64, refused bool, o Options, design *Planner) *Row {
 	nan := math.NaN()
-	r := Row{
+	r := &Row{
 		Metric: m, Values: values, Mean: inference.MeanOfRuns(values), Deviation: nan, DeviationInterval: inference.Interval{Low: nan, High: nan},
 		Drift: Drift{nan, inference.Interval{Low: nan, High: nan}, nan, nan}, Turns: Turns{nan, nan, nan, nan},
 		Smallest: slices.Repeat([]float64{nan}, len(o.RunsASide)),
@@ -157,9 +156,9 @@ func unusable(m *diff.Metric, values []float64, refused bool) string {
 func (res *Result) adjust() {
 	var rows []*Row
 	var drift, turns []float64
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			if r := &res.Levels[i].Rows[j]; r.Metric.Primary {
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			if r.Metric.Primary {
 				rows, drift, turns = append(rows, r), append(drift, r.Drift.P), append(turns, r.Turns.P)
 			}
 		}
@@ -173,8 +172,8 @@ func (res *Result) adjust() {
 // Unmeasured returns an error if no level has MinRuns runs; otherwise nil.
 func (res *Result) Unmeasured() error {
 	largest := 0
-	for i := range res.Levels {
-		largest = max(largest, len(res.Levels[i].Runs))
+	for _, l := range res.Levels {
+		largest = max(largest, len(l.Runs))
 	}
 	if largest < MinRuns {
 		return fmt.Errorf("no load level has %d runs, so it is unknown how much runs differ", MinRuns)

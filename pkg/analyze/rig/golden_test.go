@@ -1,17 +1,9 @@
 package rig
 
 import (
-	"bytes"
-	"encoding/csv"
 	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
@@ -20,11 +12,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-// renderers are all formats, by the ends of their files.
-var renderers = map[string]func(*Result) sheet.Renderer{
-	"txt": func(r *Result) sheet.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
-}
 
 // series makes runs with these times to the first token, in milliseconds; the other times
 // follow them by turns.
@@ -80,74 +67,15 @@ func makeScenarios(t *testing.T) map[string]*Result {
 func TestGolden(t *testing.T) {
 	schema := schematest.Open(t, "rig.schema.json")
 	for name, res := range scenarios(t) {
-		for ext, render := range renderers {
-			var b bytes.Buffer
-			if err := render(res)(&b); err != nil {
-				t.Fatal(err)
-			}
-			if ext == "json" {
-				if err := schema.Check(t, b.Bytes()); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
-			}
-			if ext != "txt" && name != "drifting" {
-				continue // one of each is enough to read
-			}
-			file := filepath.Join("testdata", name+"."+ext)
-			if *update {
-				if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if d := cmp.Diff(string(want), b.String()); d != "" {
-				t.Errorf("%s (-want +got):\n%s", file, d)
-			}
-		}
+		schema.Formats(t, name, res.Formats(), 120, func(ext string) bool { return ext == "txt" || name == "drifting" }, *update) // one of each is enough to read
 	}
 }
 
 // The document of the CSV names its columns, in their order, and every record.
 func TestCSVDocument(t *testing.T) {
-	doc, err := os.ReadFile("../../../schemas/rig_csv.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(doc), "| column | holds |")
-	for _, column := range csvHeader {
-		var found bool
-		if _, rest, found = strings.Cut(rest, "`"+column+"`"); !found {
-			t.Fatalf("column %s is not described, or not in its place", column)
-		}
-	}
-	seen := map[string]bool{}
+	var all []*sheet.Formats
 	for _, res := range scenarios(t) {
-		for _, row := range res.csvRows() {
-			seen[row["record"]] = true
-			for column := range row {
-				if !slices.Contains(csvHeader, column) {
-					t.Errorf("%s is no column", column)
-				}
-			}
-		}
-		var b bytes.Buffer
-		if err := CSV(res)(&b); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := csv.NewReader(&b).ReadAll(); err != nil {
-			t.Error(err)
-		}
+		all = append(all, res.Formats())
 	}
-	_, records, _ := strings.Cut(string(doc), "| `record` | one line for each |")
-	for record := range seen {
-		if !strings.Contains(records, "| `"+record+"` |") {
-			t.Errorf("record %s is not described", record)
-		}
-	}
-	if len(seen) != strings.Count(records, "\n| `") {
-		t.Errorf("the scenarios have the records %v, the document others", seen)
-	}
+	schematest.CSV(t, "rig_csv.md", all)
 }

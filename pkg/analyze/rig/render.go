@@ -14,19 +14,18 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// Text writes the result for people, in lines of at most width characters; 0 is no limit.
-func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
-
-// Markdown writes the result for a pull request or a wiki.
-func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+// Formats returns the forms of the result: text, Markdown, JSON in the layout of schemas/rig.schema.json, and CSV
+// with the columns of schemas/rig_csv.md.
+func (res *Result) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(res.sheet), JSON: res.json, Columns: csvHeader, CSV: res.csv}
+}
 
 // sheet returns the result for people.
 func (res *Result) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: res.Headlines(), About: []string{res.source()}, Notes: res.notes()}
 	s.Part("").Table(res.Set.DifferenceTable())
 	units := res.Set.Units()
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		s.Part(l.Name + ", " + plural.Of(len(l.Runs), "run")).Table(res.table(l, &units))
 	}
 	return s
@@ -47,8 +46,7 @@ func (res *Result) table(l *LevelResult, u *diff.Units) sheet.Table {
 		header = append(header, res.neededHead())
 	}
 	rows := [][]string{append(header, "neighbors")}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		name := r.Metric.Name
 		if r.Metric.Primary {
 			name += " *"
@@ -112,11 +110,10 @@ func (res *Result) Headlines() []string {
 	}
 	at := max(0, slices.Index(res.Options.RunsASide, usualRuns))
 	var lines []string
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		var found []string
-		for j := range l.Rows {
-			if r := &l.Rows[j]; r.Metric.Primary && at < len(r.Smallest) && !math.IsNaN(r.Smallest[at]) {
+		for _, r := range l.Rows {
+			if r.Metric.Primary && at < len(r.Smallest) && !math.IsNaN(r.Smallest[at]) {
 				found = append(found, fmt.Sprintf("%s %% in %s", sheet.Signed(r.Smallest[at]), r.Metric.Name))
 			}
 		}
@@ -191,11 +188,10 @@ func (res *Result) notes() []string {
 // are several levels, each level is named once: "concurrency 1: a, b; concurrency 2: c".
 func (res *Result) byLevel(text func(*Row) string) string {
 	var parts []string
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		var texts []string
-		for j := range l.Rows {
-			if t := text(&l.Rows[j]); t != "" {
+		for _, r := range l.Rows {
+			if t := text(r); t != "" {
 				texts = append(texts, t)
 			}
 		}
@@ -214,9 +210,9 @@ func (res *Result) byLevel(text func(*Row) string) string {
 // reasons returns a line for each reason why rows are n/a, with the metrics of these rows.
 func (res *Result) reasons() []string {
 	var reasons []string
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			if why := res.Levels[i].Rows[j].NA; why != "" && why != ranked && !slices.Contains(reasons, why) {
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			if why := r.NA; why != "" && why != ranked && !slices.Contains(reasons, why) {
 				reasons = append(reasons, why)
 			}
 		}
@@ -234,21 +230,19 @@ func (res *Result) reasons() []string {
 	return lines
 }
 
-// Schema names the layout that JSON writes.
+// Schema names the layout of JSON.
 const Schema = "pa-rig/1"
 
-// JSON writes one object in the layout of schemas/rig.schema.json, with full precision.
-// Missing numbers are left out.
-func JSON(res *Result) sheet.Renderer {
-	return sheet.JSON(sheet.Object{
+func (res *Result) json() sheet.Object {
+	return sheet.Object{
 		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.List(res.Levels, func(l *LevelResult) sheet.Object {
-			return append(l.JSON(), "metrics", sheet.List(l.Rows, res.metric))
+		"levels", sheet.ListOf(res.Levels, func(l *LevelResult) sheet.Object {
+			return append(l.JSON(), "metrics", sheet.ListOf(l.Rows, res.metric))
 		}),
 		"warnings", res.Set.Warnings,
-	})
+	}
 }
 
 func (res *Result) metric(r *Row) sheet.Object {
@@ -271,21 +265,16 @@ func (res *Result) metric(r *Row) sheet.Object {
 		"turns", sheet.Object{"neighbors_deviation", t.Neighbors, "variance_ratio", t.Ratio, "p", t.P, "p_adjusted", t.Adjusted})
 }
 
-// csvHeader is the header line; schemas/rig_csv.md describes the columns.
+// csvHeader is the header line of CSV.
 var csvHeader = []string{"record", "level", "name", "unit", "value", "low", "high", "p", "p_adjusted", "runs", "primary", "reason", "file"}
 
-// CSV writes one header and a line for each difference, metric, number of runs a side and
-// value of a run, in the columns of schemas/rig_csv.md. Floats have all their digits; a
-// cell without a value is empty.
-func CSV(res *Result) sheet.Renderer { return sheet.CSV(csvHeader, res.csvRows()) }
-
-func (res *Result) csvRows() []sheet.CSVRow {
+// csv returns a line for each difference, metric, number of runs a side and value of a run.
+func (res *Result) csv() []sheet.CSVRow {
 	rows := []sheet.CSVRow{{"record": "measured", "value": res.Set.Runs[0].Measured()}}
 	rows = append(rows, res.Set.CSVDifferences()...)
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			rows = append(rows, res.csvMetric(l, &l.Rows[j])...)
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			rows = append(rows, res.csvMetric(l, r)...)
 		}
 	}
 	return rows

@@ -81,6 +81,11 @@ func List[T any](all []T, fields func(*T) Object) []Object {
 	return list
 }
 
+// ListOf is List for pointers.
+func ListOf[T any](all []*T, fields func(*T) Object) []Object {
+	return List(all, func(x **T) Object { return fields(*x) })
+}
+
 // MarshalJSON writes the members that have a value.
 func (o Object) MarshalJSON() ([]byte, error) { return o.append(nil) }
 

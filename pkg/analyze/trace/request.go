@@ -1,7 +1,7 @@
 package trace
 
 import (
-	"github.com/pa-tools/pa/internal/pack"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -82,7 +82,7 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 	return q, q.beginNS != 0 && !m.StartWrong && !m.EndWrong
 }
 
-// Places of the texts of a request: see [pack.Unpacker.Text].
+// Places of the texts of a request: see [spool.Unpacker.Text].
 const (
 	statusText = iota
 	excludedText
@@ -92,7 +92,7 @@ const (
 )
 
 // pack appends q to p, without its lane and the arguments that write sets.
-func (q *request) pack(p *pack.Packer) {
+func (q *request) pack(p *spool.Packer) {
 	a := &q.args
 	p.Begin()
 	p.Int(int64(q.beginNS))
@@ -114,7 +114,7 @@ func (q *request) pack(p *pack.Packer) {
 }
 
 // unpack sets q to what pack appended, and uses the memory of its stalls again.
-func (q *request) unpack(u *pack.Unpacker) {
+func (q *request) unpack(u *spool.Unpacker) {
 	stalls := q.stalls[:0]
 	u.Begin()
 	*q = request{beginNS: uint64(u.Int())}

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/pack"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -111,7 +110,7 @@ type timeline struct {
 // A group holds the requests of a level that one rank sent.
 type group struct {
 	name     string
-	requests pack.Records // by begin, and then by id
+	requests spool.Records // by begin, and then by id
 	tokens   *tokenRate
 }
 
@@ -154,7 +153,7 @@ func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks
 		k := key{level, q.rank}
 		g := groups[k]
 		if g == nil {
-			g = &group{name: groupName(run, level, q.rank), requests: pack.Records{Blocks: blocks}, tokens: newTokenRate()}
+			g = &group{name: groupName(run, level, q.rank), requests: spool.Records{Blocks: blocks}, tokens: newTokenRate()}
 			groups[k] = g
 			t.groups = append(t.groups, g)
 		}
@@ -196,7 +195,7 @@ func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks
 // false. It returns the number of requests with a time too far from the origin. A request is valid until do
 // returns.
 func (t *timeline) each(g *group, do func(q *request) bool) (far int) {
-	var u pack.Unpacker
+	var u spool.Unpacker
 	var q request
 	g.requests.Each(func(_ int, record []byte) bool {
 		u.Bytes = record

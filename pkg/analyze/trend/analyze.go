@@ -23,13 +23,13 @@ type Options struct {
 type Result struct {
 	Points []Point
 	Set    *diff.Set
-	Levels []LevelHistory
+	Levels []*LevelHistory
 }
 
 // A LevelHistory has the rows of one load level.
 type LevelHistory struct {
 	*diff.Group
-	Rows []Row // one per metric that at least one point has
+	Rows []*Row // one per metric that at least one point has
 }
 
 // A Row is the history of one metric.
@@ -52,20 +52,19 @@ type Value struct {
 // for steps.
 func Analyze(points []Point, o Options) *Result {
 	var runs []*diff.Run
-	for i := range points {
-		runs = append(runs, points[i].Runs...)
+	for _, p := range points {
+		runs = append(runs, p.Runs...)
 	}
 	res := &Result{Points: points, Set: diff.NewSet(runs, o.Ignore)}
 	refused := len(res.Set.Refused()) > 0
 	searched := 0 // metrics of all levels: the family of the p-values
-	for i := range res.Set.Levels {
-		l := LevelHistory{Group: &res.Set.Levels[i]}
-		for j := range diff.Metrics {
-			m := &diff.Metrics[j]
-			r := Row{Metric: m, Values: make([]Value, 0, len(points))}
+	for _, level := range res.Set.Levels {
+		l := &LevelHistory{Group: level}
+		for _, m := range diff.Metrics {
+			r := &Row{Metric: m, Values: make([]Value, 0, len(points))}
 			found := false
-			for k := range points {
-				v := valueOf(points[k].values(l.Group, m))
+			for _, p := range points {
+				v := valueOf(p.values(l.Group, m))
 				r.Values = append(r.Values, v)
 				found = found || !math.IsNaN(v.Mean)
 			}
@@ -79,10 +78,9 @@ func Analyze(points []Point, o Options) *Result {
 		}
 		res.Levels = append(res.Levels, l)
 	}
-	for i := range res.Levels {
-		moves := ratesMove(points, res.Levels[i].Group)
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+	for _, l := range res.Levels {
+		moves := ratesMove(points, l.Group)
+		for _, r := range l.Rows {
 			if r.NA = r.unusable(refused, moves); r.NA == "" {
 				r.Steps = stepsOf(r.means(), max(1, searched))
 			}
@@ -103,8 +101,8 @@ func valueOf(runs []float64) Value {
 // means returns the mean of each point.
 func (r *Row) means() []float64 {
 	var all []float64
-	for i := range r.Values {
-		all = append(all, r.Values[i].Mean)
+	for _, v := range r.Values {
+		all = append(all, v.Mean)
 	}
 	return all
 }
@@ -113,8 +111,8 @@ func (r *Row) means() []float64 {
 // runs.
 func ratesMove(points []Point, l *diff.Group) bool {
 	var first []*diff.Level
-	for i := range points {
-		levels := points[i].levels(l)
+	for _, p := range points {
+		levels := p.levels(l)
 		switch {
 		case levels == nil:
 		case first == nil:
@@ -155,10 +153,8 @@ func (res *Result) Headline() string {
 	}
 	found := make([][]string, len(res.Points)) // by the first point after the step
 	searched, changed := false, false
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for j := range l.Rows {
-			r := &l.Rows[j]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			if !r.Metric.Primary {
 				continue
 			}
@@ -192,7 +188,7 @@ func (res *Result) Headline() string {
 }
 
 // namesOf returns the names of differences, each once.
-func namesOf(differences []diff.SetDifference) (names []string) {
+func namesOf(differences []*diff.SetDifference) (names []string) {
 	for _, d := range differences {
 		if !slices.Contains(names, d.Name) {
 			names = append(names, d.Name)

@@ -135,10 +135,8 @@ type finding struct {
 
 // findings returns the metrics of all levels.
 func (j *Judgement) findings() (all []finding) {
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
 			f := finding{r, r.Metric.Name, j.standing(r)}
 			if len(j.Levels) > 1 {
 				f.name += " at " + sanitize.Text(l.Name)
@@ -186,10 +184,9 @@ func (j *Judgement) Passed() bool { return j.Answer() > CannotTell && j.LeftOut 
 // and so does a point of LeftOut.
 func (j *Judgement) Failures() error {
 	errs := []error{LeftOutError(j.LeftOut)}
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			if r := &l.Rows[k]; j.standing(r) == fails {
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
+			if j.standing(r) == fails {
 				errs = append(errs, fmt.Errorf("%s at %s is worse than %s: %s", r.Metric.Name, sanitize.Text(l.Name), j.accepted(), r.change()))
 			}
 		}
@@ -475,8 +472,8 @@ func (j *Judgement) tooWide(all []finding) string {
 func (j *Judgement) hiding(m *diff.Metric) string {
 	for i := range j.Accepted {
 		p := &j.Accepted[i]
-		for k := range j.Levels {
-			if outlying := p.outlyingRuns(j.Levels[k].Group, m); outlying != nil {
+		for _, l := range j.Levels {
+			if outlying := p.outlyingRuns(l.Group, m); outlying != nil {
 				return fmt.Sprintf("in accepted point %s, %s; delete the folder of the point to judge without it", sanitize.Text(p.Label), outlyingText(m, outlying))
 			}
 		}

@@ -1,22 +1,16 @@
 package trend
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -112,53 +106,12 @@ func TestGolden(t *testing.T) {
 	schema := schematest.Open(t, "trend.schema.json")
 	stepped := nights(t, 1, []float64{30.2, 29.9, 30.4, 30.1, 29.8, 33.1, 33.3, 32.9, 33.2}, nil)
 	for name, points := range map[string][]Point{"stepped": stepped, "few": stepped[:3]} {
-		res := Analyze(points, Options{})
-		for ext, render := range map[string]func(*Result) sheet.Renderer{
-			"txt": func(r *Result) sheet.Renderer { return Text(r, 120) }, "md": Markdown, "csv": CSV, "json": JSON,
-		} {
-			golden(t, schema, name, ext, render(res), name == "stepped")
-		}
+		schema.Formats(t, name, Analyze(points, Options{}).Formats(), 120, func(ext string) bool { return ext == "txt" || name == "stepped" }, *update)
 	}
 	for name, j := range judgements(t) {
-		for ext, render := range map[string]func(*Judgement) sheet.Renderer{
-			"txt": func(r *Judgement) sheet.Renderer { return JudgementText(r, 120) }, "md": JudgementMarkdown, "csv": JudgementCSV, "json": JudgementJSON, "xml": JudgementJUnit,
-		} {
-			golden(t, schema, name, ext, render(j), name == "worse" || name == "lost" || name == "first")
-		}
-	}
-}
-
-// golden compares what is rendered with a golden file. Formats other than text have one
-// if all is set.
-func golden(t *testing.T, schema schematest.Schema, name, ext string, render sheet.Renderer, all bool) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := render(&b); err != nil {
-		t.Fatal(err)
-	}
-	if ext == "json" {
-		if err := schema.Check(t, b.Bytes()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	if ext != "txt" && !all {
-		return
-	}
-	file := filepath.Join("testdata", name+"."+ext)
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Errorf("%s (-want +got):\n%s", file, d)
+		schema.Formats(t, name, j.Formats(), 120, func(ext string) bool {
+			return ext == "txt" || name == "worse" || name == "lost" || name == "first"
+		}, *update)
 	}
 }
 

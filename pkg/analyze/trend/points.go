@@ -118,15 +118,14 @@ func (p *Point) spoiled(l *diff.Group, m *diff.Metric) string {
 func (p *Point) Unfit(ignore []string) error {
 	set := diff.NewSet(p.Runs, ignore)
 	errs := []error{set.Incomparable()}
-	for i := range set.Levels {
-		l := &set.Levels[i]
+	for _, l := range set.Levels {
 		for k, x := range l.Levels {
 			if x.OK == 0 {
 				errs = append(errs, fmt.Errorf("%s: no request succeeded at %s", sanitize.Text(l.Runs[k].Name), sanitize.Text(l.Name)))
 			}
 		}
-		for k := range diff.Metrics {
-			if m := &diff.Metrics[k]; m.Primary {
+		for _, m := range diff.Metrics {
+			if m.Primary {
 				if why := p.spoiled(l, m); why != "" {
 					errs = append(errs, fmt.Errorf("%s at %s cannot be judged: %s", m.Name, sanitize.Text(l.Name), why))
 				}
@@ -142,11 +141,9 @@ func (p *Point) Unfit(ignore []string) error {
 func (p *Point) Outlying(ignore []string) []string {
 	set := diff.NewSet(p.Runs, ignore)
 	var texts []string
-	for i := range set.Levels {
-		l := &set.Levels[i]
+	for _, l := range set.Levels {
 		worst, text := 0.0, ""
-		for k := range diff.Metrics {
-			m := &diff.Metrics[k]
+		for _, m := range diff.Metrics {
 			if !m.Primary || m.Key == diff.KeyFailedShare {
 				continue
 			}

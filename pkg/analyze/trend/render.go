@@ -17,19 +17,18 @@ import (
 // primaryMark follows the names of primary metrics.
 const primaryMark = " *"
 
-// Text writes the history for people, in lines of at most width characters; 0 is no limit.
-func Text(res *Result, width int) sheet.Renderer { return sheet.Text(width, res.sheet()) }
-
-// Markdown writes the history for a pull request or a wiki.
-func Markdown(res *Result) sheet.Renderer { return sheet.Markdown(res.sheet()) }
+// Formats returns the forms of the history: text, Markdown, JSON in the layout of schemas/trend.schema.json, and
+// CSV with the columns of schemas/trend_csv.md.
+func (res *Result) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(res.sheet), JSON: res.json, Columns: csvHeader, CSV: res.csv}
+}
 
 // sheet returns the history for people.
 func (res *Result) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: []string{res.Headline()}, About: []string{res.source()}, Notes: res.notes()}
 	s.Part("").Table(res.Set.DifferenceTable())
 	units := res.Set.Units()
-	for i := range res.Levels {
-		l := &res.Levels[i]
+	for _, l := range res.Levels {
 		s.Part(l.Name).Table(res.table(l, &units))
 	}
 	return s
@@ -57,8 +56,7 @@ func (res *Result) table(l *LevelHistory, u *diff.Units) sheet.Table {
 		header = append(header, sanitize.Fit(sanitize.Text(res.Points[i].Label), 24))
 	}
 	rows := [][]string{append(header, "step")}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		name := r.Metric.Name
 		if r.Metric.Primary {
 			name += primaryMark
@@ -83,9 +81,8 @@ func (res *Result) notes() []string {
 	}
 	notes := []string{fmt.Sprintf("* primary metric. A point's value is the geometric mean of its runs. A step is a place where the points before and after differ: Student's t test, at least %d points on either side, p at most 5 %% after adjusting for all places and primary metrics.", minPerSide)}
 	seen := map[string]bool{}
-	for i := range res.Levels {
-		for j := range res.Levels[i].Rows {
-			r := &res.Levels[i].Rows[j]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			if r.NA != "" && r.Metric.Primary && r.Metric.Key != diff.KeyFailedShare && !seen[r.NA] {
 				seen[r.NA] = true
 				notes = append(notes, "steps not searched: "+r.NA)
@@ -95,20 +92,19 @@ func (res *Result) notes() []string {
 	return notes
 }
 
-// JudgementText writes a judgement for people, in lines of at most width characters; 0 is
-// no limit.
-func JudgementText(j *Judgement, width int) sheet.Renderer { return sheet.Text(width, j.sheet()) }
-
-// JudgementMarkdown writes a judgement for a pull request or the summary of a job.
-func JudgementMarkdown(j *Judgement) sheet.Renderer { return sheet.Markdown(j.sheet()) }
+// Formats returns the forms of the judgement: text, Markdown, JSON and CSV as those of [Result.Formats], and JUnit
+// XML.
+func (j *Judgement) Formats() *sheet.Formats {
+	return &sheet.Formats{Sheets: sheet.One(j.sheet), JSON: j.json, Columns: csvHeader, CSV: j.csv, JUnit: j.junit}
+}
 
 // sheet returns the judgement for people.
 func (j *Judgement) sheet() *sheet.Sheet {
 	s := &sheet.Sheet{Heads: []string{j.Headline()}, About: []string{j.source()}, Notes: j.notes()}
 	s.Part("").Table(j.Set.DifferenceTable())
 	units := j.Set.Units()
-	for i := range j.Levels {
-		s.Part(j.Levels[i].Name).Table(j.table(&j.Levels[i], &units))
+	for _, l := range j.Levels {
+		s.Part(l.Name).Table(j.table(l, &units))
 	}
 	return s
 }
@@ -133,8 +129,7 @@ func (j *Judgement) source() string {
 // table returns the table of a level.
 func (j *Judgement) table(l *JudgedLevel, u *diff.Units) sheet.Table {
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
-	for i := range l.Rows {
-		r := &l.Rows[i]
+	for _, r := range l.Rows {
 		interval := ""
 		if !math.IsNaN(r.Interval.Low) {
 			interval = sheet.Change(r.Interval.Low) + " " + sheet.Change(r.Interval.High)
@@ -199,8 +194,8 @@ const outlyingAdvice = "A run unlike the others of its point is often a cold sta
 
 // judged reports whether a metric has a p-value.
 func (j *Judgement) judged() bool {
-	return slices.ContainsFunc(j.Levels, func(l JudgedLevel) bool {
-		return slices.ContainsFunc(l.Rows, func(r Judged) bool { return !math.IsNaN(r.Adjusted) })
+	return slices.ContainsFunc(j.Levels, func(l *JudgedLevel) bool {
+		return slices.ContainsFunc(l.Rows, func(r *Judged) bool { return !math.IsNaN(r.Adjusted) })
 	})
 }
 
@@ -217,10 +212,10 @@ func (j *Judgement) usualRuns() int {
 // reasons returns a line for each reason why metrics have no verdict, with these metrics.
 func (j *Judgement) reasons() (lines []string) {
 	var all sheet.Reasons
-	for i := range j.Levels {
-		for k := range j.Levels[i].Rows {
-			if r := &j.Levels[i].Rows[k]; r.NA != "" {
-				all.Add(r.Metric.Name+" at "+j.Levels[i].Name, r.NA)
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
+			if r.NA != "" {
+				all.Add(r.Metric.Name+" at "+l.Name, r.NA)
 			}
 		}
 	}
@@ -230,18 +225,17 @@ func (j *Judgement) reasons() (lines []string) {
 	return lines
 }
 
-// Schema names the layout that JSON and JudgementJSON write.
+// Schema names the layout of JSON.
 const Schema = "pa-trend/1"
 
-// JSON writes the history as one object in the layout of schemas/trend.schema.json.
-func JSON(res *Result) sheet.Renderer {
-	levels := sheet.List(res.Levels, func(l *LevelHistory) sheet.Object {
-		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, (*Row).json)}
+func (res *Result) json() sheet.Object {
+	levels := sheet.ListOf(res.Levels, func(l *LevelHistory) sheet.Object {
+		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.ListOf(l.Rows, (*Row).json)}
 	})
-	return sheet.JSON(sheet.Object{
+	return sheet.Object{
 		"schema", Schema, "headline", res.Headline(), "confidence", confidence, "measured", res.Set.Runs[0].Measured(),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(), "points", sheet.List(res.Points, (*Point).json), "levels", levels,
-	})
+	}
 }
 
 func (r *Row) json() sheet.Object {
@@ -260,26 +254,25 @@ func (p *Point) json() sheet.Object {
 	return sheet.Object{"label", p.Label, "start_ns", p.start(), "runs", diff.JSONRuns(p.Runs), "noise", sheet.Opt(p.Noise)}
 }
 
-// JudgementJSON writes a judgement as one object in the layout of
-// schemas/trend.schema.json. The new point is the last one.
-func JudgementJSON(j *Judgement) sheet.Renderer {
+// json returns the judgement. The new point is the last one.
+func (j *Judgement) json() sheet.Object {
 	answer := sheet.Object{"verdict", j.Answer().String()}
 	if err := j.Inconclusive(); err != nil {
 		answer = append(answer, "because", sheet.Opt(err.Error()))
 	}
-	levels := sheet.List(j.Levels, func(l *JudgedLevel) sheet.Object {
-		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.List(l.Rows, j.json)}
+	levels := sheet.ListOf(j.Levels, func(l *JudgedLevel) sheet.Object {
+		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.ListOf(l.Rows, j.metric)}
 	})
 	leftOut := sheet.List(j.LeftOut, func(l *LeftOut) sheet.Object { return sheet.Object{"label", l.Label, "reason", l.Reason} })
-	return sheet.JSON(sheet.Object{
+	return sheet.Object{
 		"schema", Schema, "headline", j.Headline(), "passed", j.Passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
 		"measured", j.New.Runs[0].Measured(), "comparable", len(j.Set.Refused()) == 0, "differences", j.Set.JSONDifferences(),
 		"points", append(sheet.List(j.Accepted, (*Point).json), j.New.json()), "levels", levels,
 		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified),
-	})
+	}
 }
 
-func (j *Judgement) json(r *Judged) sheet.Object {
+func (j *Judgement) metric(r *Judged) sheet.Object {
 	outlying := sheet.List(r.Outlying, func(o *OutlyingRun) sheet.Object { return sheet.Object{"file", o.File, "factor", o.Factor, "p", o.P} })
 	return sheet.Object{
 		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", true, "accepted", sheet.Opt(r.Accepted), "new", r.New,
@@ -297,18 +290,15 @@ func (j *Judgement) within(r *Judged) sheet.Object {
 	return sheet.Object{"low", r.Bounds.Low, "high", r.Bounds.High, "shown", most < j.margin()}
 }
 
-// csvHeader is the header line; schemas/trend_csv.md describes the columns.
+// csvHeader is the header line of CSV.
 var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence"}
 
-// CSV writes a line for each value of a point, step and difference, in the columns of
-// schemas/trend_csv.md.
-func CSV(res *Result) sheet.Renderer {
+// csv returns a line for each value of a point, step and difference.
+func (res *Result) csv() []sheet.CSVRow {
 	rows := res.Set.CSVDifferences()
 	number := sheet.CSVNumber
-	for i := range res.Levels {
-		l := &res.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
 			row := func(record string, point int, value float64, ends inference.Interval) sheet.CSVRow {
 				return sheet.CSVRow{
 					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": res.Points[point].Label,
@@ -325,12 +315,11 @@ func CSV(res *Result) sheet.Renderer {
 			}
 		}
 	}
-	return sheet.CSV(csvHeader, rows)
+	return rows
 }
 
-// JudgementCSV writes a line for each primary metric and difference, in the columns of
-// schemas/trend_csv.md.
-func JudgementCSV(j *Judgement) sheet.Renderer {
+// csv returns a line for each primary metric and difference.
+func (j *Judgement) csv() []sheet.CSVRow {
 	answer := sheet.CSVRow{"record": "answer", "verdict": j.Answer().String()}
 	if err := j.Inconclusive(); err != nil {
 		answer["reason"] = err.Error()
@@ -343,10 +332,8 @@ func JudgementCSV(j *Judgement) sheet.Renderer {
 		rows = append(rows, sheet.CSVRow{"record": "unverified", "point": name})
 	}
 	number := sheet.CSVNumber
-	for i := range j.Levels {
-		l := &j.Levels[i]
-		for k := range l.Rows {
-			r := &l.Rows[k]
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
 			rows = append(rows, sheet.CSVRow{
 				"record": "judged", "level": l.Name, "name": r.Metric.Key, "unit": "ratio", "value": number(r.Change),
 				"low": number(r.Interval.Low), "high": number(r.Interval.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
@@ -358,15 +345,14 @@ func JudgementCSV(j *Judgement) sheet.Renderer {
 			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
 		}
 	}
-	return sheet.CSV(csvHeader, rows)
+	return rows
 }
 
-// JudgementJUnit writes a judgement as JUnit XML: for each level a suite with a case for
-// each primary metric. A metric that is worse by more than Allow is a failure. A metric
+// junit returns for each level a suite with a case for each primary metric. A metric that is worse by more than Allow is a failure. A metric
 // is skipped if it has no verdict or may be worse by the margin. A level that the
 // new point lacks is a failure, and a level that no accepted point has is skipped. An accepted
 // point that was left out is an error.
-func JudgementJUnit(j *Judgement) sheet.Renderer {
+func (j *Judgement) junit() (name string, all []sheet.Suite) {
 	c := sheet.Case{Class: "gate", Name: "comparable"}
 	if len(j.Set.Refused()) > 0 {
 		c.Error = j.Headline()
@@ -378,12 +364,10 @@ func JudgementJUnit(j *Judgement) sheet.Renderer {
 	for _, name := range j.Unverified {
 		cases = append(cases, sheet.Case{Class: "gate", Name: "accepted point " + name, Skipped: "not compared with its manifest: it has none"})
 	}
-	all := []sheet.Suite{{Name: "gate", Cases: cases}}
-	for i := range j.Levels {
-		l := &j.Levels[i]
+	all = []sheet.Suite{{Name: "gate", Cases: cases}}
+	for _, l := range j.Levels {
 		s := sheet.Suite{Name: l.Name}
-		for k := range l.Rows {
-			r := &l.Rows[k]
+		for _, r := range l.Rows {
 			c := sheet.Case{Class: s.Name, Name: r.Metric.Key}
 			switch j.standing(r) {
 			case early, unknown:
@@ -405,5 +389,5 @@ func JudgementJUnit(j *Judgement) sheet.Renderer {
 	for _, name := range j.Missing {
 		all = append(all, sheet.Suite{Name: name, Cases: []sheet.Case{{Class: name, Name: "level", Failure: "the new runs lack this level"}}})
 	}
-	return sheet.JUnit(j.Headline(), all)
+	return j.Headline(), all
 }

@@ -191,10 +191,10 @@ type history struct {
 // judge judges a build with the last 10 accepted points, and accepts it as --accept does.
 func (h *history) judge(t *testing.T, next [4]float64) Answer {
 	t.Helper()
-	j := &Judgement{Set: &diff.Set{}, JudgeOptions: JudgeOptions{Margin: 0.05}, Levels: []JudgedLevel{{Group: &diff.Group{}}}}
+	j := &Judgement{Set: &diff.Set{}, JudgeOptions: JudgeOptions{Margin: 0.05}, Levels: []*JudgedLevel{{Group: &diff.Group{}}}}
 	for m, v := range next {
 		last := h.accepted[m][max(0, len(h.accepted[m])-10):]
-		r := Judged{Metric: &diff.Metrics[0], Accepted: last, New: v, Mean: inference.MeanOfRuns(last), P: math.NaN()}
+		r := &Judged{Metric: diff.Metrics[0], Accepted: last, New: v, Mean: inference.MeanOfRuns(last), P: math.NaN()}
 		r.Change = r.New/r.Mean - 1
 		r.judge()
 		j.Levels[0].Rows = append(j.Levels[0].Rows, r)

@@ -21,7 +21,7 @@ type Judgement struct {
 	Accepted []Point
 	New      Point
 	Set      *diff.Set
-	Levels   []JudgedLevel
+	Levels   []*JudgedLevel
 	JudgeOptions
 	// Missing names the levels of accepted points that the new point lacks, Added the levels of
 	// the new point that no accepted point has.
@@ -48,7 +48,7 @@ type JudgeOptions struct {
 // A JudgedLevel has the primary metrics of one load level.
 type JudgedLevel struct {
 	*diff.Group
-	Rows []Judged
+	Rows []*Judged
 }
 
 // A Judged is the comparison of one metric of the new point with the accepted points.
@@ -114,8 +114,7 @@ func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 	}
 	j := &Judgement{Accepted: accepted, New: next, Set: diff.NewSet(runs, o.Ignore), JudgeOptions: o}
 	refused := len(j.Set.Refused()) > 0
-	for i := range j.Set.Levels {
-		l := &j.Set.Levels[i]
+	for _, l := range j.Set.Levels {
 		if next.levels(l) == nil {
 			j.Missing = append(j.Missing, l.Name)
 			continue
@@ -124,9 +123,9 @@ func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 			j.Added = append(j.Added, l.Name)
 			continue
 		}
-		x := JudgedLevel{Group: l}
-		for k := range diff.Metrics {
-			if m := &diff.Metrics[k]; m.Primary {
+		x := &JudgedLevel{Group: l}
+		for _, m := range diff.Metrics {
+			if m.Primary {
 				if row, ok := j.row(l, m, refused); ok {
 					x.Rows = append(x.Rows, row)
 				}
@@ -140,10 +139,10 @@ func Judge(accepted []Point, next Point, o JudgeOptions) *Judgement {
 
 // row compares one metric, without the adjustment of its p-value. ok is false if neither
 // side has the metric.
-func (j *Judgement) row(l *diff.Group, m *diff.Metric, refused bool) (row Judged, ok bool) {
+func (j *Judgement) row(l *diff.Group, m *diff.Metric, refused bool) (row *Judged, ok bool) {
 	nan := math.NaN()
 	none := inference.Interval{Low: nan, High: nan}
-	row = Judged{Metric: m, Change: nan, Interval: none, Level: nan, Bounds: none, P: nan, Adjusted: nan, deviation: nan}
+	row = &Judged{Metric: m, Change: nan, Interval: none, Level: nan, Bounds: none, P: nan, Adjusted: nan, deviation: nan}
 	for i := range j.Accepted {
 		if v := inference.MeanOfRuns(j.Accepted[i].values(l, m)); !math.IsNaN(v) {
 			row.Accepted = append(row.Accepted, v)
@@ -380,9 +379,8 @@ func (r *Judged) constant() {
 func (j *Judgement) adjust() {
 	var rows []*Judged
 	var p []float64
-	for i := range j.Levels {
-		for k := range j.Levels[i].Rows {
-			r := &j.Levels[i].Rows[k]
+	for _, l := range j.Levels {
+		for _, r := range l.Rows {
 			tested := math.NaN() // failures have a test of their own
 			if r.interval != nil {
 				tested = r.P

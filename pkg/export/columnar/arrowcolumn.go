@@ -371,3 +371,59 @@ func (c *arrowColumn) array() *array.Data {
 	}
 	return array.NewData(c.field.Type, c.n, buffers, kids, c.nulls, 0)
 }
+
+// appendNumbers appends the values that are not null to b, as integers of 64 bits with their
+// sign extended, and doubles as their bits.
+func (c *arrowColumn) appendNumbers(b []int64) []int64 {
+	at := len(b)
+	b = slices.Grow(b, c.n)[:at+c.n]
+	numbers := b[at:]
+	data := c.data
+	switch c.width {
+	case 0:
+		for i := range numbers {
+			numbers[i] = int64(data[i/8] >> (i % 8) & 1)
+		}
+	case 1:
+		for i := range numbers {
+			numbers[i] = int64(int8(data[i]))
+		}
+	case 4:
+		for ; len(numbers) > 0 && len(data) >= 4; numbers, data = numbers[1:], data[4:] {
+			numbers[0] = int64(int32(binary.LittleEndian.Uint32(data)))
+		}
+	default:
+		for ; len(numbers) > 0 && len(data) >= 8; numbers, data = numbers[1:], data[8:] {
+			numbers[0] = int64(binary.LittleEndian.Uint64(data))
+		}
+	}
+	numbers = b[at:]
+	if c.nulls == 0 {
+		return b
+	}
+	kept := b[:at]
+	for i := 0; i < len(numbers); i++ {
+		for i+8 <= len(numbers) && i%8 == 0 && c.valid[i/8] == 0xff {
+			kept = append(kept, numbers[i:i+8]...)
+			i += 8
+		}
+		if i < len(numbers) && !c.isNull(i) {
+			kept = append(kept, numbers[i])
+		}
+	}
+	return kept
+}
+
+// appendTexts appends the texts that are not null to texts. A column with shared texts has only
+// their rests.
+func (c *arrowColumn) appendTexts(texts [][]byte) [][]byte {
+	begin := 0
+	for i := range c.n {
+		end := c.offset(i + 1)
+		if !c.isNull(i) {
+			texts = append(texts, c.data[begin:end])
+		}
+		begin = end
+	}
+	return texts
+}

@@ -2,9 +2,11 @@ package columnar
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -293,3 +295,224 @@ func (b *batch) addOverflow(r *export.Request) {
 	}
 	c.endList(some)
 }
+
+// addDerived appends the derived columns of r; nulls if d is nil.
+func (b *batch) addDerived(r *export.Request, d *export.Derived) {
+	if d == nil {
+		for _, c := range b.cols[firstDerived:] {
+			c.appendNull()
+		}
+		return
+	}
+	for _, s := range derivedScalars {
+		b.cols[s.col].appendScalar(s.derived(d), s.zero, false)
+	}
+	if d.HasTPOT {
+		b.cols[colTPOT].appendFloat(d.TPOT)
+	} else {
+		b.cols[colTPOT].appendNull()
+	}
+	b.addITL(d.ITL)
+	b.addSummary(r, d.Responses)
+	b.addEvents(r, d)
+}
+
+// addITL appends the list of the gaps of each choice.
+func (b *batch) addITL(all [][]int64) {
+	itl := b.cols[colITL]
+	for _, gaps := range all {
+		cells := itl.children[0].children[0].extend(len(gaps))
+		for i, g := range gaps {
+			binary.LittleEndian.PutUint64(cells[8*i:], uint64(g))
+		}
+		itl.children[0].endList(true)
+	}
+	itl.endList(len(all) > 0)
+}
+
+// addSummary appends the columns that sum up the responses; s is nil if their times do not fit.
+func (b *batch) addSummary(r *export.Request, s *export.ResponseSummary) {
+	b.cols[colResponses].appendNumber(uint64(len(r.Responses)))
+	var kernel, user, first export.Count
+	if s != nil {
+		kernel, user = export.Count{V: int64(s.Kernel), OK: true}, export.Count{V: int64(s.User), OK: true}
+		first = export.Count{V: s.First, OK: s.N > 0}
+	}
+	b.cols[colKernelStamps].appendCount(kernel)
+	b.cols[colUserStamps].appendCount(user)
+	b.cols[colFirstResponse].appendCount(first)
+}
+
+// addEvents appends the columns that say which responses are token events.
+func (b *batch) addEvents(r *export.Request, d *export.Derived) {
+	number, choice := b.cols[colTokenEvents], b.cols[colTokenChoice]
+	reasoning, tokens := b.cols[colTokenReasoning], b.cols[colTokenCount]
+	reasons, simple := false, true
+	for i := range d.Events {
+		e := &d.Events[i]
+		reasons = reasons || e.Reasoning
+		if i > 0 {
+			p := &d.Events[i-1]
+			simple = simple && e.Response >= p.Response && (e.Response > p.Response || e.Choice == p.Choice && e.Reasoning == p.Reasoning)
+		}
+	}
+	known := d.OutputTokens.OK && d.OutputTokens.V == int64(len(d.Events))
+	perResponse := b.countEvents(len(r.Responses), d)
+	setNumbers(number.children[0], perResponse)
+	var perTokens []int32 // tokens of each response
+	if d.EventTokens {
+		perTokens = make([]int32, len(r.Responses))
+		for i := range d.Events {
+			e := &d.Events[i]
+			perTokens[e.Response] += e.Tokens
+		}
+	}
+	switch {
+	case d.EventTokens:
+		setNumbers(tokens.children[0], perTokens)
+	case known:
+		setNumbers(tokens.children[0], perResponse)
+	}
+	next := 0
+	for from := 0; from < len(perResponse); {
+		to := from // up to here, all responses have events
+		for simple && to < len(perResponse) && perResponse[to] > 0 {
+			to++
+		}
+		cells := choice.children[0].extend(to - from)
+		for i, n := range perResponse[from:to] {
+			binary.LittleEndian.PutUint64(cells[8*i:], uint64(d.Events[next].Choice))
+			if reasons {
+				reasoning.children[0].appendBool(d.Events[next].Reasoning)
+			}
+			next += int(n)
+		}
+		for from = to; from < len(perResponse) && (perResponse[from] == 0 || !simple); from++ {
+			choice.children[0].appendNull()
+			if reasons {
+				reasoning.children[0].appendBool(false)
+			}
+		}
+	}
+	number.endList(true)
+	choice.endList(true)
+	reasoning.endList(reasons)
+	tokens.endList(known || d.EventTokens)
+	events := b.cols[colEvents]
+	if !simple {
+		for i := range d.Events {
+			e := &d.Events[i]
+			element := events.children[0]
+			element.children[0].appendNumber(uint64(e.Response))
+			element.children[1].appendNumber(uint64(e.Choice))
+			element.children[2].appendBool(e.Reasoning)
+			element.endValue(true)
+		}
+	}
+	events.endList(!simple)
+	each := b.cols[colEventTokens]
+	if d.EventTokens {
+		for i := range d.Events {
+			each.children[0].appendNumber(uint64(d.Events[i].Tokens))
+		}
+	}
+	each.endList(d.EventTokens)
+}
+
+// setNumbers appends numbers to c, a column of 32 bits.
+func setNumbers(c *arrowColumn, numbers []int32) {
+	cells := c.extend(len(numbers))
+	for i, v := range numbers {
+		binary.LittleEndian.PutUint32(cells[4*i:], uint32(v))
+	}
+}
+
+// countEvents returns the number of token events of each of n responses. The result is
+// valid until the next call.
+func (b *batch) countEvents(n int, d *export.Derived) []int32 {
+	if cap(b.eventCounts) < n {
+		b.eventCounts = make([]int32, n)
+	}
+	b.eventCounts = b.eventCounts[:n]
+	clear(b.eventCounts)
+	for i := range d.Events {
+		b.eventCounts[d.Events[i].Response]++
+	}
+	return b.eventCounts
+}
+
+// appendScalar appends the field that p points to, of a request or of its derived values. z says whether a
+// zero value becomes null. meta reports that the request has pa-record's additions.
+func (c *arrowColumn) appendScalar(p any, z zeroMeaning, meta bool) {
+	var number uint64
+	var text string
+	isText := false
+	switch p := p.(type) {
+	case *uint64:
+		number = clampToInt64(*p)
+	case *int:
+		number = uint64(*p)
+	case *time.Duration:
+		number = uint64(*p)
+	case *export.StampSource:
+		number = uint64(*p)
+	case *bool:
+		if *p || z == zeroRecorded || z == zeroWithMeta && meta {
+			c.appendBool(*p)
+		} else {
+			c.appendNull()
+		}
+		return
+	case **bool:
+		if *p != nil {
+			c.appendBool(**p)
+		} else {
+			c.appendNull()
+		}
+		return
+	case *export.Count:
+		c.appendCount(*p)
+		return
+	case *string:
+		text, isText = *p, true
+	case *export.Status:
+		text, isText = nameOrEmpty(p.String(), *p == export.StatusUnknown), true
+	case *export.Phase:
+		text, isText = nameOrEmpty(p.String(), *p == export.PhaseUnknown), true
+	case **export.Stated:
+		text, isText = statedText(*p), true
+	default:
+		panic("a member of a request has a type without a column type")
+	}
+	switch {
+	case number == 0 && text == "" && z != zeroRecorded && (z != zeroWithMeta || !meta):
+		c.appendNull()
+	case isText:
+		c.appendString(text)
+	default:
+		c.appendNumber(number)
+	}
+}
+
+// nameOrEmpty returns name; "" if unknown is set.
+func nameOrEmpty(name string, unknown bool) string {
+	if unknown {
+		return ""
+	}
+	return name
+}
+
+// statedText returns s as JSON; "" for nil.
+func statedText(s *export.Stated) string {
+	if s == nil {
+		return ""
+	}
+	text, err := json.Marshal(s)
+	if err != nil {
+		panic("what a file states cannot be written as JSON: " + err.Error())
+	}
+	return string(text)
+}
+
+// clampToInt64 returns v, but at most math.MaxInt64.
+func clampToInt64(v uint64) uint64 { return min(v, math.MaxInt64) }

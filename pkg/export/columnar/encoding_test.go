@@ -193,3 +193,16 @@ func FuzzEncodings(f *testing.F) {
 		}
 	})
 }
+
+// next returns the next value, decoded alone.
+func (h *rleDecoder) next() (uint32, error) {
+	var v [1]uint32
+	err := decodeRuns(h, v[:])
+	return v[0], err
+}
+
+func (d *deltaDecoder) next() (uint64, error) {
+	var v [1]uint64
+	err := d.decode(v[:])
+	return v[0], err
+}

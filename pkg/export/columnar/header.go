@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -138,9 +139,23 @@ type header struct {
 
 // readTelemetry reads the telemetry in the metadata of a file.
 func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
-	h.maxLine = valueLimit(lim)
+	h.maxLine = lim.ValueBytes()
 	var err error
 	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
 		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
 	}
+}
+
+// derivationText returns d as JSON.
+func derivationText(d export.Derivation) (string, error) {
+	text, err := json.Marshal(d)
+	return string(text), err
+}
+
+// parseDerivation is the inverse of derivationText.
+func parseDerivation(text string) (d export.Derivation, err error) {
+	if err = json.Unmarshal([]byte(text), &d); err != nil {
+		return d, fmt.Errorf("metadata %s: %w", derivedKey, err)
+	}
+	return d, nil
 }

@@ -51,7 +51,7 @@ func newJournalReader(ctx context.Context, name string, src io.ReaderAt, size in
 	s.addNotes(&h)
 	h.sortExperiments()
 	if len(s.telemetryOffsets) > 0 {
-		h.lines, h.maxLine = s.lines, valueLimit(lim)
+		h.lines, h.maxLine = s.lines, lim.ValueBytes()
 	}
 	return newReader(ctx, h, s)
 }

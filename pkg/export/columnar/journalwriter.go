@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A JournalWriter writes a run while it is being recorded. Flushed requests survive
@@ -23,7 +22,7 @@ type JournalWriter struct {
 	w    Writer
 	sink *journalSink
 
-	samples   jsonfile.ScrapeEncoder
+	samples   export.ScrapeEncoder
 	telemetry []byte // lines that are not written yet
 }
 

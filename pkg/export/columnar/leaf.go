@@ -3,6 +3,7 @@ package columnar
 import (
 	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -17,22 +18,17 @@ import (
 // Levels encode how the values nest. A row starts at repetition level 0. The definition
 // level is the depth in the path of the column down to which a node is present.
 type leaf struct {
-	pages        pageReader
-	physicalType parquet.Type
-	signed       bool // integers of 32 bits are extended by their sign
-	shape        leafShape
-	frugal       bool // memory counts more than time
-	limit        *budget
-	memory       [decodedBatches]leafMemory
+	pages  pageReader
+	values pageValues
+	shape  leafShape
+	frugal bool // memory counts more than time
+	limit  *budget
+	memory [decodedBatches]leafMemory
 	leafMemory
 
 	levelsLeft int // levels of the page that are not decoded yet
 	repLevels  rleDecoder
 	defLevels  rleDecoder
-	values     pageValues
-	dict       *vector
-	// Memory of values.lengths and values.prefixes.
-	lengthMemory, prefixMemory []int
 	// Decoded levels. The elements from at to end are not used yet.
 	repBlock, defBlock []uint8
 	at, end            int
@@ -49,7 +45,7 @@ const (
 
 // newLeaf returns a leaf of a column without an open file.
 func newLeaf(physicalType parquet.Type, shape leafShape, signed bool) *leaf {
-	return &leaf{physicalType: physicalType, shape: shape, signed: signed, limit: &budget{}}
+	return &leaf{values: pageValues{physicalType: physicalType, signed: signed}, shape: shape, limit: &budget{}}
 }
 
 // open makes the leaf read the pages that p names, in the file src, and reuses its memory.
@@ -63,7 +59,8 @@ func (l *leaf) open(src io.ReaderAt, p *columnPages, maxBytes int64) error {
 func (l *leaf) close() {
 	l.pages.close()
 	l.levelsLeft, l.at, l.end = 0, 0, 0
-	l.repLevels, l.defLevels, l.values, l.dict = rleDecoder{}, rleDecoder{}, pageValues{}, nil
+	l.repLevels, l.defLevels = rleDecoder{}, rleDecoder{}
+	l.values.reset()
 }
 
 // A leafMemory holds decoded rows of a leaf.
@@ -125,7 +122,7 @@ func shapeOf(col *schema.Column) (leafShape, error) {
 // readRows replaces the content of v, lists and inner by the next n rows.
 func (l *leaf) readRows(n int, limit *budget) error {
 	l.limit = limit
-	l.v.reset(l.physicalType == parquet.Types.ByteArray)
+	l.v.reset(l.values.isText())
 	l.lists.reset(true)
 	switch l.shape.maxRep {
 	case 0:
@@ -134,14 +131,6 @@ func (l *leaf) readRows(n int, limit *budget) error {
 		l.inner.reset(true)
 	}
 	return l.readListRows(n)
-}
-
-// reset removes all values and keeps the memory. offsets says whether v has offsets.
-func (v *vector) reset(offsets bool) {
-	*v = vector{nums: v.nums[:0], text: v.text[:0], offsets: v.offsets[:0], nullMemory: v.reusableNulls()}
-	if offsets {
-		v.offsets = append(v.offsets, 0)
-	}
 }
 
 var errFewRows = errors.New("the column has fewer rows than the row group")
@@ -345,31 +334,6 @@ func (l *leaf) endRow(run int) {
 	}
 }
 
-// reusableNulls returns the memory of nulls for the next rows.
-func (v *vector) reusableNulls() []bool {
-	if v.nulls != nil {
-		return v.nulls[:0]
-	}
-	return v.nullMemory
-}
-
-// setNull marks value i, the last value, as null.
-func (v *vector) setNull(i int) {
-	if v.nulls == nil && v.nullMemory != nil {
-		v.nulls, v.nullMemory = v.nullMemory, nil
-	}
-	v.growNulls(i)
-	v.nulls = append(v.nulls[:i], true)
-}
-
-// growNulls extends nulls to n values. The new values are not null.
-func (v *vector) growNulls(n int) {
-	if from := len(v.nulls); from < n {
-		v.nulls = slices.Grow(v.nulls, n-from)[:n]
-		clear(v.nulls[from:])
-	}
-}
-
 // appendNull appends a null to v.
 func (l *leaf) appendNull() error { return l.appendNulls(1) }
 
@@ -386,7 +350,7 @@ func (l *leaf) appendNulls(n int) error {
 	v.nulls = slices.Grow(v.nulls[:v.n], n)[:v.n+n]
 	fill(v.nulls[v.n:], true)
 	v.n += n
-	if l.physicalType == parquet.Types.ByteArray {
+	if l.values.isText() {
 		at := len(v.offsets)
 		v.offsets = slices.Grow(v.offsets, n)[:at+n]
 		fill(v.offsets[at:], len(v.text))
@@ -408,7 +372,7 @@ func (l *leaf) appendValues(n int) error {
 	}
 	v := l.v
 	before := len(v.text)
-	if err := l.values.append(l, v, n); err != nil {
+	if err := l.values.append(v, n); err != nil {
 		return err
 	}
 	v.n += n
@@ -434,7 +398,7 @@ func (l *leaf) levels() int64 {
 
 // skip skips n levels, whole pages without decompressing them. The rows that readRows read are lost.
 func (l *leaf) skip(n int64) error {
-	l.v.reset(l.physicalType == parquet.Types.ByteArray)
+	l.v.reset(l.values.isText())
 	for n > 0 {
 		if l.at == l.end && l.levelsLeft == 0 {
 			l.pages.skip = n
@@ -469,7 +433,7 @@ func (l *leaf) skip(n int64) error {
 		}
 		l.at += len(levels)
 		n -= int64(len(levels))
-		l.v.reset(l.physicalType == parquet.Types.ByteArray)
+		l.v.reset(l.values.isText())
 	}
 	return nil
 }
@@ -540,4 +504,148 @@ func decodeLevels(h *rleDecoder, to []uint8, most int, kind string) error {
 		}
 	}
 	return nil
+}
+
+// nextPage starts the next page of values. more is false at the end of the column.
+func (l *leaf) nextPage() (more bool, err error) {
+	for {
+		next := l.pages.next
+		if l.frugal {
+			next = l.nextPacked
+		}
+		if more, err := next(); err != nil || !more {
+			return false, err
+		}
+		if l.pages.header.kind != dictionaryPage {
+			return true, l.startPage()
+		}
+		if err := l.readDictionary(); err != nil {
+			return false, fmt.Errorf("dictionary: %w", err)
+		}
+	}
+}
+
+// nextPacked goes to the next page like pages.next, and keeps it in as little memory as is
+// cheap.
+func (l *leaf) nextPacked() (more bool, err error) {
+	memory := pageMemory.Get().(*[]byte)
+	defer pageMemory.Put(memory)
+	packed := l.pages.data[:0]
+	l.pages.data = *memory
+	if more, err = l.pages.next(); more {
+		packed, err = l.appendPacked(packed)
+	}
+	*memory, l.pages.data = l.pages.data, packed
+	return more, err
+}
+
+// appendPacked appends the current page to b. It encodes plain integers as differences, and
+// changes the header of the page accordingly: most columns of integers ascend or repeat, and
+// take a quarter of the memory then.
+func (l *leaf) appendPacked(b []byte) ([]byte, error) {
+	h, page := &l.pages.header, l.pages.data
+	var number func(b []byte, i int) int64
+	size := 4
+	switch l.values.physicalType {
+	case parquet.Types.Int32:
+		number = func(b []byte, i int) int64 { return int64(int32(binary.LittleEndian.Uint32(b[4*i:]))) }
+	case parquet.Types.Int64:
+		size = 8
+		number = func(b []byte, i int) int64 { return int64(binary.LittleEndian.Uint64(b[8*i:])) }
+	}
+	if number == nil || h.kind == dictionaryPage || h.encoding != encodingPlain {
+		return append(b, page...), nil
+	}
+	_, _, values, err := l.split()
+	n := len(values) / size
+	if err != nil || n == 0 {
+		return append(b, page...), err
+	}
+	h.encoding = encodingDelta
+	b = append(b, page[:len(page)-len(values)]...)
+	last := number(values, 0)
+	b = appendDeltaHeader(b, n, last)
+	var block [8 * deltaBlock]int64
+	for from := 1; from < n; from += len(block) {
+		numbers := block[:min(len(block), n-from)]
+		for i := range numbers {
+			numbers[i] = number(values, from+i)
+		}
+		b = appendDeltaBlocks(b, last, numbers)
+		last = numbers[len(numbers)-1]
+	}
+	return b, nil
+}
+
+// readDictionary reads the dictionary in the current page.
+func (l *leaf) readDictionary() error {
+	if l.values.dict != nil {
+		return errors.New("the column has two")
+	}
+	dict := &vector{offsets: []int{0}}
+	values := pageValues{physicalType: l.values.physicalType, signed: l.values.signed}
+	n := l.pages.header.values
+	if err := values.start(encodingPlain, l.pages.data, n, l.limit); err != nil {
+		return err
+	}
+	for range n {
+		before := len(dict.text)
+		if err := values.append(dict, 1); err != nil {
+			return err
+		}
+		dict.n++
+		if err := l.limit.take(elementBytes + len(dict.text) - before); err != nil {
+			return err
+		}
+	}
+	l.values.dict = dict
+	return nil
+}
+
+// split returns the levels and the values of the current page.
+func (l *leaf) split() (reps, defs, values []byte, err error) {
+	h, b := &l.pages.header, l.pages.data
+	if h.kind == dataPageV2 {
+		levels := h.repLevels + h.defLevels
+		return b[:h.repLevels], b[h.repLevels:levels], b[levels:], nil
+	}
+	level := func(encoding, most int) []byte {
+		switch {
+		case err != nil || most == 0:
+			return nil
+		case encoding != encodingRLE:
+			err = fmt.Errorf("levels are encoded as %s", parquet.Encoding(encoding))
+			return nil
+		case len(b) < 4:
+			err = errPage
+			return nil
+		}
+		n := uint64(binary.LittleEndian.Uint32(b))
+		if b = b[4:]; n > uint64(len(b)) {
+			err = errPage
+			return nil
+		}
+		levels := b[:n]
+		b = b[n:]
+		return levels
+	}
+	reps = level(h.repLevels, l.shape.maxRep)
+	defs = level(h.defLevels, l.shape.maxDef)
+	return reps, defs, b, err
+}
+
+// startPage starts the current page.
+func (l *leaf) startPage() error {
+	reps, defs, values, err := l.split()
+	if err != nil {
+		return err
+	}
+	if l.repLevels, err = newRLEDecoder(reps, widthOf(l.shape.maxRep)); err != nil {
+		return err
+	}
+	if l.defLevels, err = newRLEDecoder(defs, widthOf(l.shape.maxDef)); err != nil {
+		return err
+	}
+	l.levelsLeft = l.pages.header.values
+	return l.values.start(l.pages.header.encoding, values, l.levelsLeft, l.limit)
 }

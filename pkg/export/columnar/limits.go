@@ -2,6 +2,7 @@ package columnar
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
@@ -42,14 +43,6 @@ func (e *tooLargeError) Error() string {
 	return fmt.Sprintf("a buffer of %d bytes is larger than the limit of %d; if the file is sound, raise the limit with --max-value", e.size, e.max)
 }
 
-// valueLimit returns the maximum bytes of a value, and of a line of the telemetry.
-func valueLimit(lim export.Limits) int64 {
-	if lim.MaxValueBytes <= 0 {
-		return export.DefaultMaxValueBytes
-	}
-	return lim.MaxValueBytes
-}
-
 // minBatchLimit is the lowest result of batchLimit.
 const minBatchLimit = 1 << 30
 
@@ -61,7 +54,7 @@ const rowsFactor = 4
 
 // rowsLimit returns the maximum bytes of memory for decoded rows.
 func rowsLimit(lim export.Limits) int64 {
-	return rowsFactor * max(valueLimit(lim), 1<<20)
+	return rowsFactor * max(lim.ValueBytes(), 1<<20)
 }
 
 // A budget bounds the memory of decoded rows.
@@ -76,3 +69,20 @@ func (b *budget) take(n int) error {
 
 // elementBytes is the approximate memory of an element of a list.
 const elementBytes = 16
+
+// catchPanic turns a panic in do into an error: arrow v15 reports by panic some of
+// the errors of the file that it writes to or reads from.
+func catchPanic(do func() error) (err error) {
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case runtime.Error:
+			err = fmt.Errorf("damaged beyond what can be read (%w)", p)
+		case error:
+			err = p
+		default:
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return do()
+}

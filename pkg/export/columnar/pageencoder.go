@@ -3,9 +3,12 @@ package columnar
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
 
 	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
+	pqschema "github.com/apache/arrow/go/v15/parquet/schema"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -352,4 +355,235 @@ func resized[T any](x []T, n int) []T {
 		return make([]T, n)
 	}
 	return x[:n]
+}
+
+// maxStatisticBytes bounds a minimum or maximum; a longer one is left out.
+const maxStatisticBytes = 4096
+
+// A pageStatistics holds the minimum and the maximum of the values of a page or a column.
+type pageStatistics struct {
+	kind     parquet.Type
+	some     bool // there is a value
+	min, max int64
+	// minText and maxText are valid until the batches change.
+	minText, maxText     []byte
+	minDouble, maxDouble float64
+	nulls                int64
+}
+
+// addNumbers adds all numbers of a page at once; s has none yet.
+func (s *pageStatistics) addNumbers(numbers []int64) {
+	if len(numbers) == 0 {
+		return
+	}
+	if s.kind == parquet.Types.Double {
+		for _, v := range numbers {
+			s.addDouble(math.Float64frombits(uint64(v)))
+		}
+		return
+	}
+	least, most := numbers[0], numbers[0]
+	for _, v := range numbers[1:] {
+		least, most = min(least, v), max(most, v)
+	}
+	s.min, s.max, s.some = least, most, true
+}
+
+// addDouble adds v, which is not NaN.
+func (s *pageStatistics) addDouble(v float64) {
+	if !s.some {
+		s.minDouble, s.maxDouble, s.some = v, v, true
+	}
+	s.minDouble, s.maxDouble = min(s.minDouble, v), max(s.maxDouble, v)
+}
+
+func (s *pageStatistics) addTexts(texts [][]byte) {
+	for _, v := range texts {
+		s.addText(v)
+	}
+}
+
+func (s *pageStatistics) addText(v []byte) {
+	switch {
+	case !s.some:
+		s.minText, s.maxText, s.some = v, v, true
+	case bytes.Compare(v, s.minText) < 0:
+		s.minText = v
+	case bytes.Compare(v, s.maxText) > 0:
+		s.maxText = v
+	}
+}
+
+// merge adds the values of o.
+func (s *pageStatistics) merge(o *pageStatistics) {
+	nulls := s.nulls + o.nulls
+	switch {
+	case !o.some:
+	case !s.some:
+		*s = *o
+	case s.kind == parquet.Types.ByteArray:
+		s.addText(o.minText)
+		s.addText(o.maxText)
+	default:
+		s.min, s.max = min(s.min, o.min), max(s.max, o.max)
+		s.minDouble, s.maxDouble = min(s.minDouble, o.minDouble), max(s.maxDouble, o.maxDouble)
+	}
+	s.nulls = nulls
+}
+
+// encoded returns the statistics as they are in the file.
+func (s *pageStatistics) encoded() metadata.EncodedStatistics {
+	e := metadata.EncodedStatistics{HasNullCount: true, NullCount: s.nulls}
+	if !s.some {
+		return e
+	}
+	switch s.kind {
+	case parquet.Types.ByteArray:
+		e.Min, e.Max = s.minText, s.maxText
+	case parquet.Types.Double:
+		least, most := s.minDouble, s.maxDouble
+		if least == 0 { // −0 and 0 are equal: the format asks for the lower and the higher one
+			least = math.Copysign(0, -1)
+		}
+		if most == 0 {
+			most = 0
+		}
+		e.Signed = true
+		e.Min = appendPlainNumbers(nil, []int64{int64(math.Float64bits(least))}, s.kind)
+		e.Max = appendPlainNumbers(nil, []int64{int64(math.Float64bits(most))}, s.kind)
+	default:
+		e.Signed = true
+		e.Min = appendPlainNumbers(nil, []int64{s.min}, s.kind)
+		e.Max = appendPlainNumbers(nil, []int64{s.max}, s.kind)
+	}
+	e.HasMin, e.HasMax = len(e.Min) <= maxStatisticBytes, len(e.Max) <= maxStatisticBytes
+	return e
+}
+
+// A leafData holds the values of one column of a Parquet file in the rows of a row group: a
+// leaf of the columns of successive batches.
+type leafData struct {
+	desc *pqschema.Column
+	kind parquet.Type
+	// dictionary says that the values may have a dictionary.
+	dictionary bool
+	batches    []leafBatch
+}
+
+// A leafBatch holds the values of a leafData in one batch.
+type leafBatch struct {
+	rows int
+	// lists are the lists around the values, the outermost first.
+	lists  []*arrowColumn
+	values *arrowColumn
+}
+
+// leavesOf returns the leaves of the batches in the order of a file with the schema: one leaf
+// for each field of a list of structs, one leaf for any other column.
+func leavesOf(batches []*batch, schema *pqschema.Schema) []leafData {
+	all := make([]leafData, schema.NumColumns())
+	for i := range all {
+		desc := schema.Column(i)
+		all[i] = leafData{
+			desc: desc, kind: desc.PhysicalType(), dictionary: hasDictionary(desc.Path()),
+			batches: make([]leafBatch, 0, len(batches)),
+		}
+	}
+	for _, b := range batches {
+		leaf := 0
+		for _, c := range b.cols {
+			l := leafBatch{rows: b.rows}
+			for c.isList() {
+				l.lists = append(l.lists, c)
+				c = c.children[0]
+			}
+			fields := []*arrowColumn{c}
+			if c.isStruct() {
+				fields = c.children
+			}
+			for _, l.values = range fields {
+				all[leaf].batches = append(all[leaf].batches, l)
+				leaf++
+			}
+		}
+	}
+	return all
+}
+
+// sizeOf returns the approximate size of the values of the batches before encoding.
+func sizeOf(batches []leafBatch) int {
+	n := 0
+	for i := range batches {
+		n += batches[i].values.size()
+	}
+	return n
+}
+
+// levels appends the definition and repetition levels of the batch to e.
+func (l *leafBatch) levels(e *valueLevels, most uint8) {
+	if len(l.lists) == 0 {
+		if most > 0 {
+			e.appendDefs(l.values, 0, l.values.n, most)
+		}
+		return
+	}
+	outer := l.lists[0]
+	present := uint8(0) // definition level of a list that is present but empty
+	if outer.field.Nullable {
+		present = 1
+	}
+	begin := 0
+	for row := range l.rows {
+		end := outer.offset(row + 1)
+		switch {
+		case outer.isNull(row):
+			e.defs.add(present-1, 1)
+			e.reps.add(0, 1)
+		case begin == end:
+			e.defs.add(present, 1)
+			e.reps.add(0, 1)
+		case len(l.lists) == 1:
+			e.reps.add(0, 1)
+			e.reps.add(1, end-begin-1)
+			e.appendDefs(l.values, begin, end, most)
+		default:
+			l.innerLevels(e, begin, end, present, most)
+		}
+		begin = end
+	}
+}
+
+// innerLevels appends the levels of a row that holds the inner lists from index from up to
+// index to.
+func (l *leafBatch) innerLevels(e *valueLevels, from, to int, present, most uint8) {
+	inner := l.lists[1]
+	rep := uint8(0) // of the first value of the row
+	for i := from; i < to; i++ {
+		begin, end := inner.offset(i), inner.offset(i+1)
+		if begin == end {
+			e.defs.add(present+2, 1)
+			e.reps.add(rep, 1)
+		} else {
+			e.reps.add(rep, 1)
+			e.reps.add(2, end-begin-1)
+			e.appendDefs(l.values, begin, end, most)
+		}
+		rep = 1
+	}
+}
+
+// appendDefs appends the definition levels of the values of c from index from up to index
+// to: most, or one less for null.
+func (e *valueLevels) appendDefs(c *arrowColumn, from, to int, most uint8) {
+	if c.nulls == 0 {
+		e.defs.add(most, to-from)
+		return
+	}
+	for ; from < to; from++ {
+		if c.isNull(from) {
+			e.defs.add(most-1, 1)
+		} else {
+			e.defs.add(most, 1)
+		}
+	}
 }

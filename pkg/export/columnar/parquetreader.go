@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
@@ -583,3 +584,8 @@ func (s *parquetSource) free() {
 }
 
 func (s *parquetSource) close() error { return nil }
+
+// footerProperties returns how Arrow reads a footer. maxBytes bounds each buffer.
+func footerProperties(maxBytes int64) *parquet.ReaderProperties {
+	return parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
+}

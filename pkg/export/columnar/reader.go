@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Reader reads the requests of one file. See [export.Reader] for the contract
@@ -402,7 +401,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 	if r.lines == nil || r.src == nil {
 		return nil
 	}
-	d := jsonfile.ScrapeDecoder{MaxBytes: r.maxLine}
+	d := export.ScrapeDecoder{MaxBytes: r.maxLine}
 	var failed error // of do
 	err := r.lines(ctx, func(line []byte) error {
 		s, err := d.Object(line)

@@ -1,10 +1,14 @@
 package columnar
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -186,4 +190,279 @@ func (d *rowDecoder) overflowTarget(name string, index int64) *uint64 {
 		}
 	}
 	return nil
+}
+
+// decodeDerived sets d.derived from the derived columns of row i. ok is false if the row
+// has none or they are damaged; d.defect then describes the damage.
+func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
+	from, to, ok := t.cols[colTokenEvents].list(i)
+	if !ok && !t.brief {
+		return false
+	}
+	x := &d.derived
+	*x = export.Derived{Events: x.Events[:0], ITL: x.ITL[:0]}
+	for _, s := range derivedScalars {
+		if v := t.cols[s.col]; v != nil && !v.null(i) {
+			d.decodeScalar(s.derived(x), v, i)
+		}
+	}
+	d.decodeITL(t.cols[colITL], i)
+	d.decodeSummary(t, i)
+	if t.brief {
+		return d.useSummary()
+	}
+	return d.decodeEvents(t, i, from, to) && d.decodeEventTokens(t.cols[colEventTokens], i)
+}
+
+// decodeEvents sets the Events of d.derived; from and to is the list of token_events of row i.
+func (d *rowDecoder) decodeEvents(t *rows, i, from, to int) (ok bool) {
+	x := &d.derived
+	if a, b, several := t.cols[colEvents].list(i); several {
+		element := t.cols[colEvents].children[0]
+		for e := a; e < b; e++ {
+			at := element.children[0].num(e)
+			if at >= uint64(len(d.responses)) {
+				d.defect = fmt.Sprintf("column events: there is no response %d among %d", int64(at), len(d.responses))
+				return false
+			}
+			x.Events = append(x.Events, export.TokenEvent{Response: int32(at), Choice: int64(element.children[1].num(e)), Reasoning: element.children[2].num(e) != 0})
+		}
+		return true
+	}
+	if to-from != len(d.responses) {
+		d.defect = fmt.Sprintf("%d responses but %d values of token_events", len(d.responses), to-from)
+		return false
+	}
+	number := t.cols[colTokenEvents].children[0]
+	choice, choiceFrom, haveChoice := elements(t.cols[colTokenChoice], i, to-from)
+	reasoning, reasoningFrom, haveReasoning := elements(t.cols[colTokenReasoning], i, to-from)
+	x.Events = slices.Grow(x.Events, to-from)
+	room := d.furtherEvents()
+	for k := range to - from {
+		n := number.num(from + k)
+		if n == 0 {
+			continue
+		}
+		if n-1 > room {
+			d.defect = fmt.Sprintf("column token_events: response %d has %d token events, but column itl_ns has %s for them", k, int32(n), plural.Of(int(room), "more gap"))
+			return false
+		}
+		room -= n - 1
+		e := export.TokenEvent{Response: int32(k)}
+		if haveChoice {
+			e.Choice = int64(choice.num(choiceFrom + k))
+		}
+		if haveReasoning {
+			e.Reasoning = reasoning.num(reasoningFrom+k) != 0
+		}
+		for range n {
+			x.Events = append(x.Events, e)
+		}
+	}
+	return true
+}
+
+// maxUnseen bounds the token events that a request without gaps has beyond one for each
+// response: an answer that is not known to be streamed has none.
+const maxUnseen = 1024
+
+// furtherEvents returns how many token events d.derived may have beyond the first event of each response.
+// Such an event has a gap of 0 to the event before it, which column itl_ns holds if the answer was
+// streamed. So a number in column token_events never makes up more events than the file holds.
+func (d *rowDecoder) furtherEvents() uint64 {
+	n := 0
+	for _, gaps := range d.derived.ITL {
+		n += len(gaps)
+	}
+	if s := d.derived.Streamed; s == nil || !*s {
+		n = max(n, maxUnseen)
+	}
+	return uint64(n)
+}
+
+// decodeITL sets the gaps of the derived values from row i of v.
+func (d *rowDecoder) decodeITL(v *vector, i int) {
+	from, to, ok := v.list(i)
+	if !ok {
+		return
+	}
+	lists := v.children[0]
+	d.gaps = d.gaps[:0]
+	for k := from; k < to; k++ {
+		first, last, _ := lists.list(k)
+		at := len(d.gaps)
+		for e := first; e < last; e++ {
+			d.gaps = append(d.gaps, int64(lists.children[0].num(e)))
+		}
+		d.derived.ITL = append(d.derived.ITL, d.gaps[at:len(d.gaps):len(d.gaps)])
+	}
+}
+
+// decodeSummary sets the sum of the responses from row i of the derived columns; nil if the
+// file has none, or a wrong one.
+func (d *rowDecoder) decodeSummary(t *rows, i int) {
+	n, kernel, user := countOf(t.cols[colResponses], i), countOf(t.cols[colKernelStamps], i), countOf(t.cols[colUserStamps], i)
+	first, last := countOf(t.cols[colFirstResponse], i), d.derived.E2EL
+	if !n.OK || !kernel.OK || !user.OK || n.V < 0 || n.V > math.MaxInt32 || kernel.V < 0 || kernel.V > n.V || user.V < 0 || user.V > n.V-kernel.V {
+		return
+	}
+	d.summary = export.ResponseSummary{N: int(n.V), Kernel: int(kernel.V), User: int(user.V)}
+	if n.V > 0 {
+		if !first.OK || !last.OK {
+			return
+		}
+		d.summary.First, d.summary.Last = first.V, last.V
+	}
+	d.derived.Responses = &d.summary
+}
+
+// useSummary makes the request of a brief row have a summary in place of responses. ok is
+// false if the derived values contradict each other; d.defect then describes it.
+func (d *rowDecoder) useSummary() (ok bool) {
+	x := &d.derived
+	d.req.Summary = x.Responses
+	gaps := int64(0)
+	if len(x.ITL) > 0 {
+		gaps = int64(len(x.ITL[0]))
+	}
+	n := x.ITLEvents
+	if x.Responses == nil || !n.OK || n.V < 0 || len(x.ITL) > 1 || gaps != max(0, n.V-1) || n.V > 0 && (!x.TTFT.OK || x.Responses.N == 0) {
+		d.defect = "columns responses, first_response_ns, ttft_ns, e2el_ns, itl_ns and itl_events contradict each other"
+		return false
+	}
+	return true
+}
+
+// decodeEventTokens sets the Tokens of the Events of d.derived from column event_tokens; null if they
+// are not known.
+func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
+	x := &d.derived
+	from, to, some := v.list(i)
+	if !some {
+		return true
+	}
+	if to-from != len(x.Events) {
+		d.defect = fmt.Sprintf("%d token events but %d values of event_tokens", len(x.Events), to-from)
+		return false
+	}
+	left := uint64(math.MaxInt32) // of the first event
+	for k := range x.Events {
+		n := v.children[0].num(from + k)
+		if n > left {
+			d.defect = fmt.Sprintf("column event_tokens: an event of %d tokens, which are too many for a request with %s", int32(n), plural.Of(len(x.Events), "event"))
+			return false
+		}
+		if left -= n; k == 0 {
+			left = uint64(export.MostEventTokens(len(x.Events)))
+		}
+		x.Events[k].Tokens = int32(n)
+	}
+	x.EventTokens = true
+	return true
+}
+
+// elements returns the elements of list i of v and the index of the first element. ok is
+// false unless the list has n elements.
+func elements(v *vector, i, n int) (element *vector, first int, ok bool) {
+	from, to, ok := v.list(i)
+	if !ok || to-from != n {
+		return nil, 0, false
+	}
+	return v.children[0], from, true
+}
+
+// countOf returns number i of v; a missing Count for null.
+func countOf(v *vector, i int) export.Count {
+	if v == nil || v.null(i) {
+		return export.Count{}
+	}
+	return export.Count{V: int64(v.num(i)), OK: true}
+}
+
+// A scalarDecoder decodes columns that hold one field.
+type scalarDecoder struct {
+	interned map[string]string
+	flag     bool // of the derived values: the only one that may be missing
+	// defect describes what is wrong with the row; "" for none.
+	defect string
+}
+
+// maxInterned bounds the number of strings that intern keeps.
+const maxInterned = 1 << 10
+
+// intern returns the original text of b as a string. It shares the memory of equal short
+// strings.
+func (d *scalarDecoder) intern(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if s, ok := d.interned[string(b)]; ok {
+		return s
+	}
+	s := string(originalText(b))
+	if len(b) > 256 {
+		return s
+	}
+	if d.interned == nil || len(d.interned) >= maxInterned {
+		d.interned = map[string]string{}
+	}
+	d.interned[string(b)] = s
+	return s
+}
+
+// decodeScalar sets the field that p points to, of a request or of its derived values.
+func (d *scalarDecoder) decodeScalar(p any, v *vector, i int) {
+	switch p := p.(type) {
+	case *uint64:
+		*p = v.num(i)
+	case *int:
+		*p = int(v.num(i))
+	case *time.Duration:
+		*p = time.Duration(v.num(i))
+	case *export.StampSource:
+		*p = export.StampSource(v.num(i))
+	case *bool:
+		*p = v.num(i) != 0
+	case **bool:
+		d.flag = v.num(i) != 0
+		*p = &d.flag
+	case *export.Count:
+		*p = export.Count{V: int64(v.num(i)), OK: true}
+	case *string:
+		*p = d.intern(v.bytes(i))
+	case *export.Status:
+		*p = parseName(d, v.bytes(i), export.ParseStatus)
+	case *export.Phase:
+		*p = parseName(d, v.bytes(i), export.ParsePhase)
+	case **export.Stated:
+		*p = d.decodeStated(v.bytes(i))
+	default:
+		panic("a member of a request has a type without a column type")
+	}
+}
+
+// parseName parses the name of a status or phase. An unknown name, which a later version may
+// have added, gives the zero value and a defect.
+func parseName[T any](d *scalarDecoder, name []byte, parse func(string) (T, error)) T {
+	var unknown T
+	if len(name) == 0 {
+		return unknown
+	}
+	x, err := parse(d.intern(name))
+	if err != nil {
+		d.defect = err.Error()
+	}
+	return x
+}
+
+// decodeStated is the inverse of statedText.
+func (d *scalarDecoder) decodeStated(text []byte) (s *export.Stated) {
+	if len(text) == 0 {
+		return nil
+	}
+	if err := json.Unmarshal(originalText(text), &s); err != nil {
+		d.defect = "column stated: " + err.Error()
+		return nil
+	}
+	return s
 }

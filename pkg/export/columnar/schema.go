@@ -3,6 +3,7 @@ package columnar
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 
@@ -287,4 +288,19 @@ type fileMetadata struct{ keys, values []string }
 
 func (m *fileMetadata) add(key, value string) {
 	m.keys, m.values = append(m.keys, key), append(m.values, value)
+}
+
+// scalarType returns the column type for the variable that p points to.
+func scalarType(p any) arrow.DataType {
+	switch p.(type) {
+	case *uint64, *int, *time.Duration, *export.Count:
+		return int64Type
+	case *bool, **bool:
+		return boolType
+	case *export.StampSource:
+		return arrow.PrimitiveTypes.Int8
+	case *string, *export.Status, *export.Phase, **export.Stated:
+		return stringType
+	}
+	panic("a member of a request has a type without a column type")
 }

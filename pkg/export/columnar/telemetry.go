@@ -12,10 +12,9 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
-// Telemetry is text, one object of [jsonfile.ScrapeEncoder] per line. A journal has it in
+// Telemetry is text, one object of [export.ScrapeEncoder] per line. A journal has it in
 // frames of its own. A file has it in its metadata, compressed with zstd and cut into
 // pieces of base64, "pa.samples.0" and so on. There every reader of Parquet and Arrow
 // ignores it, and a reader that keeps metadata keeps it.
@@ -36,7 +35,7 @@ const (
 
 // A telemetryBuffer compresses the telemetry of a file. The zero value is empty.
 type telemetryBuffer struct {
-	enc jsonfile.ScrapeEncoder
+	enc export.ScrapeEncoder
 	z   *zstd.Encoder // nil before the first scrape
 	out bytes.Buffer
 	buf []byte

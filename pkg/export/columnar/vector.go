@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -280,4 +281,42 @@ func (v *vector) slice(off, n int) *vector {
 		s.nums = v.nums[off : off+n]
 	}
 	return &s
+}
+
+// reset removes all values and keeps the memory. offsets says whether v has offsets.
+func (v *vector) reset(offsets bool) {
+	*v = vector{nums: v.nums[:0], text: v.text[:0], offsets: v.offsets[:0], nullMemory: v.reusableNulls()}
+	if offsets {
+		v.offsets = append(v.offsets, 0)
+	}
+}
+
+// reusableNulls returns the memory of nulls for the next rows.
+func (v *vector) reusableNulls() []bool {
+	if v.nulls != nil {
+		return v.nulls[:0]
+	}
+	return v.nullMemory
+}
+
+// setNull marks value i, the last value, as null.
+func (v *vector) setNull(i int) {
+	if v.nulls == nil && v.nullMemory != nil {
+		v.nulls, v.nullMemory = v.nullMemory, nil
+	}
+	v.growNulls(i)
+	v.nulls = append(v.nulls[:i], true)
+}
+
+// growNulls extends nulls to n values. The new values are not null.
+func (v *vector) growNulls(n int) {
+	if from := len(v.nulls); from < n {
+		v.nulls = slices.Grow(v.nulls, n-from)[:n]
+		clear(v.nulls[from:])
+	}
+}
+
+func (v *vector) appendText(b []byte) {
+	v.text = append(v.text, b...)
+	v.offsets = append(v.offsets, len(v.text))
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // seeds are documents for fuzzing.
@@ -40,8 +40,8 @@ func FuzzReader(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, chunk uint16) {
 		lim := export.Limits{MaxValueBytes: 4096}
-		testenv.BoundMemory(t, len(data), 16<<20, 200, func() { _, _ = readAll(data, jsonfile.DefaultChunk, lim) })
-		want, err := readAll(data, jsonfile.DefaultChunk, lim)
+		testenv.BoundMemory(t, len(data), 16<<20, 200, func() { _, _ = readAll(data, jsonscan.DefaultChunk, lim) })
+		want, err := readAll(data, jsonscan.DefaultChunk, lim)
 		got, errChunk := readAll(data, int(chunk)%512+1, lim)
 		if (err == nil) != (errChunk == nil) || err != nil && err.Error() != errChunk.Error() {
 			t.Fatalf("in one piece: %v; in pieces: %v", err, errChunk)
@@ -129,7 +129,7 @@ func checkRewrite(t *testing.T, data []byte, want *result) {
 		return
 	}
 	out := rewrite(t, r)
-	again, err := readAll(out, jsonfile.DefaultChunk, export.Limits{})
+	again, err := readAll(out, jsonscan.DefaultChunk, export.Limits{})
 	if err != nil {
 		t.Fatalf("%v: %q", err, out)
 	}

@@ -21,10 +21,10 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // rewrite reads all of r and writes it again.
@@ -288,7 +288,7 @@ func TestGoldenOracle(t *testing.T) {
 			continue // encoding/json would change the strings
 		}
 		clean++
-		res, err := readAll(data, jsonfile.DefaultChunk, export.Limits{})
+		res, err := readAll(data, jsonscan.DefaultChunk, export.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

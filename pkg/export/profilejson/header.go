@@ -10,7 +10,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A section holds the positions of the requests of one experiment in the file. An offset is
@@ -25,7 +24,7 @@ type section struct {
 
 // A headerParser reads all of a document except the requests.
 type headerParser struct {
-	jsonfile.Cursor
+	jsonscan.Cursor
 	run      *export.Run
 	sections []section
 	samples  int64 // offset of the '[' of the telemetry; -1: there is none
@@ -135,7 +134,7 @@ func (h *headerParser) document() error {
 	h.suspect = h.suspect || !h.after.version || !h.after.windows
 	// Only white space may follow.
 	b, err = h.Peek()
-	if errors.Is(err, jsonfile.ErrCut) {
+	if errors.Is(err, jsonscan.ErrCut) {
 		return nil
 	}
 	if err == nil {
@@ -223,8 +222,8 @@ func (h *headerParser) text(name string, dst **string) error {
 	case b == 'n':
 		*dst = nil
 	default:
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, jsonfile.Excerpt(v)))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: jsonfile.ValueOf(v)})
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected a string, found %s", name, jsonscan.Excerpt(v)))
+		h.run.Extra = append(h.run.Extra, export.Field{Name: name, Value: export.ValueOf(v)})
 	}
 	return h.charge(len(v))
 }
@@ -236,7 +235,7 @@ func (h *headerParser) extra(name string, dst *export.Fields) error {
 	if err != nil {
 		return err
 	}
-	*dst = append(*dst, export.Field{Name: name, Value: jsonfile.ValueOf(v)})
+	*dst = append(*dst, export.Field{Name: name, Value: export.ValueOf(v)})
 	return h.charge(len(v) + 64)
 }
 
@@ -267,7 +266,7 @@ func (h *headerParser) runMeta() error {
 	m := &export.RunMeta{}
 	if err := json.Unmarshal(jsonscan.AppendCompact(nil, rest), m); err != nil {
 		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
-		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: jsonfile.ValueOf(rest)})
+		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: export.ValueOf(rest)})
 		h.samples = -1
 		return nil
 	}
@@ -354,7 +353,7 @@ func (h *headerParser) levels(first bool) error {
 			if err != nil {
 				return err
 			}
-			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", jsonfile.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", jsonscan.Excerpt(v)))
 			continue
 		}
 		if err := h.experiment(); err != nil {
@@ -461,11 +460,11 @@ func (h *headerParser) level(e *export.Experiment) error {
 			e.Value = string(v)
 		case name == "value" && isText && jsonscan.IsNumber(jsonscan.DecodeText(v)):
 			e.Value = string(jsonscan.DecodeText(v))
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonfile.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonscan.Excerpt(v)))
 		case name == "mode":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", jsonfile.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", jsonscan.Excerpt(v)))
 		case name == "value":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", jsonfile.Excerpt(v)))
+			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", jsonscan.Excerpt(v)))
 		default:
 			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\" has an unknown member %q, which is not kept", name))
 		}
@@ -501,7 +500,7 @@ func (h *headerParser) wrongType(name, want string) error {
 	at := h.Pos
 	v, err := h.Value(strconv.Quote(name))
 	if err == nil {
-		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected %s, found %s", name, want, jsonfile.Excerpt(v)))
+		h.warn(at, warnHeader, fmt.Sprintf("member %q: expected %s, found %s", name, want, jsonscan.Excerpt(v)))
 	}
 	return err
 }
@@ -565,7 +564,7 @@ func (h *headerParser) windows(e *export.Experiment) error {
 			return h.Located(err)
 		}
 		if bad {
-			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", jsonfile.Excerpt(v[i:end])))
+			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", jsonscan.Excerpt(v[i:end])))
 			e.WindowBoundaries = nil
 			return nil
 		}

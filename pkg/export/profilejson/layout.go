@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // The members of a header are before and after the requests. To read the header first
@@ -28,7 +28,7 @@ const maxTail = 16 << 20
 // lastRequestsEnd returns the offset after the ']' of what seems to be the last requests array
 // of the document; 0 if there seems to be none. The header parser checks what follows, and the
 // Reader of the requests that they end there.
-func lastRequestsEnd(c *jsonfile.Cursor) (int64, error) {
+func lastRequestsEnd(c *jsonscan.Cursor) (int64, error) {
 	for n := int64(64 << 10); ; n *= 8 {
 		n = min(n, c.Size, maxTail)
 		tail := make([]byte, n)
@@ -55,7 +55,7 @@ var requestsName = []byte(`"requests"`)
 // quote, so that no string has to be scanned to tell. onlyRequests also returns -1 when
 // the file has an escape of a lower-case letter, because the name can then be written in
 // other ways. Both have a u, which is rare, so onlyRequests searches for that, on all cores.
-func onlyRequests(c *jsonfile.Cursor) (int64, error) {
+func onlyRequests(c *jsonscan.Cursor) (int64, error) {
 	parts := make([]namePart, max(1, min(int64(runtime.GOMAXPROCS(0)), c.Size/leastPart)))
 	var stop atomic.Bool // the answer is -1
 	var scanning sync.WaitGroup
@@ -99,7 +99,7 @@ type namePart struct {
 }
 
 // scan looks through the part, until stop is set.
-func (p *namePart) scan(c *jsonfile.Cursor, stop *atomic.Bool) {
+func (p *namePart) scan(c *jsonscan.Cursor, stop *atomic.Bool) {
 	const u = 4            // requestsName[u] == 'u'
 	const overlap = u + 10 // a byte before the name and the name; more than an escape
 	off := max(0, p.from-overlap)

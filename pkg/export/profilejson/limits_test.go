@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A synthetic file is a head, then period over and over, then a tail; nothing
@@ -197,7 +197,7 @@ func TestReaderManyTimes(t *testing.T) { // not parallel: it looks at what is al
 // A value of exactly the limit is fine, one byte more is not.
 func TestReaderLimitBoundary(t *testing.T) {
 	request := `{"timestamp":1,"response_timestamps":[2]}`
-	for _, chunk := range []int{1, 16, jsonfile.DefaultChunk} {
+	for _, chunk := range []int{1, 16, jsonscan.DefaultChunk} {
 		for limit, ok := range map[int]bool{len(request): true, len(request) - 1: false} {
 			res, err := readAll([]byte(one(request)), chunk, export.Limits{MaxValueBytes: int64(limit)})
 			if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Reader reads the requests of one file in order. See [export.Reader] for
@@ -21,7 +20,7 @@ import (
 // JSON, or bytes after the document, end the reading with an *export.SyntaxError; a
 // truncated file ends it with an *export.CutError. Both come after the requests before them.
 type Reader struct {
-	jsonfile.Cursor
+	jsonscan.Cursor
 	run      *export.Run
 	sections []section
 	samples  int64 // as in headerParser
@@ -46,7 +45,7 @@ type Reader struct {
 
 	experiment int  // index of the section being read
 	excluded   bool // in its excluded requests
-	skipped    jsonfile.Skips
+	skipped    export.Skips
 	inArray    bool
 	index      int // of the next element of the array
 	valid      bool
@@ -73,11 +72,11 @@ var _ export.SelectiveReader = (*Reader)(nil)
 // The error is an *export.SyntaxError if src is not a profile_export.json, or the error
 // from reading src. Err reports later damage after the requests before it.
 func NewReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
-	return newReader(ctx, name, src, size, lim, jsonfile.DefaultChunk)
+	return newReader(ctx, name, src, size, lim, jsonscan.DefaultChunk)
 }
 
 func newReader(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits, chunk int) (*Reader, error) {
-	r := &Reader{Cursor: jsonfile.NewCursor(name, src, size, lim.MaxValueBytes, chunk), spanBytes: int64(chunk)}
+	r := &Reader{Cursor: jsonscan.NewCursor(name, src, size, lim.ValueBytes(), chunk), spanBytes: int64(chunk)}
 	r.Check, r.checkHeader = ctx.Err, ctx.Err
 	if err := r.readHeader(); err != nil {
 		return nil, err
@@ -152,7 +151,7 @@ func (r *Reader) settle(h *headerParser) error {
 	switch {
 	case errors.As(err, &report):
 		return err
-	case err == nil || errors.Is(err, jsonfile.ErrCut):
+	case err == nil || errors.Is(err, jsonscan.ErrCut):
 		return nil
 	case errors.Is(err, errNoExperiments):
 		return &export.SyntaxError{Name: r.Name, Offset: r.Size, Msg: err.Error() + ", found one without"}
@@ -276,7 +275,7 @@ func (r *Reader) nextArray() bool {
 	}
 	if r.headerErr != nil && r.err == nil {
 		r.err = r.headerErr
-		if errors.Is(r.err, jsonfile.ErrCut) {
+		if errors.Is(r.err, jsonscan.ErrCut) {
 			r.err = &export.CutError{Name: r.Name, Offset: r.Size, Where: orTop(r.headerWhere)}
 		}
 	}
@@ -450,7 +449,7 @@ func (r *Reader) element() bool {
 			r.Pos += int64(end)
 			r.index++
 			if !object {
-				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonfile.Excerpt(b[:end])}
+				r.dec.bad = &jsonscan.Error{At: 0, Msg: "expected an object, found " + jsonscan.Excerpt(b[:end])}
 			}
 			return r.accept(start)
 		case !errors.Is(err, jsonscan.ErrMore):
@@ -515,7 +514,7 @@ func (r *Reader) where(i int) string {
 func (r *Reader) fail(err error) {
 	var syntax *export.SyntaxError
 	switch {
-	case errors.Is(err, jsonfile.ErrCut):
+	case errors.Is(err, jsonscan.ErrCut):
 		err = &export.CutError{Name: r.Name, Offset: r.Size, Where: r.where(r.index)}
 	case errors.As(err, &syntax):
 		syntax.Where = r.where(r.index)

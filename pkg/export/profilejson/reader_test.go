@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A result is all that a Reader says about a document.
@@ -54,7 +54,7 @@ func readAll(data []byte, chunk int, lim export.Limits) (*result, error) {
 
 func mustRead(t testing.TB, data string) *result {
 	t.Helper()
-	res, err := readAll([]byte(data), jsonfile.DefaultChunk, export.Limits{})
+	res, err := readAll([]byte(data), jsonscan.DefaultChunk, export.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +289,7 @@ func TestReaderOpenErrors(t *testing.T) {
 		{`hello`, `found 'h'`},
 		{"\x00\x00", `found '\x00'`},
 	} {
-		res, err := readAll([]byte(tt.doc), jsonfile.DefaultChunk, export.Limits{})
+		res, err := readAll([]byte(tt.doc), jsonscan.DefaultChunk, export.Limits{})
 		got := ""
 		switch {
 		case err != nil:
@@ -311,7 +311,7 @@ func TestReaderEscapedNames(t *testing.T) {
 		for _, format := range []string{`\u%04x`, `\u%04X`} {
 			name := "requests"[:i] + fmt.Sprintf(format, letter) + "requests"[i+1:]
 			doc := `{"experiments":[{"requests":[` + req + `],"window_boundaries":[1]},{"` + name + `":[` + req + `],"window_boundaries":[2]}],"version":""}`
-			for _, chunk := range []int{16, jsonfile.DefaultChunk} {
+			for _, chunk := range []int{16, jsonscan.DefaultChunk} {
 				res, err := readAll([]byte(doc), chunk, export.Limits{})
 				if err != nil || res.err != "" || len(res.run.Experiments) != 2 || !slices.Equal(res.level, []int{0, 1}) {
 					t.Errorf("%s: %v, %+v", doc, err, res)
@@ -341,7 +341,7 @@ func TestOnlyRequestsPieces(t *testing.T) {
 	} {
 		for pad := scanBytes - 40; pad < scanBytes+20; pad += testenv.Stride(3) {
 			doc := `"requests"` + strings.Repeat(" ", pad) + tt.text + "    "
-			c := jsonfile.NewCursor("x.json", strings.NewReader(doc), int64(len(doc)), 0, 1)
+			c := jsonscan.NewCursor("x.json", strings.NewReader(doc), int64(len(doc)), 1<<20, 1)
 			at, err := onlyRequests(&c)
 			if err != nil || (at == 0) != tt.want {
 				t.Fatalf("%s after %d bytes: %d, %v", tt.text, pad, at, err)
@@ -362,7 +362,7 @@ func TestOnlyRequestsParts(t *testing.T) {
 			if at < 0 || at > before+2 && at < cut-1 && at%testenv.Stride(4) > 0 {
 				continue
 			}
-			c := jsonfile.NewCursor("x.json", bytes.NewReader(doc), size, 0, 1)
+			c := jsonscan.NewCursor("x.json", bytes.NewReader(doc), size, 1<<20, 1)
 			copy(doc[at:], requestsName)
 			if got, err := onlyRequests(&c); err != nil || got != int64(at) {
 				t.Errorf("name at %d: %d, %v", at, got, err)
@@ -518,7 +518,7 @@ func TestReaderChunks(t *testing.T) {
 		generate(3, 4)[:2000],
 	}
 	for i, doc := range docs {
-		want, err := readAll(doc, jsonfile.DefaultChunk, export.Limits{})
+		want, err := readAll(doc, jsonscan.DefaultChunk, export.Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}

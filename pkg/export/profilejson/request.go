@@ -8,7 +8,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A decoder turns the text of a request into an export.Request, in memory that
@@ -186,7 +185,7 @@ func (d *decoder) aside(b []byte, i int, what string) (end int, err error) {
 func mistyped(first **jsonscan.Error, b []byte, i int, what string) (end int, err error) {
 	end, _, err = jsonscan.Value(b, i)
 	if err == nil && *first == nil {
-		*first = &jsonscan.Error{At: i, Msg: fmt.Sprintf("%s, found %s", what, jsonfile.Excerpt(b[i:end]))}
+		*first = &jsonscan.Error{At: i, Msg: fmt.Sprintf("%s, found %s", what, jsonscan.Excerpt(b[i:end]))}
 	}
 	return end, err
 }

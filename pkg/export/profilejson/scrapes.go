@@ -6,7 +6,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // Scrapes reads the telemetry. If the document breaks off in it, Scrapes reads the part
@@ -16,10 +15,10 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 		return nil
 	}
 	// A position of its own: requests may be under way.
-	c := jsonfile.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonfile.DefaultChunk)
+	c := jsonscan.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonscan.DefaultChunk)
 	c.Check = ctx.Err
 	c.Pos = r.samples + 1
-	d := jsonfile.ScrapeDecoder{MaxBytes: r.Limit}
+	d := export.ScrapeDecoder{MaxBytes: r.Limit}
 	for first := true; ; first = false {
 		more, err := c.Elem(first)
 		if err == nil && !more {
@@ -33,7 +32,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case errors.Is(err, jsonfile.ErrCut): // Err says so
+		case errors.Is(err, jsonscan.ErrCut): // Err says so
 			return nil
 		case err != nil:
 			r.warnSample(at, err.Error())

@@ -12,7 +12,6 @@ import (
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Writer writes profile_export.json as perf_analyzer does, byte for byte,
@@ -31,7 +30,7 @@ type Writer struct {
 	w           *bufio.Writer
 	excluded    spool.Buffer
 	telemetry   spool.Buffer // the elements of "samples", a comma before each
-	samples     jsonfile.ScrapeEncoder
+	samples     export.ScrapeEncoder
 	buf         []byte
 	calls       export.WriteOrder
 	experiments int
@@ -202,7 +201,7 @@ func appendField(b []byte, f *export.Field) ([]byte, error) {
 	b = append(append(b, v.Data...), ' ')
 	end, spaced, err := jsonscan.Value(b, start)
 	if err != nil || end != len(b)-1 {
-		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, jsonfile.Excerpt(v.Data))
+		return b, fmt.Errorf("the value of %q is not JSON: %s", f.Name, jsonscan.Excerpt(v.Data))
 	}
 	b = b[:end]
 	if spaced {

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// Backend speaks one protocol to one server. Package fanout makes one of several.
+// Backend speaks one protocol to one server. [ByModel] and [RoundRobin] make one of several.
 //
 // recorder.Run calls Open from several goroutines at the same time, and each other method
 // from one goroutine at a time. Prepare, Open, Decode and the methods

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -104,7 +104,7 @@ func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
 // endJournal writes the end of the journal and waits until the journal is on the disk.
 func (w *Writer) endJournal(run *export.Run) error {
 	err := w.begin()
-	if err == nil && w.queue.Moved() == nil && !outfile.IsAt(w.file, w.path) {
+	if err == nil && w.queue.Moved() == nil && !disk.IsAt(w.file, w.path) {
 		w.queue.Leave(errRemoved)
 	}
 	if err == nil {

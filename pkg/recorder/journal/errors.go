@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"syscall"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // Reasons of a *FileError. The file is left as it is.
@@ -23,7 +23,7 @@ var (
 	// does not lead to a journal that moved.
 	ErrNotRegular = errors.New("not a regular file")
 	// ErrNoReader: the export is a pipe that no process reads.
-	ErrNoReader = outfile.ErrNoReader
+	ErrNoReader = disk.ErrNoReader
 )
 
 // A FileError names an export or a journal that cannot be written or recovered.
@@ -62,7 +62,7 @@ func diskError(name string, err error) error {
 // withoutName removes the operation and the name from an error of the file system or of an
 // output.
 func withoutName(err error) error {
-	if out, ok := errors.AsType[*outfile.Error](err); ok {
+	if out, ok := errors.AsType[*disk.OutputError](err); ok {
 		return out.Err
 	}
 	var pe *fs.PathError

@@ -11,14 +11,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 )
 
-// An Export is one file to write from a journal, see package outfile. Only the owner may read
+// An Export is one file to write from a journal, see package disk. Only the owner may read
 // a new one. A pipe or a device is written in place.
 type Export struct {
 	path      string // as given
@@ -26,7 +25,7 @@ type Export struct {
 	create    formats.Create
 	inPlace   bool
 	overwrite bool
-	file      *outfile.File // set by open
+	file      *disk.Output // set by open
 }
 
 // NewExport describes the export at path and writes nothing. The suffix of path chooses
@@ -50,8 +49,8 @@ func (e *Export) check() error {
 		e.create = formats.JSON // as perf_analyzer
 	}
 	st, err := os.Stat(e.path)
-	if e.inPlace = regular.IsSpecial(e.path); !e.inPlace {
-		target, err := outfile.Resolve(e.path)
+	if e.inPlace = disk.IsSpecial(e.path); !e.inPlace {
+		target, err := disk.Resolve(e.path)
 		if err != nil {
 			return err
 		}
@@ -69,7 +68,7 @@ func (e *Export) check() error {
 	case !e.overwrite && e.exists():
 		return ErrExists
 	}
-	return regular.CheckFolder(filepath.Dir(e.target))
+	return disk.CheckFolder(filepath.Dir(e.target))
 }
 
 // exists reports whether there is a file, or a symbolic link, which may lead to nothing.
@@ -115,7 +114,7 @@ func suffix(name string) string {
 func openExports(ctx context.Context, exports []*Export, perm fs.FileMode) error {
 	for _, e := range exports {
 		var err error
-		if e.file, err = outfile.Open(ctx, e.path, outfile.Options{Overwrite: e.overwrite || e.inPlace, Perm: perm}); err != nil {
+		if e.file, err = disk.OpenOutput(ctx, e.path, disk.Options{Overwrite: e.overwrite || e.inPlace, Perm: perm}); err != nil {
 			closeExports(exports)
 			return &FileError{e.path, withoutName(err)}
 		}

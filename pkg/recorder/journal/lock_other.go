@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // takeFile creates the file at path. It returns ErrBusy if the file exists with content
@@ -23,7 +23,7 @@ func takeFile(path string, overwrite, _ bool) (*os.File, error) {
 			return nil, err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, outfile.Private)
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, disk.Private)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, ErrBusy
 	}

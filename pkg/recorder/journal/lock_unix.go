@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // maxTakes bounds how often takeFile starts over.
@@ -24,21 +24,21 @@ func takeFile(path string, overwrite, private bool) (*os.File, error) {
 	for range maxTakes {
 		// A symbolic link in the folder for temporary files could lead to the file of
 		// another user.
-		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, outfile.Private)
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|unix.O_NOFOLLOW, disk.Private)
 		if err != nil {
 			return nil, err
 		}
 		if !lockFile(f) {
 			return nil, errors.Join(ErrBusy, f.Close())
 		}
-		if !outfile.IsAt(f, path) { // its owner removed it before we had the lock
+		if !disk.IsAt(f, path) { // its owner removed it before we had the lock
 			if err := f.Close(); err != nil {
 				return nil, err
 			}
 			continue
 		}
 		if private {
-			err = f.Chmod(outfile.Private) // fails if another user made the file
+			err = f.Chmod(disk.Private) // fails if another user made the file
 		}
 		if err == nil {
 			err = emptyFile(f, overwrite)
@@ -47,7 +47,7 @@ func takeFile(path string, overwrite, private bool) (*os.File, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		if !private { // of an earlier run, which may have given it another mode
-			_ = f.Chmod(outfile.Private)
+			_ = f.Chmod(disk.Private)
 		}
 		return f, nil
 	}

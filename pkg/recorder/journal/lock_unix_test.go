@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/internal/outfile"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -36,8 +36,8 @@ func TestTwoRunsAtOnce(t *testing.T) {
 		if !errors.Is(err, ErrBusy) {
 			t.Fatalf("overwrite %v: the second: %v, want a refusal", overwrite, err)
 		}
-		if got, err := os.ReadFile(first.path); string(got) != "x" || !outfile.IsAt(first.file, first.path) {
-			t.Errorf("overwrite %v: the journal is %q, %v, in place %v; want the first run's", overwrite, got, err, outfile.IsAt(first.file, first.path))
+		if got, err := os.ReadFile(first.path); string(got) != "x" || !disk.IsAt(first.file, first.path) {
+			t.Errorf("overwrite %v: the journal is %q, %v, in place %v; want the first run's", overwrite, got, err, disk.IsAt(first.file, first.path))
 		}
 		first.Discard()
 		if _, err := os.Lstat(first.path); err == nil {
@@ -67,11 +67,11 @@ func TestManyRunsAtOnce(t *testing.T) {
 					t.Error("two have the file at once")
 					return
 				}
-				if !outfile.IsAt(f, path) {
+				if !disk.IsAt(f, path) {
 					t.Error("the file was removed under its holder")
 				}
 				holders.Unlock()
-				if err := outfile.RemoveHeld(f, path); err != nil {
+				if err := disk.RemoveHeld(f, path); err != nil {
 					t.Error(err)
 				}
 			}

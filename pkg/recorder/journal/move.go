@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 )
 
@@ -49,7 +48,7 @@ func (m *mover) move(cause error, records []record) (*moved, []record, error) {
 	to := &moved{file: f, path: f.Name(), cause: cause, size: st.Size()}
 	records, err = to.copy(m.from, records)
 	if err != nil {
-		return nil, nil, errors.Join(diskError("it cannot be moved to "+m.dir, err), outfile.RemoveHeld(f, to.path))
+		return nil, nil, errors.Join(diskError("it cannot be moved to "+m.dir, err), disk.RemoveHeld(f, to.path))
 	}
 	return to, records, nil
 }
@@ -61,14 +60,14 @@ func (m *mover) create() (*os.File, error) {
 		return nil, err
 	}
 	if !lockFile(f) {
-		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), ErrBusy), outfile.RemoveHeld(f, f.Name()))
+		return nil, errors.Join(fmt.Errorf("%s: %w", f.Name(), ErrBusy), disk.RemoveHeld(f, f.Name()))
 	}
 	return f, nil
 }
 
 // lockFile locks a file and reports whether no other process holds the lock. It returns true
 // on a file system without locks.
-func lockFile(f *os.File) bool { return outfile.TryLock(f) != outfile.Busy }
+func lockFile(f *os.File) bool { return disk.TryLock(f) != disk.Busy }
 
 // movedPrefix begins the name of the file to which the journal at path moves.
 func movedPrefix(path string) string {
@@ -90,7 +89,7 @@ func movedTo(path string) (target string, ok bool) {
 // isRegularOrMoved reports whether a journal can be or is at path: there is nothing, a
 // regular file, or the link of a journal that moved.
 func isRegularOrMoved(path string) bool {
-	if regular.IsSpecial(path) {
+	if disk.IsSpecial(path) {
 		return false
 	}
 	st, err := os.Lstat(path)

@@ -7,8 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -40,7 +39,7 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 		return nil, err
 	}
 	// Opening a pipe would wait for its writer.
-	if regular.IsSpecial(path) {
+	if disk.IsSpecial(path) {
 		return nil, &FileError{path, ErrNotRegular}
 	}
 	lock, err := os.Open(path)
@@ -55,13 +54,13 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 		link, path = path, target
 	}
 	remove := func() error {
-		err := outfile.RemoveHeld(lock, path)
+		err := disk.RemoveHeld(lock, path)
 		if link != "" {
 			err = errors.Join(err, os.Remove(link))
 		}
 		return err
 	}
-	if !outfile.IsAt(lock, path) { // the run ended before we had the lock
+	if !disk.IsAt(lock, path) { // the run ended before we had the lock
 		return nil, errors.Join(&FileError{path, ErrEnded}, lock.Close())
 	}
 	st, err := lock.Stat()

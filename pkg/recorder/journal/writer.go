@@ -10,8 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/pa-tools/pa/internal/outfile"
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -28,7 +27,7 @@ func PathFor(exportPath string) string { return formats.JournalPath(exportPath) 
 // is false if none is a regular file: the journal then has a temporary name.
 func PathForAll(exports []string) (path string, ok bool) {
 	for _, e := range exports {
-		if target, err := outfile.Resolve(e); err == nil && e != "" && e != "-" && !regular.IsSpecial(e) {
+		if target, err := disk.Resolve(e); err == nil && e != "" && e != "-" && !disk.IsSpecial(e) {
 			return PathFor(target), true
 		}
 	}
@@ -163,7 +162,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	}
 	err = w.recheckExports()
 	if err == nil {
-		err = openExports(ctx, w.cfg.Exports, outfile.Private)
+		err = openExports(ctx, w.cfg.Exports, disk.Private)
 	}
 	if err == nil {
 		w.reserve, err = newFDReserve(reservedFDs)
@@ -174,7 +173,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	if err != nil {
 		w.reserve.release()
 		closeExports(w.cfg.Exports)
-		return errors.Join(err, outfile.RemoveHeld(f, w.path))
+		return errors.Join(err, disk.RemoveHeld(f, w.path))
 	}
 	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
@@ -200,7 +199,7 @@ func (w *Writer) clearLink() error {
 	if st, err := f.Stat(); err != nil || st.Size() > 0 && !w.cfg.Overwrite {
 		return errors.Join(cmp.Or(err, ErrLeftover), f.Close())
 	}
-	return errors.Join(outfile.RemoveHeld(f, target), os.Remove(w.path))
+	return errors.Join(disk.RemoveHeld(f, target), os.Remove(w.path))
 }
 
 // recheckExports returns ErrExists for an export that another run wrote since NewExport.
@@ -274,7 +273,7 @@ func (w *Writer) Flush() error {
 	if err := w.queue.Stayed(); err != nil {
 		w.warn(fmt.Sprintf("journal %s: %v; the run continues and tries again at its end", w.path, err))
 	}
-	if !w.removed && w.queue.Moved() == nil && !outfile.IsAt(w.file, w.path) {
+	if !w.removed && w.queue.Moved() == nil && !disk.IsAt(w.file, w.path) {
 		w.removed = true
 		w.queue.Leave(errRemoved)
 	}
@@ -288,8 +287,8 @@ func (w *Writer) follow() {
 	if m == nil || m.file == w.file {
 		return
 	}
-	if outfile.IsAt(w.file, w.path) {
-		_ = outfile.RemoveHeld(w.file, w.path) // its content is in the new file
+	if disk.IsAt(w.file, w.path) {
+		_ = disk.RemoveHeld(w.file, w.path) // its content is in the new file
 	} else {
 		_ = w.file.Close()
 	}
@@ -319,7 +318,7 @@ func (w *Writer) warn(text string) {
 // restore moves a journal that was removed just before the end of the run, or that could
 // not be moved before: to its second place, else to its first one.
 func (w *Writer) restore() error {
-	if w.queue.Moved() != nil || outfile.IsAt(w.file, w.path) {
+	if w.queue.Moved() != nil || disk.IsAt(w.file, w.path) {
 		return nil
 	}
 	err := w.queue.move(errRemoved)
@@ -336,7 +335,7 @@ func (w *Writer) restore() error {
 
 // remove removes the journal, and the link to it.
 func (w *Writer) remove() error {
-	err := outfile.RemoveHeld(w.file, w.path)
+	err := disk.RemoveHeld(w.file, w.path)
 	if _, ok := movedTo(w.link); ok {
 		err = errors.Join(err, os.Remove(w.link))
 	}

@@ -7,8 +7,6 @@ import (
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
-//go:generate go run ./train
-
 //go:embed tokenizer.json
 var file []byte
 

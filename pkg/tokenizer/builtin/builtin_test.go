@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,23 +48,13 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// textOf returns the text of tokens, which write bytes as GPT-2's characters.
+// textOf returns the text of tokens.
 func textOf(tok *tokenizer.Tokenizer, ids []uint32) string {
-	bytes := map[rune]byte{}
-	next := rune(0x100)
-	for b := range 256 {
-		if r := rune(b); b < '!' || b > '~' && b < 0xA1 || b == 0xAD {
-			bytes[next] = byte(b)
-			next++
-		} else {
-			bytes[r] = byte(b)
-		}
-	}
 	var text []byte
 	for _, id := range ids {
 		token, _ := tok.Token(id)
 		for _, r := range token {
-			text = append(text, bytes[r])
+			text = append(text, byte(slices.Index(alphabet[:], r)))
 		}
 	}
 	return string(text)

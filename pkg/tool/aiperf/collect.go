@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // A collector gathers the values of the level.
@@ -63,8 +64,8 @@ func (c *collector) add(r *record) {
 			c.keep(m.tag, v, m.whole)
 		}
 	}
-	for _, f := range r.figures {
-		c.keep(f.tag, f.value, false)
+	for tag, v := range r.figures {
+		c.keep(tag, v, false)
 	}
 	if c.streamed {
 		c.chunks.Add(r.gaps...)
@@ -196,8 +197,8 @@ func (c *collector) metrics() []Metric {
 		if x.Len() > 0 { // the deviation adds up in the order of the requests, and percentiles are numpy's
 			m := spread([...]string{"credit_to_start_latency", "effective_latency"}[i], x, 1)
 			_, m.Std = x.MeanStd(stat.NumpyCurrent)
-			for k, pct := range percentiles {
-				m.pct[k] = x.Percentiles(float64(pct))[0]
+			for k, pct := range dialect.Percentiles {
+				m.Pct[k] = x.Percentiles(float64(pct))[0]
 			}
 			all = append(all, m)
 		}

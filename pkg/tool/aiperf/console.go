@@ -65,7 +65,7 @@ func (r *Report) table(title string, groups []group, width int) string {
 			}
 			row := []string{c.label(r.release.maxHeader)}
 			for _, s := range r.release.consoleStats {
-				row = append(row, cell(m.stat(s)))
+				row = append(row, cell(m.Stat(s)))
 			}
 			t.Rows = append(t.Rows, row)
 		}

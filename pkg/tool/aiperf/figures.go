@@ -2,29 +2,10 @@ package aiperf
 
 import (
 	"math"
-	"slices"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// A figure is a number of one request, by its tag: nanoseconds, bytes, tokens.
-type figure struct {
-	tag   string
-	value float64
-}
-
-// note adds a figure to the request.
-func (r *record) note(tag string, v float64) { r.figures = append(r.figures, figure{tag, v}) }
-
-// figure returns the figure of that tag.
-func (r *record) figure(tag string) (v float64, ok bool) {
-	i := slices.IndexFunc(r.figures, func(f figure) bool { return f.tag == tag })
-	if i < 0 {
-		return 0, false
-	}
-	return r.figures[i].value, true
-}
 
 // stated lists the tags whose figures are copied from AIPerf's own records, not computed.
 var stated = []string{
@@ -44,7 +25,7 @@ func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) 
 				if scale := a.release.column(tag).scale(); scale != 1 {
 					v = math.Round(v / scale)
 				}
-				r.note(tag, v)
+				r.figures[tag] = v
 			}
 		}
 		return
@@ -52,23 +33,23 @@ func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) 
 	r.addHTTPFigures(q)
 	// A server's count of 0 looks the same as no count.
 	if r.hasUsage && m.ReasoningTokens.V > 0 {
-		r.note("usage_reasoning_tokens", float64(m.ReasoningTokens.V))
+		r.figures["usage_reasoning_tokens"] = float64(m.ReasoningTokens.V)
 	}
 	if r.hasUsage && m.CachedTokens.V > 0 {
-		r.note(cacheRead, float64(m.CachedTokens.V))
+		r.figures[cacheRead] = float64(m.CachedTokens.V)
 	}
 	if r.hasReasoning {
-		r.note("reasoning_token_count", float64(r.reasoning))
+		r.figures["reasoning_token_count"] = float64(r.reasoning)
 	}
 	if n, ok := requestedTokens(q); ok && r.hasOutput {
-		r.note("osl_mismatch_diff_pct", float64(r.output-n)/float64(n)*100)
+		r.figures["osl_mismatch_diff_pct"] = float64(r.output-n) / float64(n) * 100
 	}
 	if a.fromUsage || !r.hasUsage {
 		return
 	}
 	differ := func(tag string, server, client int64) {
 		if client != 0 {
-			r.note(tag, math.Abs(float64(server-client))/float64(client)*100)
+			r.figures[tag] = math.Abs(float64(server-client)) / float64(client) * 100
 		}
 	}
 	if r.hasInput {
@@ -97,36 +78,28 @@ func (r *record) addHTTPFigures(q *export.Request) {
 	if last.Read > 0 && last.RecvNS > q.FirstByteNS {
 		receiving = float64(last.RecvNS - q.FirstByteNS)
 	}
-	for _, f := range []figure{
-		{"http_req_blocked", 0},
-		{"http_req_dns_lookup", dns},
-		{"http_req_connecting", connecting},
-		{"http_req_sending", sending},
-		{"http_req_waiting", waiting},
-		{"http_req_receiving", receiving},
-		{"http_req_connection_reused", reused},
-		{"http_req_chunks_received", float64(last.Read) + 1},
-		{"http_req_connection_overhead", dns + connecting},
-		{"http_req_duration", float64(max(last.RecvNS, q.FirstByteNS) - q.StartNS)},
-		{"http_req_total", dns + connecting + sending + waiting + receiving},
-	} {
-		r.note(f.tag, f.value)
-	}
+	f := r.figures
+	f["http_req_blocked"], f["http_req_dns_lookup"], f["http_req_connecting"] = 0, dns, connecting
+	f["http_req_sending"], f["http_req_waiting"], f["http_req_receiving"] = sending, waiting, receiving
+	f["http_req_connection_reused"] = reused
+	f["http_req_chunks_received"] = float64(last.Read) + 1
+	f["http_req_connection_overhead"] = dns + connecting
+	f["http_req_duration"] = float64(max(last.RecvNS, q.FirstByteNS) - q.StartNS)
+	f["http_req_total"] = dns + connecting + sending + waiting + receiving
 }
 
 // discrepant reports whether the server's counts differ from AIPerf's by more than the
 // limit; ok is false if there are no such differences of both prompt and completion.
 func (r *record) discrepant(limits *release) (yes, ok bool) {
-	prompt, ok1 := r.figure(promptDiff)
-	completion, ok2 := r.figure(completionDiff)
-	reasoning, _ := r.figure("usage_reasoning_tokens_diff_pct")
-	return max(prompt, completion, reasoning) > float64(limits.usagePct), ok1 && ok2
+	prompt, ok1 := r.figures[promptDiff]
+	completion, ok2 := r.figures[completionDiff]
+	return max(prompt, completion, r.figures["usage_reasoning_tokens_diff_pct"]) > float64(limits.usagePct), ok1 && ok2
 }
 
 // mismatched reports whether the answer's length differs from the requested length by
 // more than the limits; ok is false if no length was requested.
 func (r *record) mismatched(limits *release) (yes, ok bool) {
-	pct, ok := r.figure("osl_mismatch_diff_pct")
+	pct, ok := r.figures["osl_mismatch_diff_pct"]
 	if !ok {
 		return false, false
 	}

@@ -24,42 +24,33 @@ func TestExchange(t *testing.T) {
 		change(q)
 		return q
 	}
-	fresh := []figure{
-		{"http_req_blocked", 0},
-		{"http_req_dns_lookup", 3},
-		{"http_req_connecting", 50},
-		{"http_req_sending", 10},
-		{"http_req_waiting", 90},
-		{"http_req_receiving", 50},
-		{"http_req_connection_reused", 0},
-		{"http_req_chunks_received", 2},
-		{"http_req_connection_overhead", 53},
-		{"http_req_duration", 150},
-		{"http_req_total", 203},
+	tags := []string{
+		"http_req_blocked", "http_req_dns_lookup", "http_req_connecting", "http_req_sending", "http_req_waiting", "http_req_receiving",
+		"http_req_connection_reused", "http_req_chunks_received", "http_req_connection_overhead", "http_req_duration", "http_req_total",
 	}
-	with := func(values ...float64) []figure {
-		all := append([]figure{}, fresh...)
+	with := func(values ...float64) map[string]float64 {
+		all := map[string]float64{}
 		for i, v := range values {
-			all[i].value = v
+			all[tags[i]] = v
 		}
 		return all
 	}
 	for _, tt := range []struct {
 		name string
 		q    *export.Request
-		want []figure
+		want map[string]float64
 	}{
-		{"a new connection", noted(func(*export.Request) {}), fresh},
+		{"a new connection", noted(func(*export.Request) {}), with(0, 3, 50, 10, 90, 50, 0, 2, 53, 150, 203)},
 		{"one that is there", noted(func(q *export.Request) { q.Reused, q.DNS = true, 0 }), with(0, 0, 0, 10, 90, 50, 1, 2, 0, 150, 150)},
 		{"one read", noted(func(q *export.Request) { q.Responses = q.Responses[:1] }), with(0, 3, 50, 10, 90, 0, 0, 1, 53, 100, 153)},
-		{"no response", noted(func(q *export.Request) { q.Responses = nil }), nil},
-		{"nothing noted of what was sent", noted(func(q *export.Request) { q.SentNS = 0 }), nil},
-		{"the first byte before the last of the request", noted(func(q *export.Request) { q.FirstByteNS = 1005 }), nil},
-		{"not of pa-record", noted(func(q *export.Request) { q.HasMeta = false }), nil},
+		{"no response", noted(func(q *export.Request) { q.Responses = nil }), with()},
+		{"nothing noted of what was sent", noted(func(q *export.Request) { q.SentNS = 0 }), with()},
+		{"the first byte before the last of the request", noted(func(q *export.Request) { q.FirstByteNS = 1005 }), with()},
+		{"not of pa-record", noted(func(q *export.Request) { q.HasMeta = false }), with()},
 	} {
-		var r record
+		r := record{figures: map[string]float64{}}
 		r.addHTTPFigures(tt.q)
-		if d := cmp.Diff(tt.want, r.figures, cmp.AllowUnexported(figure{})); d != "" {
+		if d := cmp.Diff(tt.want, r.figures); d != "" {
 			t.Errorf("%s: -want +got\n%s", tt.name, d)
 		}
 	}
@@ -72,11 +63,11 @@ func TestMismatched(t *testing.T) {
 		wanted, output int64
 		yes            bool
 	}{{100, 105, false}, {100, 106, true}, {100, 94, true}, {1000, 1050, false}, {2000, 2051, true}, {2000, 2050, false}, {3, 3, false}, {3, 2, true}, {7, 0, true}} {
-		r := record{output: tt.output}
+		r := record{output: tt.output, figures: map[string]float64{}}
 		if _, ok := r.mismatched(releases[0]); ok {
 			t.Error("there is a mismatch of nothing")
 		}
-		r.note("osl_mismatch_diff_pct", float64(tt.output-tt.wanted)/float64(tt.wanted)*100)
+		r.figures["osl_mismatch_diff_pct"] = float64(tt.output-tt.wanted) / float64(tt.wanted) * 100
 		yes, ok := r.mismatched(releases[0])
 		if yes != tt.yes || !ok {
 			t.Errorf("%d tokens for %d: %v, %v, want %v", tt.output, tt.wanted, yes, ok, tt.yes)

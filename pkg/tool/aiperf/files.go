@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // isSingle reports whether a metric is one number for the whole run.
@@ -31,7 +32,7 @@ func (r *Report) CSV(w io.Writer) error {
 		}
 		row := []string{r.release.column(m.Tag).csvLabel()}
 		for _, s := range r.release.csvStats {
-			row = append(row, csvCell(m.stat(s)))
+			row = append(row, csvCell(m.Stat(s)))
 		}
 		c.Row(row...)
 	}
@@ -123,8 +124,8 @@ func (m *Metric) member(unit string) py.Member {
 		}
 	}
 	add("avg", m.Avg)
-	for i, pct := range percentiles {
-		add("p"+strconv.Itoa(pct), m.pct[i])
+	for i, pct := range dialect.Percentiles {
+		add("p"+strconv.Itoa(pct), m.Pct[i])
 	}
 	add("min", m.Min)
 	add("max", m.Max)

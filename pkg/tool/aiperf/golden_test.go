@@ -16,14 +16,15 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // reportOf returns the report of a run.
 func reportOf(r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialecttest.Analyze[*Report](context.Background(), Tools()[0], r, cfg)
+	return runtest.Analyze[*Report](context.Background(), Tools()[0], r, cfg)
 }
 
 // Each entry of the table of releases is a dialect; the last one has no version in its
@@ -45,7 +46,7 @@ func TestTools(t *testing.T) {
 	}
 	for i, want := range []string{"first", "0.13.0"} {
 		var b bytes.Buffer
-		rep, err := dialect.Analyze(t.Context(), all[i], dialecttest.Import(t, data, ResultFile()), dialect.Config{})
+		rep, err := dialect.Analyze(t.Context(), all[i], runtest.Import(t, data, resultfile.Formats(ResultFile())...), dialect.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +125,7 @@ func (g *goldenCase) commandLine(t *testing.T) {
 				g.cfg.Goodput = append(g.cfg.Goodput, dialect.Limit{Metric: tag, Value: v})
 			}
 		case "tokenizer":
-			g.cfg.Tokenizer = dialecttest.Tokenizers{}.Named(t, "aiperf", value)
+			g.cfg.Tokenizer = runtest.Tokenizers{}.Named(t, "aiperf", value)
 			delete(g.cfg.Args, "use_server_token_count")
 		}
 	}
@@ -134,7 +135,7 @@ func (g *goldenCase) commandLine(t *testing.T) {
 func (g *goldenCase) report(t *testing.T, name string) *Report {
 	t.Helper()
 	data := []byte(g.file(t, name))
-	rep, err := reportOf(dialecttest.Import(t, data, ResultFile()), g.cfg)
+	rep, err := reportOf(runtest.Import(t, data, resultfile.Formats(ResultFile())...), g.cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -37,7 +38,7 @@ func TestLacking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := reportOf(dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile()), dialect.Config{})
+		rep, err := reportOf(runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile(), serving.ResultFile())...), dialect.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,58 +2,27 @@ package aiperf
 
 import (
 	"math"
-	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // A Metric is a metric with its statistics.
 type Metric struct {
 	// Tag is the metric's name in JSON: "time_to_first_token".
 	Tag string
-	// A missing statistic is NaN. A number for the whole run has only Avg; a metric of
-	// steps over time has neither Sum nor Count.
-	Count              int
-	Avg, Min, Max, Std float64
-	Sum                float64
-	pct                [len(percentiles)]float64
-}
-
-// P returns a percentile that AIPerf knows: the 1st, 5th, 10th, 25th, 50th, 75th, 90th,
-// 95th or 99th; NaN for any other.
-func (m *Metric) P(pct int) float64 {
-	if i := slices.Index(percentiles[:], pct); i >= 0 {
-		return m.pct[i]
-	}
-	return math.NaN()
-}
-
-// stat returns the statistic of that name: "avg", "p99".
-func (m *Metric) stat(name string) float64 {
-	switch name {
-	case "avg":
-		return m.Avg
-	case "min":
-		return m.Min
-	case "max":
-		return m.Max
-	case "std":
-		return m.Std
-	case "sum":
-		return m.Sum
-	}
-	pct, _ := strconv.Atoi(strings.TrimPrefix(name, "p"))
-	return m.P(pct)
+	// Count is the number of values. A missing statistic is NaN: a number for the whole run
+	// has only Avg; a metric of steps over time has neither Sum nor Count.
+	Count int
+	dialect.Statistics
 }
 
 // none is a metric without statistics.
 func none(tag string) Metric {
 	nan := math.NaN()
-	m := Metric{Tag: tag, Avg: nan, Min: nan, Max: nan, Std: nan, Sum: nan}
-	for i := range m.pct {
-		m.pct[i] = nan
+	m := Metric{Tag: tag, Statistics: dialect.Statistics{Avg: nan, Min: nan, Max: nan, Std: nan, Sum: nan}}
+	for i := range m.Pct {
+		m.Pct[i] = nan
 	}
 	return m
 }
@@ -74,18 +43,18 @@ func spread(tag string, x *stat.List, scale float64) Metric {
 	m.Avg, m.Sum = sum/float64(m.Count)*scale, sum*scale
 	m.Std = x.SortedStd(stat.NumpyCurrent) * scale
 	ranks := []int{0, m.Count - 1}
-	for _, pct := range percentiles {
+	for _, pct := range dialect.Percentiles {
 		k, _ := stat.Position(m.Count, float64(pct)/100)
 		ranks = append(ranks, k, min(k+1, m.Count-1))
 	}
 	at := x.Ranked(ranks...)
 	m.Min, m.Max = at[0]*scale, at[1]*scale
-	for i, pct := range percentiles { // numpy's percentile, but for the last digit from the middle on
+	for i, pct := range dialect.Percentiles { // numpy's percentile, but for the last digit from the middle on
 		p := at[2+2*i]
 		if _, f := stat.Position(m.Count, float64(pct)/100); f != 0 {
 			p = stat.Between(p, at[3+2*i], f)
 		}
-		m.pct[i] = p * scale
+		m.Pct[i] = p * scale
 	}
 	return m
 }
@@ -108,7 +77,7 @@ func (s *series) adjusted(tag string, infinite int, scale float64) Metric {
 	m.Count = n + infinite
 	ranks := []int{0}
 	var of []int // indices of percentiles
-	for i, pct := range percentiles {
+	for i, pct := range dialect.Percentiles {
 		if k := int(math.RoundToEven(float64(m.Count-1) * (float64(pct) / 100))); k < n {
 			ranks, of = append(ranks, k), append(of, i)
 		}
@@ -116,7 +85,7 @@ func (s *series) adjusted(tag string, infinite int, scale float64) Metric {
 	at := s.list.Ranked(ranks...)
 	m.Min = at[0] * scale
 	for i, k := range of {
-		m.pct[k] = at[1+i] * scale
+		m.Pct[k] = at[1+i] * scale
 	}
 	return m
 }

@@ -21,7 +21,8 @@ type record struct {
 	reasoning         int64 // output tokens that are reasoning
 	usage             [2]int64
 	hasUsage, cached  bool
-	figures           []figure // other metrics, as the file states them
+	// figures are other numbers of the request by their tags: nanoseconds, bytes, tokens.
+	figures map[string]float64
 
 	// Unknown counts are left out.
 	hasInput, hasOutput, hasReasoning bool
@@ -30,7 +31,11 @@ type record struct {
 // read sets the times of a request. It returns false if no response has content.
 func (r *record) read(q *export.Request, m *answer.Measured) bool {
 	events := m.Answer.Events
-	*r = record{gaps: r.gaps[:0], figures: r.figures[:0], issuedNS: q.IssuedNS, startNS: q.StartNS, ttfo: -1}
+	if r.figures == nil {
+		r.figures = map[string]float64{}
+	}
+	clear(r.figures)
+	*r = record{gaps: r.gaps[:0], figures: r.figures, issuedNS: q.IssuedNS, startNS: q.StartNS, ttfo: -1}
 	if len(events) == 0 {
 		return false
 	}
@@ -171,5 +176,6 @@ func (r *record) value(tag string, streamed bool) (v float64, ok bool) {
 	if i := slices.IndexFunc(measures, func(m measure) bool { return m.tag == tag }); i >= 0 {
 		return measures[i].of(r, streamed)
 	}
-	return r.figure(tag)
+	v, ok = r.figures[tag]
+	return v, ok
 }

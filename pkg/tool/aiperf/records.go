@@ -182,12 +182,7 @@ func (x *recordWriter) metadata(q *export.Request) py.Object {
 	instant("credit_issued_ns", q.IssuedNS)
 	set("request_start_ns", q.StartNS)
 	instant("request_ack_ns", q.FirstByteNS)
-	end, _ := q.FinalResponseNS()
-	end = max(q.StartNS, end, q.FailedNS)
-	if q.Stated != nil && q.Stated.EndNS != nil {
-		end = max(end, *q.Stated.EndNS)
-	}
-	set("request_end_ns", end)
+	set("request_end_ns", dialect.EndNS(q))
 	set("worker_id", fmt.Sprintf("worker_%08x", q.Worker))
 	set("record_processor_id", "pa-analyze")
 	phase, index := "profiling", 0
@@ -253,37 +248,36 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	// AIPerf counts no time before the request.
 	timed := r.ttft >= 0 && r.latency >= 0
 	streamed := x.streamed(q) && timed
-	usage, hasUsage := serverUsage(q, measured)
-	connected := q.Connect > 0 || q.DNS > 0 || q.Reused
-	itl, hasITL := r.interToken()
-	rate, hasRate := r.userRate()
-	found := map[string]any{outputLength: r.output, "output_token_count": r.output - r.reasoning}
+	r.usage, r.hasUsage = serverUsage(q, measured)
+	found := map[string]any{}
 	set := func(ok bool, tag string, value any) {
 		if ok {
 			found[tag] = value
 		}
 	}
-	span := func(ok bool, tag string, ns float64) { set(ok, tag, ns*1e-6) }
-	span(streamed, firstToken, float64(r.ttft))
-	span(streamed && len(r.gaps) > 0, secondToken, float64(first(r.gaps)))
-	span(streamed && r.ttfo >= 0, "time_to_first_output_token", float64(r.ttfo))
-	span(streamed, "decode_duration", float64(r.latency-r.ttft))
-	span(streamed && hasITL, interToken, itl)
-	span(timed, requestLatency, float64(r.latency))
-	span(connected, "http_req_connecting", float64(q.Connect+q.TLS))
-	span(connected, "http_req_dns_lookup", float64(q.DNS))
-	set(connected, "http_req_connection_reused", zeroOrOne(q.Reused))
-	set(streamed && len(r.gaps) > 0, "inter_chunk_latency", milliseconds(r.gaps))
-	set(r.hasInput, inputLength, r.input)
-	set(r.reasoning > 0, "reasoning_token_count", r.reasoning)
-	set(hasUsage, "usage_prompt_tokens", usage[0])
-	set(hasUsage, "usage_completion_tokens", usage[1])
-	set(hasUsage, "usage_total_tokens", usage[0]+usage[1])
-	set(hasUsage && measured.ReasoningTokens.OK, "usage_reasoning_tokens", measured.ReasoningTokens.V)
-	set(hasUsage && measured.CachedTokens.OK, cacheRead, measured.CachedTokens.V)
-	set(streamed && r.hasInput && r.ttft > 0, "prefill_throughput_per_user", float64(r.input)/(float64(r.ttft)*1e-9))
+	for i := range measures {
+		m := &measures[i]
+		v, ok := m.of(r, streamed)
+		switch unit := x.release.column(m.tag).unit; {
+		case !ok || m.tag == requestLatency && !timed:
+		case unit == "ms":
+			found[m.tag] = v * 1e-6
+		case m.whole:
+			found[m.tag] = int64(v)
+		default:
+			found[m.tag] = v
+		}
+	}
+	found[outputLength], found["output_token_count"] = r.output, r.output-r.reasoning
 	set(r.latency > 0, "e2e_output_token_throughput", float64(r.output)/(float64(r.latency)*1e-9))
-	set(streamed && hasRate, perUser, rate)
+	set(streamed && len(r.gaps) > 0, "inter_chunk_latency", milliseconds(r.gaps))
+	set(r.reasoning > 0, "reasoning_token_count", r.reasoning)
+	set(r.hasUsage && measured.ReasoningTokens.OK, "usage_reasoning_tokens", measured.ReasoningTokens.V)
+	set(r.hasUsage && measured.CachedTokens.OK, cacheRead, measured.CachedTokens.V)
+	connected := q.Connect > 0 || q.DNS > 0 || q.Reused
+	set(connected, "http_req_connecting", float64(q.Connect+q.TLS)*1e-6)
+	set(connected, "http_req_dns_lookup", float64(q.DNS)*1e-6)
+	set(connected, "http_req_connection_reused", zeroOrOne(q.Reused))
 	if asked, ok := requestedTokens(q); ok {
 		found["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
 	}

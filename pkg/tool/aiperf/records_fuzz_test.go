@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
 	"github.com/pa-tools/pa/pkg/tool/infperf"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
@@ -15,7 +15,7 @@ import (
 )
 
 func FuzzWrite(f *testing.F) {
-	dialecttest.FuzzWriter(f, "\n", []resultfile.Kind{ResultFile(), infperf.ResultFile(), guidellm.ResultFile(), serving.ResultFile()}, fuzzed)
+	runtest.FuzzWriter(f, "\n", resultfile.Formats(ResultFile(), infperf.ResultFile(), guidellm.ResultFile(), serving.ResultFile()), fuzzed)
 }
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {

@@ -15,12 +15,13 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
 	"github.com/pa-tools/pa/pkg/tool/infperf"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -83,7 +84,7 @@ func TestRecordsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if warnings, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
+		if warnings, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
 		got, want := strings.Split(b.String(), "\n"), strings.Split(string(data), "\n")
@@ -149,10 +150,10 @@ func TestRecordsRead(t *testing.T) {
 			cfg.Args = map[string]string{"use_server_token_count": "true"}
 		}
 		var b bytes.Buffer
-		if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), cfg, &b); err != nil {
+		if _, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), cfg, &b); err != nil {
 			t.Fatal(name, err)
 		}
-		in, out := dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), dialecttest.Import(t, b.Bytes(), ResultFile())
+		in, out := runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), runtest.Import(t, b.Bytes(), resultfile.Formats(ResultFile())...)
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -262,7 +263,7 @@ func TestRecordsWithoutStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := releases[0].writeRecords(t.Context(), dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile()), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
+	if _, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)
 	}
 }

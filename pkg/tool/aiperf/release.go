@@ -34,9 +34,6 @@ type release struct {
 	cacheHint string
 }
 
-// percentiles lists all percentiles that any release computes.
-var percentiles = [...]int{1, 5, 10, 25, 50, 75, 90, 95, 99}
-
 // stepPercentiles lists the percentiles of the effective and active metrics.
 var stepPercentiles = []int{50, 90, 95, 99}
 

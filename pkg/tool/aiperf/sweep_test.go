@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // slowMetrics makes the metrics from all steps at once, every sum at every instant
@@ -86,14 +87,14 @@ func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *stat.List) []M
 		if len(levels) > 0 {
 			m.Min, m.Max = levels[0].value, levels[len(levels)-1].value
 		}
-		for i, pct := range percentiles {
+		for i, pct := range dialect.Percentiles {
 			if pct < 50 || pct == 75 {
 				continue
 			}
-			m.pct[i] = 0
+			m.Pct[i] = 0
 			below := 0.0
 			for _, l := range levels {
-				if m.pct[i], below = l.value, below+l.ns; below/ns >= float64(pct)/100 {
+				if m.Pct[i], below = l.value, below+l.ns; below/ns >= float64(pct)/100 {
 					break
 				}
 			}
@@ -137,8 +138,8 @@ func TestSweeps(t *testing.T) {
 		for i := range want {
 			g, w := &got[i], &want[i]
 			same := g.Tag == w.Tag && near(g.Avg, w.Avg) && near(g.Std, w.Std) && near(g.Min, w.Min) && near(g.Max, w.Max)
-			for k := range percentiles {
-				same = same && near(g.pct[k], w.pct[k])
+			for k := range dialect.Percentiles {
+				same = same && near(g.Pct[k], w.Pct[k])
 			}
 			if !same {
 				t.Fatalf("round %d: %+v, want %+v", round, *g, *w)

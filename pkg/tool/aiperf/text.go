@@ -7,6 +7,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // promptOf returns the texts of the prompt, joined by blanks; ok is false if there are none.
@@ -52,14 +53,7 @@ func collectTexts(v any, all *[]string) {
 // requestedTokens returns the requested number of output tokens; ok is false if the request
 // sets none. Requests name it by their API; the newest name comes first.
 func requestedTokens(q *export.Request) (n int64, ok bool) {
-	v, ok := q.Inputs.Get("payload")
-	if !ok {
-		return 0, false
-	}
-	body, err := py.ParseJSON(string(v.Data), py.JSON)
-	if err != nil {
-		return 0, false
-	}
+	body := dialect.Payload(q)
 	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
 		if v, there := body.Member(name); there && v.Kind() == py.Number {
 			f, err := strconv.ParseFloat(v.Raw(), 64) // JSON may write 1000 as 1e3 or 1000.0

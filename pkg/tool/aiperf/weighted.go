@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // digit is the number of bits of each of the two digits of a percentile that the first pass
@@ -28,7 +30,7 @@ type weighted struct {
 	min, max         float64
 	coarse           []float64   // ns by the first digit of the value
 	fine             [][]float64 // ns by the first and the second digit; nil without such values
-	targets          [len(percentiles)]target
+	targets          [len(dialect.Percentiles)]target
 	near             map[uint64]map[float64]float64 // ns by value, for both digits of percentiles
 }
 
@@ -131,7 +133,7 @@ func (l *weighted) find(weights []float64, below float64, pct int) (int, float64
 // findDigits finds both digits of each percentile after the first pass.
 func (l *weighted) findDigits() {
 	l.near = map[uint64]map[float64]float64{}
-	for i, pct := range percentiles {
+	for i, pct := range dialect.Percentiles {
 		if slices.Contains(stepPercentiles, pct) {
 			first, below := l.find(l.coarse, 0, pct)
 			second, below := l.find(l.fine[first], below, pct)
@@ -156,11 +158,11 @@ func (l *weighted) metric() Metric {
 	if l.ns > 0 {
 		m.Avg, m.Std, m.Min, m.Max = l.sum/l.ns*scale, math.Sqrt(l.squares/l.ns)*scale, l.min*scale, l.max*scale
 	}
-	for i, pct := range percentiles {
+	for i, pct := range dialect.Percentiles {
 		if !slices.Contains(stepPercentiles, pct) {
 			continue
 		}
-		m.pct[i] = 0
+		m.Pct[i] = 0
 		if l.ns == 0 {
 			continue
 		}
@@ -175,7 +177,7 @@ func (l *weighted) metric() Metric {
 			weights[k] = l.near[t.bits][v]
 		}
 		at, _ := l.find(weights, t.below, pct)
-		m.pct[i] = values[at] * scale
+		m.Pct[i] = values[at] * scale
 	}
 	return m
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -101,7 +101,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	at := c.Pos
 	gaps := chunks(c)
 	s := &source{
-		file: f, Values: resultfile.Values{C: f.Cursor(at, jsonfile.DefaultChunk)}, underWay: map[string]*sample{},
+		file: f, Values: resultfile.Values{C: f.Cursor(at, jsonscan.DefaultChunk)}, underWay: map[string]*sample{},
 	}
 	run := &export.Run{
 		Experiments: make([]export.Experiment, 1),
@@ -128,7 +128,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 // chunks reports whether the file holds the times of all chunks. It reads up to the
 // first complete answer whose stream had more than one part. A bad line ends it; next reports
 // that line.
-func chunks(c *jsonfile.Cursor) bool {
+func chunks(c *jsonscan.Cursor) bool {
 	v := resultfile.Values{C: c}
 	streamed := false
 	for {
@@ -192,7 +192,7 @@ func (s *source) Next(r *export.Request) (int, error) {
 		}
 		line, err := s.Values.Next("an event")
 		if errors.Is(err, io.EOF) {
-			err = jsonfile.ErrCut // session.ended is missing
+			err = jsonscan.ErrCut // session.ended is missing
 		}
 		if err != nil {
 			return 0, err
@@ -491,24 +491,12 @@ func output(data json.RawMessage) eventText {
 	return out
 }
 
-const giveEvents = "events.jsonl from the folder of the report"
-
 // filesBeside lists the files that mlcommons/endpoints writes beside its events.
 func filesBeside() []resultfile.Neighbour {
-	return []resultfile.Neighbour{
-		{
-			Is:   func(o *resultfile.Outline) bool { return o.Has("test_started_at", "n_samples_issued") },
-			What: "result_summary.json of mlcommons/endpoints", Holds: "statistics", Give: giveEvents,
-		},
-		{
-			Is: func(o *resultfile.Outline) bool {
-				return bytes.HasPrefix(o.Head, []byte("----------------- Summary ---"))
-			},
-			What: "report.txt of mlcommons/endpoints", Holds: "statistics", Give: giveEvents,
-		},
-		{
-			Is:   func(o *resultfile.Outline) bool { return o.Only("performance") && !o.Array },
-			What: "sample_idx_map.json of mlcommons/endpoints", Holds: "which row of the data set was sent", Give: giveEvents,
-		},
-	}
+	type outline = *resultfile.Outline
+	return resultfile.Neighbours("mlcommons/endpoints", "events.jsonl from the folder of the report", []resultfile.Neighbour{
+		{What: "result_summary.json", Holds: "statistics", Is: func(o outline) bool { return o.Has("test_started_at", "n_samples_issued") }},
+		{What: "report.txt", Holds: "statistics", Is: func(o outline) bool { return bytes.HasPrefix(o.Head, []byte("----------------- Summary ---")) }},
+		{What: "sample_idx_map.json", Holds: "which row of the data set was sent", Is: func(o outline) bool { return o.Only("performance") && !o.Array }},
+	})
 }

@@ -86,7 +86,7 @@ func (c *collector) metrics(r *rules) []Metric {
 	}
 	mean := func(name string, x []float64) {
 		if len(x) > 0 {
-			all = append(all, Metric{Name: name, N: len(x), Single: true, Avg: stat.NumpyMean(r.numpy, x)})
+			all = append(all, Metric{Name: name, N: len(x), Single: true, Statistics: dialect.Statistics{Avg: stat.NumpyMean(r.numpy, x)}})
 		}
 	}
 	each := func(name string, x *stat.List, scale float64) {

@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // The tables of GenAI-Perf's README of 24.03 and of its tutorial, of 24.04: for
@@ -46,7 +46,7 @@ func TestDocumentedTables(t *testing.T) {
 			release, server := c.release, c.server
 			r := find(release)
 			file := readTable(t, string(text)).export(t, release, server, c.requests)
-			rep, err := reportOf(r, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: words{}})
+			rep, err := reportOf(r, runtest.Open(t, []byte(file)), dialect.Config{Tokenizer: words{}})
 			if err != nil {
 				t.Fatal(err)
 			}

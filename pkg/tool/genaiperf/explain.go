@@ -180,7 +180,7 @@ func (r *Report) faults(x *Metric) []string {
 	}
 	if k.missing == missingOrZeroNA && !x.Single {
 		for _, s := range k.csvStats() {
-			if x.stat(s) == 0 {
+			if x.Stat(s) == 0 {
 				all = append(all, fmt.Sprintf("prints N/A for %s, which is 0", s))
 			}
 		}

@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // Of every report there is, each value that is not the strict one has a reason.
@@ -23,11 +23,11 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		data, _ := g.file(t, "profile_export.json")
 		cfg := g.config(t)
 		cfg.Explain = true
-		rep, err := reportOf(release, dialecttest.Open(t, data), cfg)
+		rep, err := reportOf(release, runtest.Open(t, data), cfg)
 		if err != nil {
 			continue // TestGolden says which
 		}
-		own, err := analyze.Run(context.Background(), dialecttest.Open(t, data), analyze.Config{Counter: texts{cfg.Tokenizer}})
+		own, err := analyze.Run(context.Background(), runtest.Open(t, data), analyze.Config{Counter: texts{cfg.Tokenizer}})
 		if err != nil {
 			t.Fatal(err)
 		}

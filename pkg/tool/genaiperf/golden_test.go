@@ -13,10 +13,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // A goldenCase is a report that GenAI-Perf itself made; the README of the
@@ -108,7 +108,7 @@ type counted map[string]dialect.Tokenizer
 func (c counted) tokenizer(t *testing.T, name string) dialect.Tokenizer {
 	t.Helper()
 	if c[name] == nil {
-		c[name] = cached{dialecttest.Tokenizers{}.Named(t, "genai-perf", name), map[string]int{}}
+		c[name] = cached{runtest.Tokenizers{}.Named(t, "genai-perf", name), map[string]int{}}
 	}
 	return c[name]
 }
@@ -130,7 +130,7 @@ func (c cached) Count(text string) int {
 
 // reportOf returns the release's report of a run.
 func reportOf(release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialecttest.Analyze[*Report](context.Background(), release.tool(release.Name), r, cfg)
+	return runtest.Analyze[*Report](context.Background(), release.tool(release.Name), r, cfg)
 }
 
 // Every report of every release, to the character.
@@ -139,7 +139,7 @@ func TestGolden(t *testing.T) {
 		t.Run(g.release+"/"+g.name, func(t *testing.T) {
 			release := find(g.release)
 			data, _ := g.file(t, "profile_export.json")
-			rep, err := reportOf(release, dialecttest.Open(t, data), g.config(t))
+			rep, err := reportOf(release, runtest.Open(t, data), g.config(t))
 			exception, crashed := g.exception(t)
 			if err != nil {
 				if !crashed || !strings.Contains(err.Error(), exception) {
@@ -234,7 +234,7 @@ func TestGoldenInferred(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
 			cfg := g.config(t)
 			cfg.ServiceKind, cfg.EndpointType, cfg.Backend, cfg.Streaming = "", "", "", nil
-			rep, err := reportOf(release, dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(release, runtest.Open(t, data), cfg)
 			if err != nil {
 				return // TestGolden says which
 			}

@@ -76,9 +76,7 @@ func (a *analysis) input(q *export.Request) (input, *exception) {
 	case a.rules.prompt <= promptBatch:
 		return batch(list)
 	}
-	var all []string
-	collectTexts(list, &all)
-	return inputOf(strings.Join(all, " ")), errTextInput
+	return inputOf(joinTexts(list, " ")), errTextInput
 }
 
 // batch returns the counted input if the tokenizer gets v instead of a text: of a list of
@@ -86,9 +84,7 @@ func (a *analysis) input(q *export.Request) (input, *exception) {
 func batch(v py.Value) (input, *exception) {
 	all := input{number: v.Len()}
 	if one, _ := v.First(); v.Kind() != py.List || one.Kind() != py.String && all.number > 0 {
-		var texts []string
-		collectTexts(v, &texts)
-		return inputOf(strings.Join(texts, " ")), errTextType
+		return inputOf(joinTexts(v, " ")), errTextType
 	}
 	var e *exception
 	v.Elements(func(_ int, one py.Value) bool {
@@ -119,31 +115,15 @@ func (a *analysis) payload(p py.Value) (input, *exception) {
 	}
 	for _, name := range [...]string{"messages", "prompt", "text_input", "inputs", "input"} {
 		if v, ok := p.Member(name); ok {
-			var all []string
-			collectTexts(v, &all)
-			return inputOf(strings.Join(all, " ")), e
+			return inputOf(joinTexts(v, " ")), e
 		}
 	}
 	return in, e
 }
 
-// collectTexts collects the texts of messages, content parts or prompts.
-func collectTexts(v py.Value, all *[]string) {
-	switch v.Kind() {
-	case py.String:
-		*all = append(*all, v.Text())
-	case py.List:
-		v.Elements(func(_ int, e py.Value) bool {
-			collectTexts(e, all)
-			return true
-		})
-	case py.Dict:
-		for _, name := range [...]string{"content", "text"} {
-			if m, ok := v.Member(name); ok {
-				collectTexts(m, all)
-			}
-		}
-	}
+// joinTexts joins the texts of messages, content parts or prompts.
+func joinTexts(v py.Value, between string) string {
+	return strings.Join(v.Texts("content", "text"), between)
 }
 
 // payloadText returns the counted input of a request's body exactly as the release finds

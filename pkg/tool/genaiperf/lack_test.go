@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -27,7 +28,7 @@ func TestImportedWithoutTexts(t *testing.T) {
 		}
 		for i := range releases {
 			release := &releases[i]
-			rep, err := reportOf(release, dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile()), dialect.Config{Explain: true})
+			rep, err := reportOf(release, runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile(), serving.ResultFile())...), dialect.Config{Explain: true})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,9 +1,8 @@
 package genaiperf
 
 import (
-	"slices"
-
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // The names of the metrics, as in the JSON report.
@@ -61,34 +60,21 @@ type Metric struct {
 	N int
 	// Single is set for a metric of the whole level (a throughput, the request count):
 	// its only value is Avg.
-	Single             bool
-	Avg, Min, Max, Std float64
-	pct                [len(percentiles)]float64
-}
-
-// percentiles lists all percentiles that any release prints, from the lowest.
-var percentiles = [...]int{1, 5, 10, 25, 50, 75, 90, 95, 99}
-
-// P returns a percentile that GenAI-Perf knows: the 1st, 5th, 10th, 25th, 50th,
-// 75th, 90th, 95th or 99th; 0 for any other.
-func (m *Metric) P(pct int) float64 {
-	if i := slices.Index(percentiles[:], pct); i >= 0 {
-		return m.pct[i]
-	}
-	return 0
+	Single bool
+	dialect.Statistics
 }
 
 // summarize returns the statistics of a list, which must not be empty, times scale.
 func summarize(name string, v stat.NumpyVersion, x *stat.List, scale float64) Metric {
 	mean, std := x.MeanStd(v)
 	least, most := x.Bounds()
-	m := Metric{Name: name, N: x.Len(), Avg: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
+	m := Metric{Name: name, N: x.Len(), Statistics: dialect.Statistics{Avg: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}}
 	var percentages []float64
-	for _, pct := range percentiles {
+	for _, pct := range dialect.Percentiles {
 		percentages = append(percentages, float64(pct))
 	}
 	for i, p := range x.Percentiles(percentages...) {
-		m.pct[i] = p * scale
+		m.Pct[i] = p * scale
 	}
 	return m
 }

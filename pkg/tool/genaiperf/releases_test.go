@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // threeChats is an export of three chats (vector V1), n ms after each other's
@@ -37,7 +37,7 @@ func TestReleasesDiffer(t *testing.T) {
 	report := func(release string) *Report {
 		r := find(release)
 		streaming := true
-		rep, err := reportOf(r, dialecttest.Open(t, []byte(threeChats())), dialect.Config{
+		rep, err := reportOf(r, runtest.Open(t, []byte(threeChats())), dialect.Config{
 			Tokenizer: words{}, Streaming: &streaming, Goodput: []dialect.Limit{{Metric: requestLatency, Value: 50}},
 		})
 		if err != nil {

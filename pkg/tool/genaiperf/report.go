@@ -177,7 +177,7 @@ func (r *rules) object(metrics []Metric) py.Object {
 		one := py.Object{{Name: "unit", Value: m.Unit}, {Name: "avg", Value: m.Avg}}
 		if !m.Single {
 			for _, s := range stats {
-				one = append(one, py.Member{Name: s, Value: m.stat(s)})
+				one = append(one, py.Member{Name: s, Value: m.Stat(s)})
 			}
 		}
 		o = append(o, py.Member{Name: m.Name, Value: one})

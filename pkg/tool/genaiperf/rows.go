@@ -19,28 +19,6 @@ func (r *rules) csvStats() []string {
 	return all
 }
 
-// stat returns the statistic of that name: "avg", "p99".
-func (m *Metric) stat(name string) float64 {
-	switch name {
-	case "avg":
-		return m.Avg
-	case "min":
-		return m.Min
-	case "max":
-		return m.Max
-	case "std":
-		return m.Std
-	}
-	for i, pct := range percentileNames {
-		if pct == name {
-			return m.pct[i]
-		}
-	}
-	panic("no statistic " + name)
-}
-
-var percentileNames = [len(percentiles)]string{"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99"}
-
 // rows returns the metrics of requests that a table of the statistics shows. From 24.07
 // on, the choice does not depend on the values.
 func (r *Report) rows(stats []string) []string {
@@ -95,7 +73,7 @@ func (r *Report) rates() []string {
 // value returns a statistic; -1 for a metric without values.
 func (r *Report) value(metric, stat string) float64 {
 	if m := r.Metric(metric); m != nil {
-		return m.stat(stat)
+		return m.Stat(stat)
 	}
 	return -1
 }
@@ -140,10 +118,10 @@ func (r *Report) cell(metric, stat string, console bool) string {
 		return py.Grouped(r.value(metric, stat), 0)
 	case k.layout < layout2407:
 		return py.Fixed(r.value(metric, stat), 0)
-	case m == nil, k.missing == missingOrZeroNA && m.stat(stat) == 0:
+	case m == nil, k.missing == missingOrZeroNA && m.Stat(stat) == 0:
 		return "N/A"
 	}
-	return py.Grouped(m.stat(stat), 2)
+	return py.Grouped(m.Stat(stat), 2)
 }
 
 // rate returns a metric of the whole level as it is printed: with commas on the

@@ -2,7 +2,6 @@ package genaiperf
 
 import (
 	"math"
-	"strings"
 	"unicode"
 
 	"github.com/pa-tools/pa/internal/py"
@@ -189,9 +188,7 @@ func (a *analysis) outputText(v export.Value) string {
 		e = typeError("sequence item 0: expected str instance, %s found", list.PythonType())
 	}
 	a.raise(e)
-	var all []string
-	collectTexts(list, &all)
-	return strings.Join(all, "")
+	return joinTexts(list, "")
 }
 
 // idCount returns the number of output ids of a response: the length of a list, 1 for

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // Vectors of GenAI-Perf's own unit tests, in which times are single nanoseconds
@@ -163,7 +163,7 @@ func read(t *testing.T, release, file string, cfg dialect.Config) *analysis {
 		a, _ = started.(*analysis)
 		return unfinished{a}, err
 	}
-	if _, err := dialect.Analyze(t.Context(), tool, dialecttest.Open(t, []byte(file)), cfg); err != nil {
+	if _, err := dialect.Analyze(t.Context(), tool, runtest.Open(t, []byte(file)), cfg); err != nil {
 		t.Fatal(err)
 	}
 	return a
@@ -292,7 +292,7 @@ func TestVectors(t *testing.T) {
 func TestNoSuchLevel(t *testing.T) {
 	release := find("main")
 	file := vector("triton", "", concurrency10, "text_output", request{1, "This is test", []int{3}, []string{"I"}})
-	_, err := reportOf(release, dialecttest.Open(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
+	_, err := reportOf(release, runtest.Open(t, []byte(file)), dialect.Config{Tokenizer: vectorTokens, Level: dialect.Level{Mode: "concurrency", Value: "30"}})
 	if err == nil || !strings.Contains(err.Error(), "KeyError: 'Profile with concurrency=30 does not exist.'") {
 		t.Errorf("%v", err)
 	}

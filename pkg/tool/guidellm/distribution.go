@@ -58,20 +58,35 @@ func unique(all []point) []point {
 // counted returns the number of observations: the rounded sum of the weights.
 func counted(all []point) int64 { return int64(math.RoundToEven(sum(weights(all)))) }
 
-// distribution returns the statistics of weighted values. The mean is Σ value·share; a
-// percentile is the first value, in order, at which the sum of the shares reaches it.
+// statistics are the statistics of weighted values. The mean is Σ value·share; a percentile is the first value, in
+// order, at which the sum of the shares reaches it.
+type statistics struct {
+	mean, median, mode, variance, std, min, max float64
+
+	count       int64
+	percentiles []float64 // of release.percentiles
+}
+
+// distribution returns the statistics of weighted values as the file has them.
 func (r *release) distribution(all []point) py.Object {
 	return r.distributionOf(all, counted(all))
 }
 
 // distributionOf is distribution with the number of observations given.
 func (r *release) distributionOf(all []point, count int64) py.Object {
-	if len(all) == 0 {
-		count = 0
+	s := r.statistics(all)
+	if s.count = count; len(all) == 0 {
+		s.count = 0
 	}
+	return r.object(&s)
+}
+
+// statistics computes the statistics, which are 0 without a value.
+func (r *release) statistics(all []point) statistics {
+	s := statistics{count: counted(all), percentiles: make([]float64, len(r.percentiles))}
 	final := slices.DeleteFunc(unique(all), func(p point) bool { return !(p.w > 0) })
 	if len(final) == 0 {
-		return r.statistics(make([]float64, 7), count, 0, make([]float64, len(r.percentiles)))
+		return s
 	}
 	w := weights(final)
 	total := sum(w)
@@ -89,46 +104,49 @@ func (r *release) distributionOf(all []point, count int64) py.Object {
 			mode = i
 		}
 	}
-	mean := sum(products)
+	s.mean, s.mode = sum(products), final[mode].x
 	for i := range w {
-		d := final[i].x - mean
+		d := final[i].x - s.mean
 		products[i] = float64(d*d) * w[i]
 	}
-	variance := sum(products)
-	at, reached, next := make([]float64, len(r.percentiles)), 0.0, 0
+	s.variance = sum(products)
+	s.std = math.Sqrt(s.variance)
+	reached, next := 0.0, 0
 	for i := range w {
 		reached += w[i]
 		for ; next < len(r.percentiles) && reached >= r.percentiles[next].share; next++ {
-			at[next] = final[i].x
+			s.percentiles[next] = final[i].x
 		}
 	}
-	last := final[len(final)-1].x
+	s.min, s.max = final[0].x, final[len(final)-1].x
 	for ; next < len(r.percentiles); next++ {
-		at[next] = last
+		s.percentiles[next] = s.max
 	}
-	median := at[slices.IndexFunc(r.percentiles, func(p percentile) bool { return p.share == 0.5 })]
-	return r.statistics([]float64{mean, median, final[mode].x, variance, math.Sqrt(variance), final[0].x, last}, count, mean*float64(count), at)
+	s.median = s.percentiles[slices.IndexFunc(r.percentiles, func(p percentile) bool { return p.share == 0.5 })]
+	return s
 }
 
-// statistics returns a distribution. stats holds mean, median, mode, variance, standard
-// deviation, minimum and maximum; at holds the values of the percentiles.
-func (r *release) statistics(stats []float64, count int64, total float64, at []float64) py.Object {
-	var o, percentiles py.Object
-	for i, name := range [...]string{"mean", "median", "mode", "variance", "std_dev", "min", "max"} {
-		o = append(o, py.Member{Name: name, Value: stats[i]})
-	}
+// object returns the statistics as the file has them.
+func (r *release) object(s *statistics) py.Object {
+	var percentiles py.Object
 	for i := range r.percentiles {
-		percentiles = append(percentiles, py.Member{Name: r.percentiles[i].name, Value: at[i]})
+		percentiles = append(percentiles, py.Member{Name: r.percentiles[i].name, Value: s.percentiles[i]})
 	}
-	return append(
-		o,
-		py.Member{Name: "count", Value: count},
-		py.Member{Name: "total_sum", Value: total},
-		py.Member{Name: "percentiles", Value: percentiles},
-		py.Member{Name: "pdf", Value: nil},
-		py.Member{Name: "mean_ci", Value: nil},
-		py.Member{Name: "percentile_cis", Value: nil},
-	)
+	return py.Object{
+		{Name: "mean", Value: s.mean},
+		{Name: "median", Value: s.median},
+		{Name: "mode", Value: s.mode},
+		{Name: "variance", Value: s.variance},
+		{Name: "std_dev", Value: s.std},
+		{Name: "min", Value: s.min},
+		{Name: "max", Value: s.max},
+		{Name: "count", Value: s.count},
+		{Name: "total_sum", Value: s.mean * float64(s.count)},
+		{Name: "percentiles", Value: percentiles},
+		{Name: "pdf", Value: nil},
+		{Name: "mean_ci", Value: nil},
+		{Name: "percentile_cis", Value: nil},
+	}
 }
 
 // A window is the measured time; the zero value is all time.

@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/aiperf"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/infperf"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 func FuzzWrite(f *testing.F) {
-	dialecttest.FuzzWriter(f, `"type_": "generative_request_stats"`, []resultfile.Kind{aiperf.ResultFile(), infperf.ResultFile(), ResultFile(), serving.ResultFile()}, fuzzed)
+	runtest.FuzzWriter(f, `"type_": "generative_request_stats"`, resultfile.Formats(aiperf.ResultFile(), infperf.ResultFile(), ResultFile(), serving.ResultFile()), fuzzed)
 }
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {

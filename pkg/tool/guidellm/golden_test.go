@@ -11,9 +11,10 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -155,7 +156,7 @@ func TestGolden(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
 		n := 0
-		compare(t, name+":", parse(t, write(t, dialecttest.Import(t, data, ResultFile()))), parse(t, string(data)), &n)
+		compare(t, name+":", parse(t, write(t, runtest.Import(t, data, resultfile.Formats(ResultFile())...))), parse(t, string(data)), &n)
 		if n < 2000 {
 			t.Errorf("%s: %d values compared", name, n)
 		}
@@ -167,7 +168,7 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
-		in, out := dialecttest.Import(t, data, ResultFile()), dialecttest.Import(t, []byte(write(t, dialecttest.Import(t, data, ResultFile()))), ResultFile())
+		in, out := runtest.Import(t, data, resultfile.Formats(ResultFile())...), runtest.Import(t, []byte(write(t, runtest.Import(t, data, resultfile.Formats(ResultFile())...))), resultfile.Formats(ResultFile())...)
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -277,7 +278,7 @@ func TestRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := dialecttest.Import(t, data, serving.ResultFile())
+	r := runtest.Import(t, data, resultfile.Formats(serving.ResultFile())...)
 	w := newWriter(releases[len(releases)-1], r.Run())
 	if err := w.readAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)

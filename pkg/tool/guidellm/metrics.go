@@ -226,13 +226,16 @@ func (b *benchmark) values(of func(*requestStat) float64) py.Object {
 }
 
 // known returns the distribution of the known values.
-func (b *benchmark) known(of func(*requestStat) float64) py.Object {
-	return b.points(func(s *requestStat) []point {
+func (b *benchmark) known(of func(*requestStat) float64) py.Object { return b.points(known(of)) }
+
+// known makes a value a point with the weight 1, an unknown value none.
+func known(of func(*requestStat) float64) func(*requestStat) []point {
+	return func(s *requestStat) []point {
 		if v := of(s); isKnown(v) {
 			return []point{{v, 1}}
 		}
 		return nil
-	})
+	}
 }
 
 // ofSchedule returns the distribution of the known values, null if the load set no times.

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -52,8 +52,8 @@ type fileBenchmark struct {
 	// of all metrics.
 	metrics map[string]fileByStatus
 	stated  []string
-	rate    *float64 // stated mean of the requests per second
-	values  fileValues
+	rate    *float64      // stated mean of the requests per second
+	values  []requestStat // of the successful requests
 }
 
 // fileTotals are the numbers of requests of a benchmark, kept or not.
@@ -108,13 +108,13 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 		kept = append(kept, s.all[i].kept())
 	}
 	resultfile.LackRequests(run, kept)
-	s.c = f.Cursor(0, jsonfile.DefaultChunk)
+	s.c = f.Cursor(0, jsonscan.DefaultChunk)
 	s.modelSent(run)
 	return run, s, nil
 }
 
 // outline reads the document except its requests, and stores the positions of these.
-func (s *source) outline(c *jsonfile.Cursor, run *export.Run) error {
+func (s *source) outline(c *jsonscan.Cursor, run *export.Run) error {
 	return resultfile.EachMember(c, "the document", func(name string) (err error) {
 		switch name {
 		case "metadata":
@@ -146,7 +146,7 @@ func (s *source) end(err error, run *export.Run) {
 // source is the source of a document.
 type source struct {
 	file  *resultfile.File
-	c     *jsonfile.Cursor
+	c     *jsonscan.Cursor
 	all   []fileBenchmark
 	modes []string // of the levels
 	// tail is the error that ended the document early, and tailAt its place. It
@@ -170,7 +170,7 @@ func (s *source) Where() string {
 	return fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, fileGroups[min(s.group, len(fileGroups)-1)], max(s.index-1, 0))
 }
 
-func (s *source) metadata(c *jsonfile.Cursor, run *export.Run) error {
+func (s *source) metadata(c *jsonscan.Cursor, run *export.Run) error {
 	at := c.Pos
 	v, err := c.Value("metadata")
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *source) metadata(c *jsonfile.Cursor, run *export.Run) error {
 	return nil
 }
 
-func (s *source) benchmarks(c *jsonfile.Cursor, run *export.Run) error {
+func (s *source) benchmarks(c *jsonscan.Cursor, run *export.Run) error {
 	if err := resultfile.Enter(c, '[', "benchmarks"); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *source) benchmarks(c *jsonfile.Cursor, run *export.Run) error {
 }
 
 // header reads a benchmark except its requests.
-func (s *source) header(c *jsonfile.Cursor, run *export.Run, b *fileBenchmark) error {
+func (s *source) header(c *jsonscan.Cursor, run *export.Run, b *fileBenchmark) error {
 	return resultfile.EachMember(c, "a benchmark", func(name string) (err error) {
 		switch name {
 		case "config", "args", "benchmarker": // its names in different releases
@@ -241,7 +241,7 @@ func (s *source) header(c *jsonfile.Cursor, run *export.Run, b *fileBenchmark) e
 }
 
 // readTotals reads the stated numbers of requests.
-func (b *fileBenchmark) readTotals(c *jsonfile.Cursor) error {
+func (b *fileBenchmark) readTotals(c *jsonscan.Cursor) error {
 	v, err := c.Value("request_totals")
 	if err != nil {
 		return err
@@ -254,7 +254,7 @@ func (b *fileBenchmark) readTotals(c *jsonfile.Cursor) error {
 }
 
 // findRequests stores the positions of the arrays of requests, and the numbers of their elements.
-func (b *fileBenchmark) findRequests(c *jsonfile.Cursor) error {
+func (b *fileBenchmark) findRequests(c *jsonscan.Cursor) error {
 	err := resultfile.EachMemberOf(c, "requests", func(name string) (err error) {
 		at := c.Pos
 		bracket, err := c.Peek()
@@ -273,7 +273,7 @@ func (b *fileBenchmark) findRequests(c *jsonfile.Cursor) error {
 }
 
 // readConfig reads the load settings. It ignores keys and headers.
-func readConfig(c *jsonfile.Cursor, run *export.Run) error {
+func readConfig(c *jsonscan.Cursor, run *export.Run) error {
 	v, err := c.Value("the configuration")
 	if err != nil {
 		return err
@@ -325,7 +325,7 @@ func readConfig(c *jsonfile.Cursor, run *export.Run) error {
 }
 
 // readWorker reads the server that releases before 0.3 name.
-func readWorker(c *jsonfile.Cursor, run *export.Run) error {
+func readWorker(c *jsonscan.Cursor, run *export.Run) error {
 	v, err := c.Value("the worker")
 	if err != nil {
 		return err
@@ -454,7 +454,8 @@ func (s *source) Next(r *export.Request) (int, error) {
 	r.ID = s.id
 	s.id++
 	if s.group == 0 {
-		s.all[s.benchmark].values.add(&q)
+		b := &s.all[s.benchmark]
+		b.values = append(b.values, q.stat())
 	}
 	return s.benchmark, nil
 }

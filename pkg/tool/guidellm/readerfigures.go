@@ -6,8 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/stat"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -26,15 +25,15 @@ type fileDistribution struct {
 	Percentiles map[string]float64 `json:"percentiles"`
 }
 
-// readMetrics keeps the metrics that fileValues can compute.
-func (b *fileBenchmark) readMetrics(c *jsonfile.Cursor) error {
+// readMetrics keeps the metrics that can be computed again.
+func (b *fileBenchmark) readMetrics(c *jsonscan.Cursor) error {
 	b.metrics = map[string]fileByStatus{}
 	return resultfile.EachMemberOf(c, "metrics", func(name string) (err error) {
 		if name == "request_totals" {
 			return b.readTotals(c)
 		}
 		b.stated = append(b.stated, name)
-		if _, known := b.values.of(name); !known && name != "requests_per_second" {
+		if checked[name] == nil && name != "requests_per_second" {
 			return resultfile.Skip(c)
 		}
 		v, err := c.Value("metric " + strconv.Quote(name))
@@ -53,58 +52,33 @@ func (b *fileBenchmark) readMetrics(c *jsonfile.Cursor) error {
 	})
 }
 
-// fileValues are the values of a benchmark's successful requests, with the weight
-// of each in the distribution.
-type fileValues struct {
-	latency, ttft, tpot, itl, input, output []point
+// checked has the values of a successful request, by the metrics of the file that follow from them.
+var checked = map[string]func(*requestStat) []point{
+	"request_latency":          known((*requestStat).latency),
+	"time_to_first_token_ms":   known((*requestStat).ttft),
+	"time_per_output_token_ms": timePerToken,
+	"inter_token_latency_ms":   interTokens,
+	"prompt_token_count":       known(promptTokens),
+	"output_token_count":       known(outputTokens),
 }
 
-// of returns the values of the metric of that name.
-func (v *fileValues) of(name string) (values []point, known bool) {
-	switch name {
-	case "request_latency":
-		return v.latency, true
-	case "time_to_first_token_ms":
-		return v.ttft, true
-	case "time_per_output_token_ms":
-		return v.tpot, true
-	case "inter_token_latency_ms":
-		return v.itl, true
-	case "prompt_token_count":
-		return v.input, true
-	case "output_token_count":
-		return v.output, true
-	}
-	return nil, false
-}
-
-// add computes the metrics of a request from its times.
-func (v *fileValues) add(q *fileRequest) {
+// stat returns what the metrics need of a successful request.
+func (q *fileRequest) stat() requestStat {
 	t := q.timings()
-	if t.RequestStart == nil {
-		return
+	value := func(v *float64) float64 {
+		if v == nil {
+			return math.NaN()
+		}
+		return *v
 	}
-	start := *t.RequestStart
-	if t.RequestEnd != nil {
-		v.latency = append(v.latency, point{*t.RequestEnd - start, 1})
-	}
-	if t.FirstToken != nil {
-		v.ttft = append(v.ttft, point{1e3 * (*t.FirstToken - start), 1})
+	s := requestStat{
+		start: value(t.RequestStart), end: value(t.RequestEnd), done: true, first: value(t.FirstToken), last: value(t.LastToken),
+		prompt: math.NaN(), output: value(q.OutputTokens),
 	}
 	if q.PromptTokens != nil {
-		v.input = append(v.input, point{float64(*q.PromptTokens), 1})
+		s.prompt = float64(*q.PromptTokens)
 	}
-	if q.OutputTokens == nil {
-		return
-	}
-	n := *q.OutputTokens
-	v.output = append(v.output, point{n, 1})
-	if t.LastToken != nil && n > 0 {
-		v.tpot = append(v.tpot, point{1e3 * (*t.LastToken - start) / n, n})
-	}
-	if t.LastToken != nil && t.FirstToken != nil && n > 1 {
-		v.itl = append(v.itl, point{1e3 * (*t.LastToken - *t.FirstToken) / (n - 1), n - 1})
-	}
+	return s
 }
 
 // newestLayout is the last version of the report whose formulas are known.
@@ -138,49 +112,34 @@ func (s *source) Check(c *resultfile.SelfCheck) {
 			if s.layout == 0 && slices.Contains(otherFormula, name) {
 				continue
 			}
-			values, _ := b.values.of(name)
-			if m.Successful.Count == 0 && len(values) == 0 {
-				continue
+			var values []point
+			for k := range b.values {
+				values = append(values, checked[name](&b.values[k])...)
 			}
-			compareDistribution(c, values, name, m.Successful)
+			if m.Successful.Count != 0 || len(values) > 0 {
+				compareDistribution(c, values, name, m.Successful)
+			}
 		}
 		c.Rest(b.stated, kept.WhyRest()+" for "+version)
 	}
 }
 
-// compareDistribution computes the figures of the distribution d of weighted values, and compares them: see
-// release.distribution. It adds with a compensation, so that a difference shows the rounding of GuideLLM only.
-func compareDistribution(c *resultfile.SelfCheck, all []point, name string, d *fileDistribution) {
-	all = unique(all)
-	total := exactSum(all, func(p point) float64 { return p.w })
-	c.Figure(name+" count", d.Count, math.Round(total))
-	if len(all) == 0 || total == 0 {
+// compareDistribution computes the figures of the distribution d of weighted values, and compares them.
+func compareDistribution(c *resultfile.SelfCheck, values []point, name string, d *fileDistribution) {
+	latest := releases[len(releases)-1]
+	s := latest.statistics(values)
+	c.Figure(name+" count", d.Count, float64(s.count))
+	if s.count == 0 {
 		return
 	}
-	mean := exactSum(all, func(p point) float64 { return p.x * (p.w / total) })
-	c.Figure(name+" mean", d.Mean, mean)
+	c.Figure(name+" mean", d.Mean, s.mean)
 	// Where the deviation is 0, the rounding error of the mean shows in it.
-	std := math.Sqrt(exactSum(all, func(p point) float64 { return (p.x - mean) * (p.x - mean) * (p.w / total) }))
-	c.Within(name+" std_dev", d.Std, std, max(resultfile.Tolerance, 1e-14*math.Abs(mean)/max(std, math.SmallestNonzeroFloat64)))
-	c.Figure(name+" min", d.Min, all[0].x)
-	c.Figure(name+" max", d.Max, all[len(all)-1].x)
-	percentiles := releases[len(releases)-1].percentiles
-	share, next := 0.0, 0
-	for _, p := range all {
-		share += p.w / total
-		for ; next < len(percentiles) && share >= percentiles[next].share; next++ {
-			if stored, ok := d.Percentiles[percentiles[next].name]; ok {
-				c.Figure(name+" "+percentiles[next].name, stored, p.x)
-			}
+	c.Within(name+" std_dev", d.Std, s.std, max(resultfile.Tolerance, 1e-14*math.Abs(s.mean)/max(s.std, math.SmallestNonzeroFloat64)))
+	c.Figure(name+" min", d.Min, s.min)
+	c.Figure(name+" max", d.Max, s.max)
+	for i, p := range latest.percentiles {
+		if stored, ok := d.Percentiles[p.name]; ok {
+			c.Figure(name+" "+p.name, stored, s.percentiles[i])
 		}
 	}
-}
-
-// exactSum returns the compensated sum of a value of each point.
-func exactSum(all []point, value func(point) float64) float64 {
-	var s stat.Sum
-	for _, p := range all {
-		s.Add(value(p))
-	}
-	return s.Value()
 }

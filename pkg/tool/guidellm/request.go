@@ -55,12 +55,7 @@ func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *re
 		start: seconds(q.StartNS), targeted: knownSeconds(q.ScheduledNS), resolveStart: knownSeconds(q.IssuedNS), turn: q.Turn,
 		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
 	}
-	end, _ := q.FinalResponseNS()
-	end = max(q.StartNS, end, q.FailedNS)
-	if q.Stated != nil && q.Stated.EndNS != nil {
-		end = max(end, *q.Stated.EndNS)
-	}
-	r.end, r.done = seconds(end), r.group == successful
+	r.end, r.done = seconds(dialect.EndNS(q)), r.group == successful
 	r.tokenEvents(m)
 	if m.InputTokens.OK {
 		r.prompt, r.textTokensIn = float64(m.InputTokens.V), float64(m.InputTokens.V)

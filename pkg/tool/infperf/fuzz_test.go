@@ -5,17 +5,17 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/aiperf"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
 func FuzzWrite(f *testing.F) {
-	dialecttest.FuzzWriter(f, "\n    \"start_time\": ", []resultfile.Kind{aiperf.ResultFile(), ResultFile(), guidellm.ResultFile(), serving.ResultFile()}, fuzzed)
+	runtest.FuzzWriter(f, "\n    \"start_time\": ", resultfile.Formats(aiperf.ResultFile(), ResultFile(), guidellm.ResultFile(), serving.ResultFile()), fuzzed)
 }
 
 func fuzzed(t *testing.T, r export.Reader, b *bytes.Buffer) bool {

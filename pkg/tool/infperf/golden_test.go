@@ -10,11 +10,12 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -30,7 +31,7 @@ func file(t *testing.T, name string) []byte {
 // write returns the file of requests that is made of one, and its summaries.
 func write(t *testing.T, data []byte, cfg dialect.Config) (requests string, w *writer) {
 	t.Helper()
-	r := dialecttest.Import(t, data, ResultFile())
+	r := runtest.Import(t, data, resultfile.Formats(ResultFile())...)
 	var b bytes.Buffer
 	w = newWriter(releases[len(releases)-1], r.Run(), cfg, &b)
 	if err := w.writeAll(t.Context(), r); err != nil {
@@ -139,7 +140,7 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	data := file(t, "cut/reports/per_request_lifecycle_metrics.json")
 	written, _ := write(t, data, dialect.Config{})
-	in, out := dialecttest.Import(t, data, ResultFile()), dialecttest.Import(t, []byte(written), ResultFile())
+	in, out := runtest.Import(t, data, resultfile.Formats(ResultFile())...), runtest.Import(t, []byte(written), resultfile.Formats(ResultFile())...)
 	n := 0
 	for in.Next() && out.Next() {
 		n++
@@ -287,7 +288,7 @@ func TestRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := dialecttest.Import(t, data, guidellm.ResultFile(), serving.ResultFile())
+		r := runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile(), serving.ResultFile())...)
 		if err := newWriter(releases[len(releases)-1], r.Run(), dialect.Config{}, &bytes.Buffer{}).writeAll(t.Context(), r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", name, err, want)
 		}

@@ -167,11 +167,7 @@ func (s *sums) add(m *measured, start, end float64, body any) {
 // promptTokens counts the tokens of the prompt or of each message, with the special
 // tokens around it. It is for answers without the server's count.
 func (w *writer) promptTokens(q *export.Request) float64 {
-	v, _ := q.Inputs.Get("payload")
-	body, err := py.ParseJSON(string(v.Data), py.JSON)
-	if err != nil {
-		return 0
-	}
+	body := dialect.Payload(q)
 	n, tok := 0, w.cfg.Tokenizer
 	count := func(text string) {
 		if text != "" {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -110,7 +110,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 
 // source is the source of the array.
 type source struct {
-	c      *jsonfile.Cursor
+	c      *jsonscan.Cursor
 	file   *resultfile.File
 	begin  int64       // offset of the first request
 	index  int         // of the next request

@@ -124,7 +124,7 @@ func (w *writer) request(level int, q *export.Request) error {
 // entry returns the object of a request.
 func (w *writer) entry(level int, q *export.Request) (py.Object, error) {
 	start := seconds(q.StartNS)
-	end := seconds(endNS(q))
+	end := seconds(dialect.EndNS(q))
 	var body, response, failure any
 	if v, ok := q.Inputs.Get("payload"); ok {
 		body = string(v.Data)
@@ -184,16 +184,6 @@ func (w *writer) entry(level int, q *export.Request) (py.Object, error) {
 
 // seconds converts nanoseconds to the float that Python's clocks return.
 func seconds(ns uint64) float64 { return float64(ns) / 1e9 }
-
-// endNS returns when a request ended.
-func endNS(q *export.Request) uint64 {
-	end, _ := q.FinalResponseNS()
-	end = max(q.StartNS, end, q.FailedNS)
-	if q.Stated != nil && q.Stated.EndNS != nil {
-		end = max(end, *q.Stated.EndNS)
-	}
-	return end
-}
 
 // toFloat returns the value of a JSON number; ok is false for anything else.
 func toFloat(v any) (f float64, ok bool) {

@@ -1,7 +1,6 @@
 package llmperf
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,24 +13,9 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Version is a version of llm_perf.py.
-type Version struct {
-	// Name is the name of the dialect: "llm_perf-v1".
-	Name string
-
-	table bool // it prints a table and divides token counts by the time of the level
-}
-
-// versions holds all versions, oldest first: the script as it was on 2024-09-03 and on
-// 2024-09-24.
-var versions = []*Version{
-	{Name: "llm_perf-v1"},
-	{Name: "llm_perf-v2", table: true},
-}
-
 // A Report is a version's report of the load levels of a run. It is a [dialect.Report].
 type Report struct {
-	Version *Version
+	Release *Release
 	Levels  []Level
 	// Crash is the exception that ends the tool at the last level; nil: none.
 	Crash error
@@ -50,7 +34,7 @@ func (r *Report) Warnings() []error {
 	if r.Crash == nil {
 		return r.warnings
 	}
-	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what is before that, and writes no result", r.Version.Name, r.Crash)}, r.warnings...)
+	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what is before that, and writes no result", r.Release.Name, r.Crash)}, r.warnings...)
 }
 
 // CSV returns dialect.ErrNoFormat: the tool writes no such report.
@@ -85,6 +69,15 @@ type Level struct {
 	part  part
 }
 
+// add adds a request.
+func (l *Level) add(o *result) {
+	l.results = append(l.results, o)
+	l.Requests++
+	l.InputTokens += o.input
+	l.OutputTokens += o.output
+	l.Latency += o.latency
+}
+
 // part says how much of a level's report is printed.
 type part uint8
 
@@ -96,7 +89,7 @@ const (
 
 // An analysis measures the requests of one run.
 type analysis struct {
-	version   *Version
+	version   *Release
 	args      *arguments
 	cfg       dialect.Config
 	run       *export.Run
@@ -108,39 +101,14 @@ type analysis struct {
 	tokenizer dialect.Tokenizer
 }
 
-// Tools returns the dialects of all versions.
-func Tools() []*dialect.Tool {
-	var all []*dialect.Tool
-	for _, v := range versions {
-		all = append(all, v.tool())
-	}
-	return all
-}
-
-// tool returns the dialect of the version.
-func (v *Version) tool() *dialect.Tool {
-	t := &dialect.Tool{
-		Name: v.Name, Family: "llm_perf", Listed: v.Name, Options: dialect.LanguageOptions(), Compared: 2,
-		New: func(in dialect.Input) (dialect.Analysis, error) { return v.newAnalysis(in) },
-	}
-	t.Result = &dialect.ResultFile{
-		Omits: "when the requests were sent, prompts, and all responses but the first and the last", Listed: v.Name,
-		Write: func(ctx context.Context, r export.Reader, cfg dialect.Config, _ string, w io.Writer) (*dialect.Written, error) {
-			_, written, err := dialect.WriteReport(ctx, t, r, cfg, w)
-			return written, err
-		},
-	}
-	return t
-}
-
-func (v *Version) newAnalysis(in dialect.Input) (*analysis, error) {
+func (v *Release) newAnalysis(in dialect.Input) (*analysis, error) {
 	args, warnings, err := v.arguments(in.Run, in.Config)
 	if err != nil {
 		return nil, err
 	}
 	a := &analysis{
 		version: v, args: args, cfg: in.Config, run: in.Run, tokenizer: in.Tokenizer, special: int64(in.Special),
-		rep: &Report{Version: v, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted},
+		rep: &Report{Release: v, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	return a, a.checkLevels()
 }
@@ -230,12 +198,9 @@ func (a *analysis) End() {
 	}
 	e := &a.run.Experiments[a.at]
 	results := dialect.InOrder(a.results, func(o *result) uint64 { return o.id }, func(o *result) uint64 { return o.startNS })
-	l := Level{Concurrency: e.Value, Requests: len(a.results), results: results}
-	l.Wall = a.wall(e)
-	for _, o := range l.results {
-		l.InputTokens += o.input
-		l.OutputTokens += o.output
-		l.Latency += o.latency
+	l := Level{Concurrency: e.Value, Wall: a.wall(e)}
+	for _, o := range results {
+		l.add(o)
 	}
 	l.part, l.crash = a.version.crash(&l)
 	a.rep.Crash = l.crash
@@ -251,7 +216,7 @@ func (a *analysis) End() {
 
 // crash returns the exception that ends the tool at a level, and how much of the level's
 // report it prints before.
-func (v *Version) crash(l *Level) (part, error) {
+func (v *Release) crash(l *Level) (part, error) {
 	for i, o := range l.results {
 		if o.crash != nil {
 			return partName, fmt.Errorf("%w (request %d)", o.crash, i)

@@ -62,7 +62,7 @@ func (r *Report) Definitions() []explain.Definition {
 
 // define fills in a definition and its values on a level.
 func (r *Report) define(d *explain.Definition, l *Level) {
-	table := r.Version.table
+	table := r.Release.table
 	name := func(v1, v2 string) string {
 		if table {
 			return v2

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // spaced counts the words of a text.
@@ -35,16 +35,16 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, err := analyze.Run(t.Context(), dialecttest.Open(t, data), analyze.Config{Counter: spaced{}})
+		own, err := analyze.Run(t.Context(), runtest.Open(t, data), analyze.Config{Counter: spaced{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range own.Experiments {
 			e := &own.Experiments[i]
 			sides := []explain.Side{{Dialect: "strict", Definitions: explain.Strict(own, e)}}
-			for _, v := range versions {
+			for _, v := range releases {
 				cfg := dialect.Config{Tokenizer: spaced{}, Explain: true, Level: dialect.Level{Mode: e.Mode, Value: e.Value}}
-				rep, err := reportOf(v.Name, dialecttest.Open(t, data), cfg)
+				rep, err := reportOf(v.Name, runtest.Open(t, data), cfg)
 				if err != nil {
 					t.Fatalf("%s: %v", f, err)
 				}
@@ -72,8 +72,8 @@ func TestDefinitions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range versions {
-		rep, err := reportOf(v.Name, dialecttest.Open(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
+	for _, v := range releases {
+		rep, err := reportOf(v.Name, runtest.Open(t, data), dialect.Config{Tokenizer: spaced{}, Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // reportOf returns a version's report of a run.
 func reportOf(version string, r export.Reader, cfg dialect.Config) (*Report, error) {
-	i := slices.IndexFunc(versions, func(v *Version) bool { return v.Name == version })
-	return dialecttest.Analyze[*Report](context.Background(), versions[i].tool(), r, cfg)
+	i := slices.IndexFunc(releases, func(v *Release) bool { return v.Name == version })
+	return runtest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
 }
 
 // Every report of both versions, to the byte.
@@ -29,7 +29,7 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(files) < 10 {
 		t.Fatal(len(files), err)
 	}
-	tokenizers := dialecttest.Tokenizers{}
+	tokenizers := runtest.Tokenizers{}
 	for _, f := range files {
 		dir := strings.TrimSuffix(f, "/args.txt")
 		t.Run(dir, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestGolden(t *testing.T) {
 			v := args["tool"]
 			// What the command line said is in the file too, but for who was asked.
 			for _, given := range []map[string]string{args, {"uri": args["uri"]}} {
-				rep, err := reportOf(v, dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
+				rep, err := reportOf(v, runtest.Open(t, []byte(data)), dialect.Config{Tokenizer: tok, Args: given})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -115,19 +115,7 @@ func text(v export.Value) string {
 	if err != nil {
 		return ""
 	}
-	var b strings.Builder
-	gather(p, &b)
-	return b.String()
-}
-
-func gather(v py.Value, b *strings.Builder) {
-	if v.Kind() == py.String {
-		b.WriteString(v.Text())
-	}
-	v.Elements(func(_ int, e py.Value) bool {
-		gather(e, b)
-		return true
-	})
+	return strings.Join(p.Texts(), "")
 }
 
 // trim cuts an answer over HTTP as the tool does. It keeps the text after the first

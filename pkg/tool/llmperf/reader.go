@@ -8,9 +8,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -52,7 +51,7 @@ type fileLevel struct {
 	results int64 // offset of the '[', 0 for none
 	kept    int64 // number of results
 	figures map[string]float64
-	values  fileValues
+	level   Level // of the results
 }
 
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
@@ -89,12 +88,12 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 		kept = append(kept, l.keptLevel())
 	}
 	resultfile.LackRequests(run, kept)
-	s.c = f.Cursor(0, jsonfile.DefaultChunk)
+	s.c = f.Cursor(0, jsonscan.DefaultChunk)
 	return run, s, nil
 }
 
 // header reads a level except its results.
-func (l *fileLevel) header(c *jsonfile.Cursor) error {
+func (l *fileLevel) header(c *jsonscan.Cursor) error {
 	return resultfile.EachMember(c, "a level of concurrency", func(name string) (err error) {
 		b, err := c.Peek()
 		if err != nil {
@@ -137,7 +136,7 @@ func (l *fileLevel) keptLevel() resultfile.KeptLevel {
 
 // source is the source of the document.
 type source struct {
-	c     *jsonfile.Cursor
+	c     *jsonscan.Cursor
 	all   []*fileLevel
 	at    int
 	index int // of the next result
@@ -176,14 +175,14 @@ func (s *source) Next(r *export.Request) (int, error) {
 		}
 		r.ID = s.id
 		s.id++
-		return s.at, q.request(r, at, &l.values)
+		return s.at, q.request(r, at, &l.level)
 	}
 	s.at = max(len(s.all)-1, 0)
 	return s.at, io.EOF
 }
 
 // request fills in r.
-func (q *fileResult) request(r *export.Request, at int64, values *fileValues) error {
+func (q *fileResult) request(r *export.Request, at int64, l *Level) error {
 	if q.Latency == nil {
 		return &resultfile.BadEntry{At: at, Msg: "e2e_latency is missing"}
 	}
@@ -211,28 +210,23 @@ func (q *fileResult) request(r *export.Request, at int64, values *fileValues) er
 	if q.Text != nil && *q.Text == "" { // no response had any output
 		st.Silent = []int{0}
 	}
-	values.add(q)
+	q.count(l)
 	return nil
 }
 
-// fileValues are the values of a level, in seconds and tokens.
-type fileValues struct {
-	ttft, latency resultfile.Sample
-	input, output float64
-}
-
-func (v *fileValues) add(q *fileResult) {
-	ttft := math.NaN()
+// count adds the result to the figures of a level.
+func (q *fileResult) count(l *Level) {
+	o := &result{ttft: math.NaN(), latency: *q.Latency}
 	if q.TTFT != nil {
-		ttft = *q.TTFT
+		o.ttft = *q.TTFT
 	}
-	v.ttft, v.latency = append(v.ttft, ttft), append(v.latency, *q.Latency)
 	if q.Input != nil {
-		v.input += float64(*q.Input)
+		o.input = *q.Input
 	}
 	if q.Output != nil {
-		v.output += float64(*q.Output)
+		o.output = *q.Output
 	}
+	l.add(o)
 }
 
 // Check computes the figures of each level again. The file lacks the time over which
@@ -240,29 +234,20 @@ func (v *fileValues) add(q *fileResult) {
 // requests.
 func (s *source) Check(c *resultfile.SelfCheck) {
 	for _, l := range s.all {
-		v, kept := &l.values, l.keptLevel()
-		n := float64(len(v.latency))
+		level, kept := &l.level, l.keptLevel()
 		c.At = fmt.Sprintf("concurrency %v", l.figures["concurrency"])
-		busy := v.latency.Sum()
-		for _, f := range []struct {
-			name     string
-			computed float64
-		}{
-			{"client_requests", n},
-			{"average_input_token_per_sec", v.input / busy},
-			{"average_output_token_per_sec", v.output / busy},
-			{"average_ttft", stat.NumpyMean(stat.NumpyCurrent, v.ttft)},
-			{"average_latency", stat.NumpyMean(stat.NumpyCurrent, v.latency)},
-			{"p99_ttft", v.ttft.Sorted().Percentile(99)},
-			{"p99_latency", v.latency.Sorted().Percentile(99)},
-			{"total_input_tps_in_system", v.input * l.figures["request_per_sec"] / n},
-			{"total_output_tps_in_system", v.output * l.figures["request_per_sec"] / n},
-		} {
-			if stored, ok := l.figures[f.name]; ok && !math.IsNaN(f.computed) {
-				c.Figure(f.name, stored, f.computed)
-			}
-			if kept.Partial() {
-				break // the other figures are of all requests
+		figures := []metric{{"client_requests", float64(level.Requests)}}
+		if level.Requests > 0 && !kept.Partial() { // the other figures are of all requests
+			rate := l.figures["request_per_sec"] / float64(level.Requests)
+			figures = append(
+				append(figures, level.averages()...),
+				metric{"total_input_tps_in_system", float64(level.InputTokens) * rate},
+				metric{"total_output_tps_in_system", float64(level.OutputTokens) * rate},
+			)
+		}
+		for _, f := range figures {
+			if stored, ok := l.figures[f.name]; ok && !math.IsNaN(f.value) {
+				c.Figure(f.name, stored, f.value)
 			}
 		}
 		c.Rest(slices.DeleteFunc(slices.Collect(maps.Keys(l.figures)), func(name string) bool { return name == "concurrency" }), kept.WhyRest())

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/markdown"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/stat"
@@ -27,13 +26,13 @@ func (r *Report) Console(w io.Writer, _ int) error {
 		if l.part == partName {
 			break
 		}
-		if r.Version.table {
+		if r.Release.table {
 			l.printTable(&b)
 		} else {
 			l.printLines(&b)
 		}
 	}
-	if r.Version.table && r.Crash == nil {
+	if r.Release.table && r.Crash == nil {
 		b.WriteString("\nNote: Metrics definition in the guide for details: https://docs.nvidia.com/nim/benchmarking/llm/latest/metrics.html\n" + rule + "\n\n")
 	}
 	_, err := w.Write(b.Bytes())
@@ -121,9 +120,9 @@ func newRow(name string, values []float64, whole bool) row {
 }
 
 func (l *Level) printTable(b *bytes.Buffer) {
-	t := markdown.Table{Columns: columns}
+	t := markdownTable{columns: columns}
 	for _, r := range l.rows() {
-		t.Rows = append(t.Rows, markdown.Row{Name: r.name, Values: r.values[:]})
+		t.rows = append(t.rows, markdownRow{r.name, r.values[:]})
 	}
 	b.WriteString(t.String())
 	if l.part == partMetrics {
@@ -141,7 +140,7 @@ func (l *Level) printTable(b *bytes.Buffer) {
 // before it writes one.
 func (r *Report) JSON(w io.Writer) error {
 	if r.Crash != nil {
-		return fmt.Errorf("%s writes no result of this file: %w", r.Version.Name, r.Crash)
+		return fmt.Errorf("%s writes no result of this file: %w", r.Release.Name, r.Crash)
 	}
 	var all py.Object
 	for i := range r.Levels {
@@ -154,7 +153,7 @@ func (r *Report) JSON(w io.Writer) error {
 		all = append(all, m)
 	}
 	b := py.AppendJSON(nil, all, 0)
-	if r.Version.table {
+	if r.Release.table {
 		b = sanitize.JSON(py.AppendJSONUnicode(nil, all, 2))
 	}
 	_, err := w.Write(b)
@@ -166,7 +165,7 @@ func (r *Report) object(l *Level) py.Object {
 		{Name: "concurrency", Value: py.Raw(l.Concurrency)},
 		{Name: "client_requests", Value: l.Requests},
 	}
-	if !r.Version.table {
+	if !r.Release.table {
 		var metrics py.Object
 		for _, m := range l.averages() {
 			metrics = append(metrics, py.Member{Name: m.name, Value: m.value})

@@ -12,8 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // words is a tokenizer that counts words, and puts nothing around them.
@@ -93,7 +94,7 @@ func TestReadme(t *testing.T) {
 		}
 		levels = append(levels, level([]string{"1", "4", "8"}[c], int(math.Round(n/l.throughput*1e9)), all))
 	}
-	rep, err := reportOf("llm_perf-v1", dialecttest.Open(t, []byte(document(levels...))), dialect.Config{Tokenizer: words{}, Args: map[string]string{"uri": "localhost:9001"}})
+	rep, err := reportOf("llm_perf-v1", runtest.Open(t, []byte(document(levels...))), dialect.Config{Tokenizer: words{}, Args: map[string]string{"uri": "localhost:9001"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func TestCrash(t *testing.T) {
 		{"no requests", "llm_perf-v1", document(level("1", 1e9, nil)), "ZeroDivisionError: division by zero", "Request concurrency: 1"},
 	} {
 		t.Run(tt.version+" "+tt.name, func(t *testing.T) {
-			rep, err := reportOf(tt.version, dialecttest.Open(t, []byte(tt.export)), dialect.Config{Tokenizer: words{}})
+			rep, err := reportOf(tt.version, runtest.Open(t, []byte(tt.export)), dialect.Config{Tokenizer: words{}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -260,7 +261,7 @@ func TestAnswers(t *testing.T) {
 		{prompt: "a", stream: true, atNS: []int{1e8, 2e8, 3e8, 4e8}, texts: []string{"x", " y", "<|im_end|>", " z"}},
 		{prompt: "a", stream: false, atNS: []int{1e8}, texts: []string{"[INST]a[/INST] yes it is </s> no"}},
 	}))
-	rep, err := reportOf("llm_perf-v1", dialecttest.Open(t, []byte(export)), dialect.Config{Tokenizer: words{}})
+	rep, err := reportOf("llm_perf-v1", runtest.Open(t, []byte(export)), dialect.Config{Tokenizer: words{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,16 +277,16 @@ func TestAnswers(t *testing.T) {
 // A result that is written and read again is the same.
 func TestRoundTrip(t *testing.T) {
 	good := sent{prompt: "a b", stream: true, atNS: []int{1e8 + 1, 2e8, 3e8 + 7}, texts: []string{"x", " yé", ""}}
-	for _, v := range versions {
+	for _, v := range releases {
 		var b, again bytes.Buffer
-		rep, err := reportOf(v.Name, dialecttest.Open(t, []byte(document(level("1", 1e9, []sent{good, good}), level("8", 1e9, []sent{good})))), dialect.Config{Tokenizer: words{}})
+		rep, err := reportOf(v.Name, runtest.Open(t, []byte(document(level("1", 1e9, []sent{good, good}), level("8", 1e9, []sent{good})))), dialect.Config{Tokenizer: words{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := rep.JSON(&b); err != nil {
 			t.Fatal(err)
 		}
-		rep, err = reportOf(v.Name, dialecttest.Import(t, b.Bytes(), ResultFile()), dialect.Config{Args: map[string]string{"wall_ns 1": "1000000000", "wall_ns 8": "1000000000"}})
+		rep, err = reportOf(v.Name, runtest.Import(t, b.Bytes(), resultfile.Formats(ResultFile())...), dialect.Config{Args: map[string]string{"wall_ns 1": "1000000000", "wall_ns 8": "1000000000"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -301,16 +302,16 @@ func TestRoundTrip(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	data := []byte(document(level("1", 1e9, []sent{{prompt: "a", stream: true, atNS: []int{5}, texts: []string{"x"}}})))
 	for key, value := range map[string]string{"no_such": "1", "protocol": "ftp", "concurrency": "1,x", "wall_ns 1": "-5", "tool": "vllm"} {
-		_, err := reportOf("llm_perf-v1", dialecttest.Open(t, data), dialect.Config{Tokenizer: words{}, Args: map[string]string{key: value}})
+		_, err := reportOf("llm_perf-v1", runtest.Open(t, data), dialect.Config{Tokenizer: words{}, Args: map[string]string{key: value}})
 		argument := new(dialect.ArgError)
 		if !errors.As(err, &argument) || argument.Key != key {
 			t.Errorf("%s=%s: %v", key, value, err)
 		}
 	}
-	if _, err := reportOf("llm_perf-v1", dialecttest.Open(t, data), dialect.Config{}); !errors.Is(err, dialect.ErrNoTokenizer) {
+	if _, err := reportOf("llm_perf-v1", runtest.Open(t, data), dialect.Config{}); !errors.Is(err, dialect.ErrNoTokenizer) {
 		t.Errorf("no tokenizer: %v", err)
 	}
-	if _, err := reportOf("llm_perf-v1", dialecttest.Open(t, data), dialect.Config{Tokenizer: words{}, Level: dialect.Level{Value: "2"}}); err == nil || !strings.Contains(err.Error(), "no such load level") {
+	if _, err := reportOf("llm_perf-v1", runtest.Open(t, data), dialect.Config{Tokenizer: words{}, Level: dialect.Level{Value: "2"}}); err == nil || !strings.Contains(err.Error(), "no such load level") {
 		t.Errorf("no such level: %v", err)
 	}
 }

@@ -137,7 +137,7 @@ func serverCells(m *Model, between time.Duration, known bool) []string {
 // modelCells returns the times of a model, for all serverColumns but the first.
 func modelCells(m *Model) []string {
 	st := &m.Stats
-	parts := []Count{st.Queue, st.ComputeInput, st.ComputeInfer, st.ComputeOutput}
+	parts := []export.CountNS{st.Queue, st.ComputeInput, st.ComputeInfer, st.ComputeOutput}
 	if m.ResponseCache {
 		parts = append(parts, st.CacheHit, st.CacheMiss)
 	}
@@ -148,12 +148,12 @@ func modelCells(m *Model) []string {
 	return row
 }
 
-// mean returns the mean of c in whole nanoseconds; 0 for an empty Count.
-func mean(c Count) uint64 {
-	if c.N == 0 {
+// mean returns the mean of c in whole nanoseconds; 0 for an empty CountNS.
+func mean(c export.CountNS) uint64 {
+	if c.Count == 0 {
 		return 0
 	}
-	return c.NS / c.N
+	return c.NS / c.Count
 }
 
 // cells returns the values of all GPUs in one cell.
@@ -213,8 +213,8 @@ func (s *Settings) composingRow(l *Level, like *Model) []string {
 	m.ResponseCache = top.ResponseCache
 	st := &m.Stats
 	ratio := 0.0
-	if n := top.Success.N; n > 0 {
-		ratio = float64(st.Success.N) / float64(n)
+	if n := top.Success.Count; n > 0 {
+		ratio = float64(st.Success.Count) / float64(n)
 	}
 	accounted := mean(st.Queue) + mean(compute(st)) + mean(st.CacheHit) + mean(st.CacheMiss)
 	row := []string{l.number(), six(ratio * l.throughput(s)), "0", whole(less(mean(st.Success), accounted)/1000, true)}

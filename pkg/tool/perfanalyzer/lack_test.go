@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -21,7 +22,7 @@ func TestImportedWithoutTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := reportOf(nil, dialecttest.Import(t, data, serving.ResultFile()), dialect.Config{Explain: true, Verbose: true, VerboseCSV: true})
+	rep, err := reportOf(nil, runtest.Import(t, data, resultfile.Formats(serving.ResultFile())...), dialect.Config{Explain: true, Verbose: true, VerboseCSV: true})
 	if err != nil {
 		t.Fatal(err)
 	}

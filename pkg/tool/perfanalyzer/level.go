@@ -94,14 +94,8 @@ type Model struct {
 // Stats are the differences of a model's counters over the windows.
 type Stats struct {
 	Inferences, Executions uint64
-	// Success counts requests and the time from their arrival to their end. The
-	// others are parts of this time: in the queue, in the model, in the response
-	// cache.
-	Success, Queue, ComputeInput, ComputeInfer, ComputeOutput, CacheHit, CacheMiss Count
+	export.InferenceStats
 }
-
-// A Count is the number of events and their total time.
-type Count struct{ N, NS uint64 }
 
 // GPUs are the values of each GPU, by UUID in ascending order: the means of
 // utilization (0 to 1) and power (W), the most memory used and the total memory

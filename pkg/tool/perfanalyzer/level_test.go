@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // A rate that was not kept up is said, and what pa-record counts besides.
@@ -105,7 +105,7 @@ func TestReleaseOf(t *testing.T) {
 // reportOf returns a release's report of a run; a nil release stands for the one that
 // wrote the file.
 func reportOf(release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return dialecttest.Analyze[*Report](context.Background(), newTool(family, release), r, cfg)
+	return runtest.Analyze[*Report](context.Background(), newTool(family, release), r, cfg)
 }
 
 // named returns the release of that name.

@@ -85,7 +85,7 @@ func (r *modelReader) model(index, depth int) *Model {
 	if d == nil {
 		return nil
 	}
-	m := &Model{Name: info.Name, Version: d.Version, Stats: statsOf(d)}
+	m := &Model{Name: info.Name, Version: d.Version, Stats: Stats{d.InferenceCount, d.ExecutionCount, d.InferenceStats}}
 	for _, i := range info.Composing {
 		if c := r.model(i, depth+1); c != nil {
 			m.Composing = append(m.Composing, *c)
@@ -121,15 +121,4 @@ func (r *modelReader) version(info *export.ServerModel) *export.ModelStats {
 		}
 	}
 	return best
-}
-
-func statsOf(d *export.ModelStats) Stats {
-	s := &d.InferenceStats
-	count := func(c export.CountNS) Count { return Count{N: c.Count, NS: c.NS} }
-	return Stats{
-		Inferences: d.InferenceCount, Executions: d.ExecutionCount,
-		Success: count(s.Success), Queue: count(s.Queue),
-		ComputeInput: count(s.ComputeInput), ComputeInfer: count(s.ComputeInfer), ComputeOutput: count(s.ComputeOutput),
-		CacheHit: count(s.CacheHit), CacheMiss: count(s.CacheMiss),
-	}
 }

@@ -17,18 +17,14 @@ func snapshot(edge export.StatsEdge, window int, counts map[[2]string]uint64) ex
 		if !ok {
 			continue
 		}
-		c := export.CountNS{Count: n, NS: n * 1000}
-		s.Stats = append(s.Stats, export.ModelStats{
-			Name: id[0], Version: id[1], InferenceCount: n, ExecutionCount: n,
-			InferenceStats: export.InferenceStats{Success: c, Queue: c, ComputeInput: c, ComputeInfer: c, ComputeOutput: c},
-		})
+		s.Stats = append(s.Stats, export.ModelStats{Name: id[0], Version: id[1], InferenceCount: n, ExecutionCount: n, InferenceStats: all(n).InferenceStats})
 	}
 	return s
 }
 
 func all(n uint64) Stats {
-	c := Count{n, n * 1000}
-	return Stats{Inferences: n, Executions: n, Success: c, Queue: c, ComputeInput: c, ComputeInfer: c, ComputeOutput: c}
+	c := export.CountNS{Count: n, NS: n * 1000}
+	return Stats{n, n, export.InferenceStats{Success: c, Queue: c, ComputeInput: c, ComputeInfer: c, ComputeOutput: c}}
 }
 
 func TestModelsOf(t *testing.T) {

@@ -1,24 +1,26 @@
 package perfanalyzer
 
-// average returns the mean in whole microseconds; 0 for an empty Count.
+import "github.com/pa-tools/pa/pkg/export"
+
+// average returns the mean in whole microseconds; 0 for an empty CountNS.
 // perf_analyzer divides by the count in thousands, which rounds down once.
-func average(c Count) uint64 {
-	if c.N == 0 {
+func average(c export.CountNS) uint64 {
+	if c.Count == 0 {
 		return 0
 	}
-	return c.NS / (c.N * 1000)
+	return c.NS / (c.Count * 1000)
 }
 
 // compute returns the time in the model: input, inference and output together.
-func compute(s *Stats) Count {
-	return Count{N: s.ComputeInput.N, NS: s.ComputeInput.NS + s.ComputeInfer.NS + s.ComputeOutput.NS}
+func compute(s *Stats) export.CountNS {
+	return export.CountNS{Count: s.ComputeInput.Count, NS: s.ComputeInput.NS + s.ComputeInfer.NS + s.ComputeOutput.NS}
 }
 
 // cached returns the times of compute and of the cache together, over all requests
 // that either of them served.
-func cached(s *Stats) Count {
+func cached(s *Stats) export.CountNS {
 	c := compute(s)
-	return Count{N: c.N + s.CacheHit.N, NS: c.NS + s.CacheHit.NS + s.CacheMiss.NS}
+	return export.CountNS{Count: c.Count + s.CacheHit.Count, NS: c.NS + s.CacheHit.NS + s.CacheMiss.NS}
 }
 
 // durations are sums of means over the composing models of an ensemble, in µs.
@@ -76,17 +78,17 @@ func (s *Settings) blank(p *printer) {
 // cache is set if the report is about a model with a cache.
 func (s *Settings) writeModel(p *printer, m *Model, cache bool, indent string) {
 	st := &m.Stats
-	if st.Success.N == 0 {
+	if st.Success.Count == 0 {
 		p.linef("%s  Request count: 0", indent)
 		return
 	}
 	p.linef("%s  Inference count: %d", indent, m.Inferences)
 	p.linef("%s  Execution count: %d", indent, m.Executions)
 	if cache {
-		p.linef("%s  Cache hit count: %d", indent, st.CacheHit.N)
-		p.linef("%s  Cache miss count: %d", indent, st.CacheMiss.N)
+		p.linef("%s  Cache hit count: %d", indent, st.CacheHit.Count)
+		p.linef("%s  Cache miss count: %d", indent, st.CacheMiss.Count)
 	}
-	p.linef("%s  Successful request count: %d", indent, st.Success.N)
+	p.linef("%s  Successful request count: %d", indent, st.Success.Count)
 	latency := average(st.Success)
 	head := indent + "  Avg request latency: " + whole(latency, true) + " usec"
 	switch {

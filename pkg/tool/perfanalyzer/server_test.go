@@ -12,10 +12,10 @@ import (
 // each returns stats of n requests, of which each took so many µs: in all, in the
 // queue, and in the three parts of the model.
 func each(n, all, queue, input, infer, output uint64) Stats {
-	of := func(us uint64) Count { return Count{n, n * us * 1000} }
+	of := func(us uint64) export.CountNS { return export.CountNS{Count: n, NS: n * us * 1000} }
 	return Stats{
-		Inferences: n, Executions: n, Success: of(all), Queue: of(queue),
-		ComputeInput: of(input), ComputeInfer: of(infer), ComputeOutput: of(output),
+		Inferences: n, Executions: n,
+		InferenceStats: export.InferenceStats{Success: of(all), Queue: of(queue), ComputeInput: of(input), ComputeInfer: of(infer), ComputeOutput: of(output)},
 	}
 }
 
@@ -24,7 +24,7 @@ func each(n, all, queue, input, infer, output uint64) Stats {
 // what is rounded down, four more are of the times below a µs.
 func pipeline() *Model {
 	return &Model{
-		Name: "ensemble", Version: "1", Stats: Stats{Inferences: 1207, Executions: 1207, Success: Count{1207, 1207 * 177344000}},
+		Name: "ensemble", Version: "1", Stats: Stats{Inferences: 1207, Executions: 1207, InferenceStats: export.InferenceStats{Success: export.CountNS{Count: 1207, NS: 1207 * 177344000}}},
 		Composing: []Model{
 			{Name: "postprocessing", Version: "1", Stats: each(1394, 721, 481, 24, 156, 56)},
 			{Name: "preprocessing", Version: "1", Stats: each(1213, 1511, 838, 21, 584, 64)},
@@ -35,13 +35,13 @@ func pipeline() *Model {
 
 func TestServer(t *testing.T) {
 	cached := each(90, 200, 30, 10, 100, 20) // of 100 requests; 10 were in the cache
-	cached.Success, cached.Queue = Count{100, 100 * 250000}, Count{100, 100 * 30000}
-	cached.CacheHit, cached.CacheMiss = Count{10, 10 * 15000}, Count{90, 90 * 25000}
+	cached.Success, cached.Queue = export.CountNS{Count: 100, NS: 100 * 250000}, export.CountNS{Count: 100, NS: 100 * 30000}
+	cached.CacheHit, cached.CacheMiss = export.CountNS{Count: 10, NS: 10 * 15000}, export.CountNS{Count: 90, NS: 90 * 25000}
 	cachedPipeline := pipeline()
 	cachedPipeline.ResponseCache = true
 	top := pipeline()
 	top.ResponseCache, top.TopLevelCache = true, true
-	top.CacheHit, top.CacheMiss = Count{4, 4 * 50000}, Count{2, 2 * 9000}
+	top.CacheHit, top.CacheMiss = export.CountNS{Count: 4, NS: 4 * 50000}, export.CountNS{Count: 2, NS: 2 * 9000}
 	for _, tt := range []struct {
 		name, release string
 		m             *Model
@@ -103,7 +103,7 @@ func TestServer(t *testing.T) {
       Average Cache Miss Latency: 155 usec (cache lookup/insertion 25 usec + compute input 10 usec + compute infer 100 usec + compute output 20 usec)
 `},
 		{"the same in the models of an ensemble", "25.06", &Model{
-			ResponseCache: true, Stats: Stats{Inferences: 100, Executions: 100, Success: Count{100, 100 * 300000}},
+			ResponseCache: true, Stats: Stats{Inferences: 100, Executions: 100, InferenceStats: export.InferenceStats{Success: export.CountNS{Count: 100, NS: 100 * 300000}}},
 			Composing: []Model{{Name: "a", Version: "2", Stats: cached}},
 		}, `
     Inference count: 100
@@ -158,7 +158,7 @@ func TestServer(t *testing.T) {
 // receiving: the rest is the network's.
 func TestCSVServer(t *testing.T) {
 	cached := each(4, 200, 30, 10, 100, 20)
-	cached.CacheHit, cached.CacheMiss = Count{2, 30000}, Count{4, 100000}
+	cached.CacheHit, cached.CacheMiss = export.CountNS{Count: 2, NS: 30000}, export.CountNS{Count: 4, NS: 100000}
 	level := Level{
 		Mode: export.ModeConcurrency, Value: 2, Times: &pawindow.MeanTimes{Request: 7000500, Send: 20900, Receive: 30900},
 		Server: &Model{Name: "m", Version: "1", Stats: cached, ResponseCache: true},

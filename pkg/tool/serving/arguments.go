@@ -47,77 +47,77 @@ type arguments struct {
 }
 
 // A setter takes the value of a key.
-type setter func(t *Release, a *arguments, value string) error
+type setter func(value string) error
 
-// setters has the keys that all of these tools have.
-var setters = map[string]setter{
-	"backend":            (*Release).setBackend,
-	"streaming":          func(_ *Release, a *arguments, v string) error { return optional(&a.streaming, v, parseBool) },
-	"model":              func(_ *Release, a *arguments, v string) error { return assign(&a.model, v, parseText) },
-	"model_id":           func(_ *Release, a *arguments, v string) error { return assign(&a.model, v, parseText) },
-	"tokenizer":          func(_ *Release, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
-	"tokenizer_id":       func(_ *Release, a *arguments, v string) error { return assign(&a.tokenizer, v, parseText) },
-	"date":               func(_ *Release, a *arguments, v string) error { return optional(&a.date, v, parseText) },
-	"request_rate":       setRequestRate,
-	"max_concurrency":    setMaxConcurrency,
-	"burstiness":         func(_ *Release, a *arguments, v string) error { return assign(&a.burstiness, v, parsePositive) },
-	"num_prompts":        func(_ *Release, a *arguments, v string) error { return optional(&a.numPrompts, v, parseWhole) },
-	"percentile_metrics": setMetrics,
-	"metric_percentiles": func(_ *Release, a *arguments, v string) error { return assign(&a.percentiles, v, parsePercentiles) },
-	"goodput":            func(_ *Release, a *arguments, v string) error { return assign(&a.goodput, v, parseGoodput) },
-	"save_detailed":      func(_ *Release, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
-	"metadata":           func(_ *Release, a *arguments, v string) error { return assign(&a.metadata, v, parseMetadata) },
-	"benchmark_start_ns": func(_ *Release, a *arguments, v string) error { return optional(&a.startNS, v, parseNS) },
-	"benchmark_duration_ns": func(_ *Release, a *arguments, v string) error {
-		return optional(&a.durationNS, v, parseNS)
-	},
-	// A note about the run, which the report does not repeat.
-	"what": func(*Release, *arguments, string) error { return nil },
-	"tool": func(t *Release, _ *arguments, v string) error {
-		if v != t.Name {
-			return fmt.Errorf("%q is not the dialect, which is %s", v, t.Name)
-		}
-		return nil
-	},
-	"clock_is": func(_ *Release, _ *arguments, v string) error {
-		if v != "timestamp_ns/1e9" {
-			return fmt.Errorf("%q: the clock of an export is timestamp_ns/1e9", v)
-		}
-		return nil
-	},
+// setters returns the setters of all keys of Config.Args that the tool knows. They store the values in a.
+func (t *Release) setters(a *arguments) map[string]setter {
+	all := map[string]setter{
+		"backend":               func(value string) error { return t.setBackend(a, value) },
+		"streaming":             optional(&a.streaming, parseBool),
+		"model":                 assign(&a.model, parseText),
+		"model_id":              assign(&a.model, parseText),
+		"tokenizer":             assign(&a.tokenizer, parseText),
+		"tokenizer_id":          assign(&a.tokenizer, parseText),
+		"date":                  optional(&a.date, parseText),
+		"request_rate":          a.setRequestRate,
+		"max_concurrency":       a.setMaxConcurrency,
+		"burstiness":            assign(&a.burstiness, parsePositive),
+		"num_prompts":           optional(&a.numPrompts, parseWhole),
+		"percentile_metrics":    a.setMetrics,
+		"metric_percentiles":    assign(&a.percentiles, parsePercentiles),
+		"goodput":               assign(&a.goodput, parseGoodput),
+		"save_detailed":         assign(&a.detailed, parseBool),
+		"metadata":              assign(&a.metadata, parseMetadata),
+		"benchmark_start_ns":    optional(&a.startNS, parseNS),
+		"benchmark_duration_ns": optional(&a.durationNS, parseNS),
+		// A note about the run, which the report does not repeat.
+		"what": func(string) error { return nil },
+		"tool": func(value string) error {
+			if value != t.Name {
+				return fmt.Errorf("%q is not the dialect, which is %s", value, t.Name)
+			}
+			return nil
+		},
+		"clock_is": func(value string) error {
+			if value != "timestamp_ns/1e9" {
+				return fmt.Errorf("%q: the clock of an export is timestamp_ns/1e9", value)
+			}
+			return nil
+		},
+	}
+	if more := t.rules.setters; more != nil {
+		maps.Copy(all, more(a))
+	}
+	return all
 }
 
-// vllmSetters has the keys that only vLLM has.
-var vllmSetters = map[string]setter{
-	"label": func(_ *Release, a *arguments, v string) error { return optional(&a.label, v, parseText) },
+// vllmSetters returns the setters of the keys that only vLLM has.
+func vllmSetters(a *arguments) map[string]setter {
+	return map[string]setter{"label": optional(&a.label, parseText)}
 }
 
-// sglangSetters has the keys that only SGLang has.
-var sglangSetters = map[string]setter{
-	"tag":                 func(_ *Release, a *arguments, v string) error { return optional(&a.tag, v, parseText) },
-	"dataset_name":        func(_ *Release, a *arguments, v string) error { return assign(&a.dataset, v, parseText) },
-	"sharegpt_output_len": func(_ *Release, a *arguments, v string) error { return optional(&a.sharegptOutputLen, v, parseWhole) },
-	"random_input_len":    func(_ *Release, a *arguments, v string) error { return assign(&a.randomInputLen, v, parseWhole) },
-	"random_output_len":   func(_ *Release, a *arguments, v string) error { return assign(&a.randomOutputLen, v, parseWhole) },
-	"random_range_ratio":  func(_ *Release, a *arguments, v string) error { return assign(&a.randomRangeRatio, v, parseFloat) },
-	"server_info":         setServerInfo,
-	"output_details":      func(_ *Release, a *arguments, v string) error { return assign(&a.detailed, v, parseBool) },
+// sglangSetters returns the setters of the keys that only SGLang has.
+func sglangSetters(a *arguments) map[string]setter {
+	return map[string]setter{
+		"tag":                 optional(&a.tag, parseText),
+		"dataset_name":        assign(&a.dataset, parseText),
+		"sharegpt_output_len": optional(&a.sharegptOutputLen, parseWhole),
+		"random_input_len":    assign(&a.randomInputLen, parseWhole),
+		"random_output_len":   assign(&a.randomOutputLen, parseWhole),
+		"random_range_ratio":  assign(&a.randomRangeRatio, parseFloat),
+		"server_info":         a.setServerInfo,
+		"output_details":      assign(&a.detailed, parseBool),
+	}
 }
 
 // Keys returns the keys of Config.Args that a tool knows, sorted; nil for an unknown tool.
 func Keys(tool string) []string {
 	for _, t := range releases {
 		if t.Name == tool {
-			return slices.Sorted(maps.Keys(t.setters()))
+			return slices.Sorted(maps.Keys(t.setters(t.defaults())))
 		}
 	}
 	return nil
-}
-
-func (t *Release) setters() map[string]setter {
-	all := maps.Clone(setters)
-	maps.Copy(all, t.rules.setters)
-	return all
 }
 
 // defaults returns the tool's default arguments.
@@ -130,13 +130,14 @@ func (t *Release) defaults() *arguments {
 
 // arguments reads the hints of the file, then cfg, which overrides them: see dialect.SetArgs.
 func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
-	a, known := t.defaults(), t.setters()
+	a := t.defaults()
+	known := t.setters(a)
 	warnings, err := dialect.SetArgs(run, t.Name, cfg.Args, func(key, value string) error {
 		set, ok := known[key]
 		if !ok {
 			return fmt.Errorf("%w; %s knows %s", dialect.ErrUnknownArg, t.Name, strings.Join(Keys(t.Name), ", "))
 		}
-		return set(t, a, value)
+		return set(value)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -186,7 +187,7 @@ func (t *Release) setBackend(a *arguments, value string) error {
 	return nil
 }
 
-func setRequestRate(_ *Release, a *arguments, value string) error {
+func (a *arguments) setRequestRate(value string) error {
 	rate, err := parseFloat(value)
 	if err != nil || !(rate > 0) {
 		return fmt.Errorf("%q: give requests per second, or inf", value)
@@ -195,12 +196,12 @@ func setRequestRate(_ *Release, a *arguments, value string) error {
 	return nil
 }
 
-func setMaxConcurrency(_ *Release, a *arguments, value string) error {
+func (a *arguments) setMaxConcurrency(value string) error {
 	a.noConcurrency = isNone(value)
-	return optional(&a.maxConcurrency, value, parseWhole)
+	return optional(&a.maxConcurrency, parseWhole)(value)
 }
 
-func setMetrics(_ *Release, a *arguments, value string) error {
+func (a *arguments) setMetrics(value string) error {
 	all := strings.Split(value, ",")
 	for _, name := range all {
 		if !slices.Contains(metricNames, name) {
@@ -211,7 +212,7 @@ func setMetrics(_ *Release, a *arguments, value string) error {
 	return nil
 }
 
-func setServerInfo(_ *Release, a *arguments, value string) error {
+func (a *arguments) setServerInfo(value string) error {
 	a.serverInfo, a.acceptLength = py.Value{}, nil
 	if isNone(value) {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // words is a tokenizer that counts words, and puts nothing around them.
@@ -88,7 +88,7 @@ func openText(data string) export.Reader {
 // analyzed is the report of an export.
 func analyzed(t *testing.T, tool, data string, args map[string]string) *Report {
 	t.Helper()
-	rep, err := reportOf(tool, dialecttest.Open(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
+	rep, err := reportOf(tool, runtest.Open(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
 	if err != nil {
 		t.Fatal(err)
 	}

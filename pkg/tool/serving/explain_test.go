@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // Of every report there is, each value that is not the strict one has a reason.
 func TestDifferencesHaveReasons(t *testing.T) {
 	compared := 0
-	tokenizers := dialecttest.Tokenizers{}
+	tokenizers := runtest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		data, ok := g.file(t, "profile_export.json")
 		if !ok {
@@ -22,7 +22,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		}
 		cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
 		cfg.Explain = true
-		rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
+		rep, err := reportOf(g.tool, runtest.Open(t, data), cfg)
 		if err != nil {
 			continue // TestGolden says which
 		}
@@ -30,7 +30,7 @@ func TestDifferencesHaveReasons(t *testing.T) {
 		if cfg.Tokenizer != nil {
 			acfg.Counter = texts{cfg.Tokenizer}
 		}
-		own, err := analyze.Run(context.Background(), dialecttest.Open(t, data), acfg)
+		own, err := analyze.Run(context.Background(), runtest.Open(t, data), acfg)
 		if err != nil {
 			t.Fatal(err)
 		}

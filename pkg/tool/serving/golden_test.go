@@ -11,15 +11,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // reportOf returns a tool's report of a run.
 func reportOf(tool string, r export.Reader, cfg dialect.Config) (*Report, error) {
 	i := slices.IndexFunc(releases, func(t *Release) bool { return t.Name == tool })
-	return dialecttest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
+	return runtest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
 }
 
 // A goldenCase is a folder of the archive: what a tool printed and wrote.
@@ -85,12 +85,12 @@ func (g *goldenCase) compare(t *testing.T, rep *Report) {
 
 // Every report of every tool, to the byte.
 func TestGolden(t *testing.T) {
-	tokenizers := dialecttest.Tokenizers{}
+	tokenizers := runtest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		t.Run(g.tool+"/"+g.name, func(t *testing.T) {
 			data, _ := g.file(t, "profile_export.json")
 			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: g.args}
-			rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(g.tool, runtest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/pa-tools/pa/internal/httpstatus"
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // An outcome is the result of a request in a tool's request function. Times are in
@@ -79,7 +79,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 
 // reason returns the reason phrase of an HTTP status.
 func reason(q *export.Request) string {
-	if text := httpstatus.Text(q.Code); text != "" {
+	if text := openai.StatusText(q.Code); text != "" {
 		return text
 	}
 	return q.Message

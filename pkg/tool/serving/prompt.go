@@ -1,18 +1,16 @@
 package serving
 
 import (
+	"strings"
+
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // payload reads the body of a request: model, prompt, streaming, and output length.
 func (l *level) payload(q *export.Request) {
-	l.body, l.requested = py.Value{}, -1
-	if v, ok := q.Inputs.Get("payload"); ok {
-		if p, err := py.ParseJSON(string(v.Data), py.JSON); err == nil {
-			l.body = p
-		}
-	}
+	l.body, l.requested = dialect.Payload(q), -1
 	for _, name := range [...]string{"max_completion_tokens", "max_tokens"} {
 		if n := count(l.body, name); n >= 0 {
 			l.requested = n
@@ -61,30 +59,9 @@ func (l *level) promptTokens(q *export.Request) (int64, error) {
 			return int64(v.Len()), nil
 		}
 	}
-	var text string
 	v, ok := l.body.Member("messages")
 	if !ok {
 		v, _ = l.body.Member("prompt")
 	}
-	gather(v, &text)
-	return l.tokens(text, true)
-}
-
-// gather appends the texts of a prompt, of messages, or of the parts of a message.
-func gather(v py.Value, text *string) {
-	switch v.Kind() {
-	case py.String:
-		*text += v.Text()
-	case py.List:
-		v.Elements(func(_ int, e py.Value) bool {
-			gather(e, text)
-			return true
-		})
-	case py.Dict:
-		for _, name := range [...]string{"content", "text"} {
-			if m, ok := v.Member(name); ok {
-				gather(m, text)
-			}
-		}
-	}
+	return l.tokens(strings.Join(v.Texts("content", "text"), ""), true)
 }

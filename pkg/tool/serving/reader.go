@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -161,12 +161,12 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 // fileResults goes through the results of a file: appended to each other, or in an array as
 // vllm bench sweep writes them.
 type fileResults struct {
-	c     *jsonfile.Cursor
+	c     *jsonscan.Cursor
 	array bool
 	n     int // results so far
 }
 
-func resultsIn(c *jsonfile.Cursor) (*fileResults, error) {
+func resultsIn(c *jsonscan.Cursor) (*fileResults, error) {
 	b, err := c.Peek()
 	if err == nil && b == '[' {
 		c.Pos++
@@ -233,7 +233,7 @@ type source struct {
 	broken  bool // the rest of the current result cannot be read
 	ended   bool // tail was delivered after the last request
 	id      uint64
-	cursors [numCols]*jsonfile.Cursor // nil for a column that is not there
+	cursors [numCols]*jsonscan.Cursor // nil for a column that is not there
 }
 
 func (s *source) Where() string {
@@ -248,7 +248,7 @@ func (s *source) Where() string {
 
 // outline goes through an object and stores the positions of its columns. With a syntax
 // error it also returns the part before the error.
-func (s *source) outline(c *jsonfile.Cursor) (*fileRun, error) {
+func (s *source) outline(c *jsonscan.Cursor) (*fileRun, error) {
 	switch b, err := c.Peek(); {
 	case err != nil:
 		return nil, err

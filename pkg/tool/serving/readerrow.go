@@ -7,7 +7,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -38,7 +37,7 @@ func (s *source) row(x *fileRun) (row *fileRow, err error) {
 		}
 		n, problem := resultfile.ParseFloat(v)
 		if problem != nil && bad == nil {
-			bad = &resultfile.BadEntry{At: at, Msg: fmt.Sprintf("%s: expected a number, found %s", x.names[col], jsonfile.Excerpt(v))}
+			bad = &resultfile.BadEntry{At: at, Msg: fmt.Sprintf("%s: expected a number, found %s", x.names[col], jsonscan.Excerpt(v))}
 		}
 		return n
 	}
@@ -85,7 +84,7 @@ func (s *source) gaps(x *fileRun, row *fileRow, bad *error) error {
 	}
 	wrong := func(v []byte) {
 		if *bad == nil {
-			*bad = &resultfile.BadEntry{At: at, Msg: fmt.Sprintf("%s: expected an array of numbers, found %s", x.names[colITL], jsonfile.Excerpt(v))}
+			*bad = &resultfile.BadEntry{At: at, Msg: fmt.Sprintf("%s: expected an array of numbers, found %s", x.names[colITL], jsonscan.Excerpt(v))}
 		}
 	}
 	if v[0] != '[' {

@@ -17,8 +17,8 @@ type rules struct {
 	family string
 	// transformers is the major release of the transformers library that it requires.
 	transformers int
-	// setters are the keys of Config.Args that only this tool has.
-	setters map[string]setter
+	// setters returns the setters of the keys of Config.Args that only this tool has; nil: none.
+	setters func(*arguments) map[string]setter
 
 	// Sending requests.
 

@@ -11,9 +11,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // A tool's report of its own result has what the result says of the run: the
@@ -27,7 +28,7 @@ func TestOwnResult(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		rep, err := reportOf(tt.tool, dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile()), dialect.Config{Explain: true})
+		rep, err := reportOf(tt.tool, runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile())...), dialect.Config{Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestOwnResult(t *testing.T) {
 				t.Errorf("%s: %s is %v, want %v", tt.file, name, got[name], want[name])
 			}
 		}
-		if rep, err = reportOf(tt.tool, dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile()), dialect.Config{Explain: true, Args: map[string]string{
+		if rep, err = reportOf(tt.tool, runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile())...), dialect.Config{Explain: true, Args: map[string]string{
 			"model": "mine", "benchmark_duration_ns": "2000000000", "date": "20260101-000000",
 		}}); err != nil || rep.Levels[0].model != "mine" || rep.Levels[0].Duration != 2 || rep.Levels[0].date != "20260101-000000" {
 			t.Errorf("%s: %v, %+v: the command line does not go before the file", tt.file, err, rep.Levels[0])
@@ -68,7 +69,7 @@ func TestEndsNotHeld(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range []string{"sglang", "vllm"} {
-		rep, err := reportOf(tool, dialecttest.Import(t, data, ResultFile(), guidellm.ResultFile()), dialect.Config{Explain: true})
+		rep, err := reportOf(tool, runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile())...), dialect.Config{Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +87,7 @@ func TestEndsNotHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rep, err := reportOf("vllm", dialecttest.Import(t, held, ResultFile()), dialect.Config{Explain: true})
+	rep, err := reportOf("vllm", runtest.Import(t, held, resultfile.Formats(ResultFile())...), dialect.Config{Explain: true})
 	if err != nil || strings.Contains(fmt.Sprint(rep.Warnings()), "end-to-end") {
 		t.Errorf("%v: warnings %v of a file that holds the ends", err, rep.Warnings())
 	}

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // A result that is written and read again has the same numbers for each request.
 func TestRoundTrip(t *testing.T) {
-	tokenizers := dialecttest.Tokenizers{}
+	tokenizers := runtest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		if _, crashed := g.file(t, "error.txt"); crashed {
 			continue // no such file of the tool
@@ -30,7 +31,7 @@ func TestRoundTrip(t *testing.T) {
 			}
 			args["save_detailed"] = "True"
 			cfg := dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args}
-			rep, err := reportOf(g.tool, dialecttest.Open(t, data), cfg)
+			rep, err := reportOf(g.tool, runtest.Open(t, data), cfg)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -38,7 +39,7 @@ func TestRoundTrip(t *testing.T) {
 			if err := rep.JSON(&b); err != nil {
 				t.Fatal(err)
 			}
-			r := dialecttest.Import(t, b.Bytes(), ResultFile())
+			r := runtest.Import(t, b.Bytes(), resultfile.Formats(ResultFile())...)
 			rows := rep.Levels[0].rows
 			i := 0
 			for ; r.Next(); i++ {
@@ -90,7 +91,7 @@ func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Release) {
 // A result file of a tool gives that tool's report again, as far as the file
 // goes: without the starts of requests there are no rates.
 func TestImported(t *testing.T) {
-	tokenizers := dialecttest.Tokenizers{}
+	tokenizers := runtest.Tokenizers{}
 	for _, g := range goldenCases(t) {
 		switch data, ok := g.file(t, "result.json"); {
 		case !ok || !bytes.Contains(data, []byte(`"ttfts"`)):
@@ -108,7 +109,7 @@ func TestImported(t *testing.T) {
 			for k, v := range g.args {
 				args[k] = v
 			}
-			rep, err := reportOf(g.tool, dialecttest.Import(t, data, ResultFile()), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
+			rep, err := reportOf(g.tool, runtest.Import(t, data, resultfile.Formats(ResultFile())...), dialect.Config{Tokenizer: tokenizers.Named(t, g.tool, g.args["tokenizer"]), Args: args})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range releases {
-		rep, err := reportOf(tool.Name, dialecttest.Import(t, data, guidellm.ResultFile()), dialect.Config{Explain: true})
+		rep, err := reportOf(tool.Name, runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile())...), dialect.Config{Explain: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +144,7 @@ func TestImportedWithoutGaps(t *testing.T) {
 			t.Errorf("%s: peak of %v token events, want none", tool.Name, l.PeakTokens)
 		}
 		var b bytes.Buffer
-		detailed, err := reportOf(tool.Name, dialecttest.Import(t, data, guidellm.ResultFile()), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
+		detailed, err := reportOf(tool.Name, runtest.Import(t, data, resultfile.Formats(guidellm.ResultFile())...), dialect.Config{Explain: true, Args: map[string]string{"save_detailed": "True"}})
 		if err == nil {
 			err = detailed.JSON(&b)
 		}

@@ -13,26 +13,30 @@ import (
 // isNone reports whether a value is Python's None, or JSON's null.
 func isNone(value string) bool { return value == "None" || value == "null" || value == "" }
 
-// assign sets *to to the parsed value.
-func assign[T any](to *T, value string, parse func(string) (T, error)) error {
-	v, err := parse(value)
-	if err == nil {
-		*to = v
+// assign returns a setter that sets *to to the parsed value.
+func assign[T any](to *T, parse func(string) (T, error)) setter {
+	return func(value string) error {
+		v, err := parse(value)
+		if err == nil {
+			*to = v
+		}
+		return err
 	}
-	return err
 }
 
-// optional sets *to to the parsed value; to nil for None.
-func optional[T any](to **T, value string, parse func(string) (T, error)) error {
-	*to = nil
-	if isNone(value) {
-		return nil
+// optional returns a setter that sets *to to the parsed value, and to nil for None.
+func optional[T any](to **T, parse func(string) (T, error)) setter {
+	return func(value string) error {
+		*to = nil
+		if isNone(value) {
+			return nil
+		}
+		v, err := parse(value)
+		if err == nil {
+			*to = &v
+		}
+		return err
 	}
-	v, err := parse(value)
-	if err == nil {
-		*to = &v
-	}
-	return err
 }
 
 func parseText(value string) (string, error) { return value, nil }

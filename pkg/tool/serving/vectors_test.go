@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
-	"github.com/pa-tools/pa/pkg/tool/dialect/dialecttest"
 )
 
 // The table of TensorRT-LLM's documentation, which has no blanks at the ends of
@@ -271,11 +271,11 @@ func TestLevels(t *testing.T) {
 	if n := strings.Count(rep.console(t), blockTitle); n != 2 {
 		t.Errorf("%d blocks, want 2", n)
 	}
-	rep, err := reportOf("vllm", dialecttest.Open(t, []byte(two)), dialect.Config{Tokenizer: words{}, Level: dialect.Level{Value: "8.0"}})
+	rep, err := reportOf("vllm", runtest.Open(t, []byte(two)), dialect.Config{Tokenizer: words{}, Level: dialect.Level{Value: "8.0"}})
 	if err != nil || len(rep.Levels) != 1 || rep.value(t, "max_concurrency") != "8" {
 		t.Errorf("level 8: %v, %v", rep, err)
 	}
-	_, err = reportOf("vllm", dialecttest.Open(t, []byte(two)), dialect.Config{Tokenizer: words{}, Level: dialect.Level{Value: "3"}})
+	_, err = reportOf("vllm", runtest.Open(t, []byte(two)), dialect.Config{Tokenizer: words{}, Level: dialect.Level{Value: "3"}})
 	if err == nil || !strings.Contains(err.Error(), "choose one with --experiment: concurrency:1, concurrency:8") {
 		t.Errorf("level 3: %v", err)
 	}
@@ -302,14 +302,14 @@ func TestMistakes(t *testing.T) {
 		{"vllm", "tool", "sglang", "is not the dialect, which is vllm"},
 		{"sglang", "server_info", "{", "give JSON"},
 	} {
-		_, err := reportOf(tt.tool, dialecttest.Open(t, []byte(completionsExport(1e9, "", q))), dialect.Config{Tokenizer: words{}, Args: map[string]string{tt.key: tt.value}})
+		_, err := reportOf(tt.tool, runtest.Open(t, []byte(completionsExport(1e9, "", q))), dialect.Config{Tokenizer: words{}, Args: map[string]string{tt.key: tt.value}})
 		argument := new(dialect.ArgError)
 		if !errors.As(err, &argument) || argument.Key != tt.key || !strings.Contains(argument.Msg, tt.want) {
 			t.Errorf("%s %s=%s: %v, want %s", tt.tool, tt.key, tt.value, err, tt.want)
 		}
 	}
 	open := func(text string, cfg dialect.Config) error {
-		_, err := reportOf("trtllm-main", dialecttest.Open(t, []byte(text)), cfg)
+		_, err := reportOf("trtllm-main", runtest.Open(t, []byte(text)), cfg)
 		return err
 	}
 	if err := open(completionsExport(1e9, "", q), dialect.Config{}); !errors.Is(err, dialect.ErrNoTokenizer) {
@@ -333,7 +333,7 @@ func TestHintsInWordsOfAnotherTool(t *testing.T) {
 	}}
 	text := completionsExport(1e9, `,"pa":{"schema":"pa-export/1","tool":"x","analysis_hints":{"goodput":"time_to_first_token:60","max_concurrency":"3"}}`, q)
 	for _, name := range []string{"trtllm-1.0", "trtllm-main", "vllm", "sglang"} {
-		rep, err := reportOf(name, dialecttest.Open(t, []byte(text)), dialect.Config{Tokenizer: words{}})
+		rep, err := reportOf(name, runtest.Open(t, []byte(text)), dialect.Config{Tokenizer: words{}})
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -344,7 +344,7 @@ func TestHintsInWordsOfAnotherTool(t *testing.T) {
 		if rep.args.goodput != nil || rep.args.maxConcurrency == nil || *rep.args.maxConcurrency != 3 {
 			t.Errorf("%s: goodput %v, max_concurrency %v; want none and 3", name, rep.args.goodput, rep.args.maxConcurrency)
 		}
-		rep, err = reportOf(name, dialecttest.Open(t, []byte(text)), dialect.Config{Tokenizer: words{}, Args: map[string]string{"goodput": "ttft:60"}})
+		rep, err = reportOf(name, runtest.Open(t, []byte(text)), dialect.Config{Tokenizer: words{}, Args: map[string]string{"goodput": "ttft:60"}})
 		if err != nil || slices.ContainsFunc(rep.Warnings(), func(w error) bool { return strings.Contains(w.Error(), "hint") }) {
 			t.Errorf("%s: a hint that is replaced: %v", name, err)
 		}

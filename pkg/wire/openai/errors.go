@@ -8,7 +8,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pa-tools/pa/internal/httpstatus"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
@@ -61,7 +60,7 @@ func ParseError(status int, contentType string, body []byte) string {
 	if t := OneLine(text); t != "" && !strings.Contains(contentType, "html") {
 		return t
 	}
-	if t := httpstatus.Text(status); t != "" {
+	if t := StatusText(status); t != "" {
 		return t
 	}
 	return "no message"

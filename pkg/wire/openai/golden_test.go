@@ -252,33 +252,24 @@ type goldenAnswer struct {
 // goldenAnswers returns the bodies of all recorded answers with status 200.
 func goldenAnswers(tb testing.TB) map[string]goldenAnswer {
 	tb.Helper()
-	fsys := golden.FS(tb, "openai_streams")
 	answers := map[string]goldenAnswer{}
-	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Ext(name) != ".http" || path.Base(name) == "models.http" {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
+	golden.Each(tb, "openai_streams", "*.http", 30, func(name string, b []byte) {
+		if path.Base(name) == "models.http" {
+			return
 		}
 		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(b)), nil)
 		if err != nil {
-			return err
+			tb.Fatalf("%s: %v", name, err)
 		}
 		if resp.StatusCode != http.StatusOK {
-			return nil
+			return
 		}
 		var body bytes.Buffer
 		// A recording that was cut short ends in an error here, after the
 		// bytes that came.
 		_, _ = io.Copy(&body, resp.Body)
 		answers[name] = goldenAnswer{body.Bytes(), strings.Contains(resp.Header.Get("Content-Type"), "event-stream")}
-		return nil
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
 	if len(answers) < 30 {
 		tb.Fatalf("%d recorded answers, want at least 30", len(answers))
 	}

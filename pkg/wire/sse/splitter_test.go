@@ -3,10 +3,8 @@ package sse_test
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"math/rand/v2"
 	"net/http/httputil"
-	"path"
 	"strings"
 	"testing"
 
@@ -242,30 +240,18 @@ func referenceData(in []byte) []string {
 // goldenBodies returns the bodies of all recorded event streams.
 func goldenBodies(tb testing.TB) map[string][]byte {
 	tb.Helper()
-	fsys := golden.FS(tb, "openai_streams")
 	bodies := map[string][]byte{}
-	err := fs.WalkDir(fsys, ".", func(name string, _ fs.DirEntry, err error) error {
-		if err != nil || path.Ext(name) != ".http" {
-			return err
-		}
-		b, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
+	golden.Each(tb, "openai_streams", "*.http", 20, func(name string, b []byte) {
 		head, body, _ := bytes.Cut(b, []byte("\r\n\r\n"))
 		if !bytes.Contains(bytes.ToLower(head), []byte("text/event-stream")) {
-			return nil
+			return
 		}
 		var out bytes.Buffer
 		// A recording that was cut short ends in an error here, after the
 		// bytes that came.
 		_, _ = out.ReadFrom(httputil.NewChunkedReader(bytes.NewReader(body)))
 		bodies[name] = out.Bytes()
-		return nil
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
 	if len(bodies) < 20 {
 		tb.Fatalf("%d recorded streams, want at least 20", len(bodies))
 	}

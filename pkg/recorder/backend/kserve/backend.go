@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -77,7 +76,7 @@ func New(c Config) (*Backend, error) {
 		b.secrets.AddMembers(part)
 	}
 	if proxy != nil {
-		b.secrets.AddHeader("Proxy-Authorization", httptunnel.Authorization(proxy.User))
+		b.secrets.AddHeader("Proxy-Authorization", backend.BasicAuthorization(proxy.User))
 	}
 	return b, nil
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/internal/grpcpress"
+	"github.com/pa-tools/pa/internal/grpcconn"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -131,7 +131,7 @@ func (c *Config) Validate() error {
 	add(c.OutputSharedBytes < 0 || c.OutputSharedBytes > math.MaxInt32, "%d bytes of shared memory for an output: must be from 1 to %d", c.OutputSharedBytes, math.MaxInt32)
 	if c.Compression != "" {
 		add(c.Protocol != GRPC, "compression needs gRPC; use -i grpc")
-		_, err := grpcpress.Parse(c.Compression)
+		_, err := grpcconn.ParseCompression(c.Compression)
 		errs = append(errs, err)
 	}
 	json := c.JSONInputs || c.JSONOutputs

@@ -8,7 +8,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
-	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
@@ -31,7 +30,7 @@ var (
 
 // A prompt becomes the inputs of the model. The model's inputs show its kind.
 func TestPreparePrompt(t *testing.T) {
-	pattern, err := template.Parse([]byte(`{"text_input":["{{prompt}}"],"max_tokens":["{{max_tokens}}"]}`))
+	pattern, err := render.ParseTemplate([]byte(`{"text_input":["{{prompt}}"],"max_tokens":["{{max_tokens}}"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
@@ -39,7 +38,7 @@ func proxyRefusal(_ context.Context, proxy *url.URL, _ *http.Request, answer *ht
 	if answer.StatusCode == http.StatusOK {
 		return nil
 	}
-	return &backend.ProxyError{Proxy: proxy, Err: &httptunnel.RefusedError{Code: answer.StatusCode, Status: clip(answer.Status)}}
+	return &backend.ProxyError{Proxy: proxy, Err: &backend.ProxyRefusedError{Code: answer.StatusCode, Status: clip(answer.Status)}}
 }
 
 // connect returns a stamped connection to host, through the proxy if there is one. No
@@ -52,7 +51,7 @@ func (b *Backend) connect(ctx context.Context, host string) (net.Conn, error) {
 	if err != nil {
 		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}
-	if err := httptunnel.Connect(ctx, nc, host, b.proxy.User); err != nil {
+	if err := backend.ConnectThrough(ctx, nc, host, b.proxy.User); err != nil {
 		_ = nc.Close() // err is the cause
 		return nil, &backend.ProxyError{Proxy: b.proxy, Err: err}
 	}

@@ -14,9 +14,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/stats"
 
-	"github.com/pa-tools/pa/internal/grpcpress"
+	"github.com/pa-tools/pa/internal/grpcconn"
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -87,7 +86,7 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 	}
 	follow.Unary = !b.cfg.Streaming
 	options := append(compression(b.cfg.Compression, maxBytes),
-		grpc.WithTransportCredentials(&timedCredentials{grpcstamp.Credentials(creds, follow), c}),
+		grpc.WithTransportCredentials(&timedCredentials{grpcconn.Credentials(creds, follow), c}),
 		grpc.WithContextDialer(c.connect), // turns off the library's proxies
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(windowBytes),
@@ -145,10 +144,10 @@ func compression(format string, maxBytes int64) []grpc.DialOption {
 	if format == "" {
 		return nil
 	}
-	client := grpcpress.Client{Format: grpcpress.Format(format)}
+	c := grpcconn.Compression(format)
 	return []grpc.DialOption{
-		grpc.WithCompressor(grpcpress.Out{Client: client}),                      //nolint:staticcheck // see above
-		grpc.WithDecompressor(grpcpress.In{Client: client, MaxBytes: maxBytes}), //nolint:staticcheck // see above
+		grpc.WithCompressor(grpcconn.Compressor{Compression: c}),                         //nolint:staticcheck // see above
+		grpc.WithDecompressor(grpcconn.Decompressor{Compression: c, MaxBytes: maxBytes}), //nolint:staticcheck // see above
 	}
 }
 

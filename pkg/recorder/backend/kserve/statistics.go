@@ -8,23 +8,23 @@ import (
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/serverstat"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 )
 
 // Statistics returns a client for the statistics of the server's models, with its own
 // connection. The caller must close it.
-func (b *Backend) Statistics() (serverstat.Client, error) {
+func (b *Backend) Statistics() (observe.StatisticsClient, error) {
 	if b.cfg.Protocol == GRPC {
 		return b.newGRPCControl()
 	}
 	return b.newHTTPControl(), nil
 }
 
-// Protocol implements serverstat.Client.
+// Protocol implements observe.StatisticsClient.
 func (*grpcControl) Protocol() string { return GRPC.String() }
 
-// Model implements serverstat.Client.
-func (c *grpcControl) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
+// Model implements observe.StatisticsClient.
+func (c *grpcControl) Model(ctx context.Context, name, version string) (export.ServerModel, []observe.ModelRef, error) {
 	m := export.ServerModel{Name: name, Version: version}
 	r, err := c.rpc.ModelConfig(c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: name, Version: version})
 	if err != nil {
@@ -37,9 +37,9 @@ func (c *grpcControl) Model(ctx context.Context, name, version string) (export.S
 	m.SequenceBatching = cfg.GetSequenceBatching() != nil
 	m.Decoupled = cfg.GetModelTransactionPolicy().GetDecoupled()
 	m.MaxBatchSize = int64(cfg.GetMaxBatchSize())
-	var steps []serverstat.ModelRef
+	var steps []observe.ModelRef
 	for _, step := range cfg.GetEnsembleScheduling().GetStep() {
-		steps = append(steps, serverstat.ModelRef{Name: step.GetModelName(), Version: stepVersion(step.GetModelVersion())})
+		steps = append(steps, observe.ModelRef{Name: step.GetModelName(), Version: stepVersion(step.GetModelVersion())})
 	}
 	return m, steps, nil
 }
@@ -52,7 +52,7 @@ func stepVersion(v int64) string {
 	return strconv.FormatInt(v, 10)
 }
 
-// Stats implements serverstat.Client.
+// Stats implements observe.StatisticsClient.
 func (c *grpcControl) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
 	r, err := c.rpc.ModelStatistics(c.b.outgoing(ctx), &pb.ModelStatisticsRequest{Name: name, Version: version})
 	if err != nil {
@@ -84,11 +84,11 @@ func countNS(d *pb.StatisticDuration) export.CountNS {
 	return export.CountNS{Count: d.GetCount(), NS: d.GetNs()}
 }
 
-// Protocol implements serverstat.Client.
+// Protocol implements observe.StatisticsClient.
 func (*httpControl) Protocol() string { return HTTP.String() }
 
-// Model implements serverstat.Client.
-func (c *httpControl) Model(ctx context.Context, name, version string) (export.ServerModel, []serverstat.ModelRef, error) {
+// Model implements observe.StatisticsClient.
+func (c *httpControl) Model(ctx context.Context, name, version string) (export.ServerModel, []observe.ModelRef, error) {
 	m := export.ServerModel{Name: name, Version: version}
 	var cfg struct {
 		Platform string
@@ -115,9 +115,9 @@ func (c *httpControl) Model(ctx context.Context, name, version string) (export.S
 	m.Platform = cmp.Or(cfg.Platform, cfg.Backend)
 	m.ResponseCache, m.DynamicBatching, m.SequenceBatching = cfg.Cache.Enable, cfg.Dynamic != nil, cfg.Sequence != nil
 	m.Decoupled, m.MaxBatchSize = cfg.Policy.Decoupled, cfg.MaxBatch
-	var steps []serverstat.ModelRef
+	var steps []observe.ModelRef
 	for _, step := range cfg.Ensemble.Step {
-		ref := serverstat.ModelRef{Name: step.Model}
+		ref := observe.ModelRef{Name: step.Model}
 		text, err := strconv.Unquote(string(step.Version))
 		if err != nil {
 			text = string(step.Version)
@@ -130,7 +130,7 @@ func (c *httpControl) Model(ctx context.Context, name, version string) (export.S
 	return m, steps, nil
 }
 
-// Stats implements serverstat.Client.
+// Stats implements observe.StatisticsClient.
 func (c *httpControl) Stats(ctx context.Context, name, version string) ([]export.ModelStats, error) {
 	var r struct {
 		Stats []export.ModelStats `json:"model_stats"`

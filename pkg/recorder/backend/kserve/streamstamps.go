@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/pa-tools/pa/internal/grpcconn"
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -55,7 +55,7 @@ func (t *streamStamps) look(cs grpc.ClientStream) {
 		return
 	}
 	t.looked = true
-	f, ok := grpcstamp.FromContext(cs.Context())
+	f, ok := grpcconn.FromContext(cs.Context())
 	if !ok {
 		return
 	}

@@ -9,9 +9,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/peer"
 
+	"github.com/pa-tools/pa/internal/grpcconn"
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/sockstamp/grpcstamp"
 	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -103,7 +103,7 @@ func TestForget(t *testing.T) {
 			sender.drop() // ends the call of a stream
 			var at peer.Peer
 			_, _ = pb.NewGRPCInferenceServiceClient(sender.conn).ServerLive(t.Context(), &pb.ServerLiveRequest{}, grpc.Peer(&at))
-			follower, ok := grpcstamp.FromContext(peer.NewContext(t.Context(), &at))
+			follower, ok := grpcconn.FromContext(peer.NewContext(t.Context(), &at))
 			if !ok || follower.Newest() < 5 {
 				t.Fatalf("no follower, or no two calls went over its connection: %v", ok)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -175,23 +176,13 @@ func BenchmarkPacedEvent(b *testing.B) {
 				wg.Wait()
 			}
 			round() // connects
-			allocated, cpu := mallocs(), cpuTime(b)
+			allocated, cpu := mallocs(), testenv.CPUTime()
 			for b.Loop() {
 				round()
 			}
 			n := float64(b.N * streams * events)
 			b.ReportMetric(float64(mallocs()-allocated)/n, "allocs/event")
-			b.ReportMetric(float64(cpuTime(b)-cpu)/n, "cpu-ns/event")
+			b.ReportMetric(float64(testenv.CPUTime()-cpu)/n, "cpu-ns/event")
 		})
 	}
-}
-
-// cpuTime is the CPU time of the process.
-func cpuTime(tb testing.TB) time.Duration {
-	tb.Helper()
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		tb.Fatal(err)
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -19,7 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-const userAgent = httptunnel.UserAgent
+const userAgent = backend.UserAgent
 
 // A payload is a request, ready for either transport.
 type payload struct {
@@ -200,7 +199,7 @@ func (b *Backend) headers(hasBody bool) []Header {
 		ours(auth.Name, auth.Value)
 	}
 	if b.relays() {
-		if auth := httptunnel.Authorization(b.proxy.User); auth != "" {
+		if auth := backend.BasicAuthorization(b.proxy.User); auth != "" {
 			ours("Proxy-Authorization", auth)
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
-	"github.com/pa-tools/pa/pkg/recorder/workload/template"
 )
 
 func TestPrepare(t *testing.T) {
@@ -134,7 +133,7 @@ func readRequest(t *testing.T, raw []byte) readBack {
 // A template says all that is in a request: nothing is added but the extra body.
 // What is a whole request already is none of its business.
 func TestPrepareAfterTemplate(t *testing.T) {
-	pattern, err := template.Parse([]byte(`{"prompt":"{{prompt}}","name":"{{model}}","stream":false}`))
+	pattern, err := render.ParseTemplate([]byte(`{"prompt":"{{prompt}}","name":"{{model}}","stream":false}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/net/proxy"
 
-	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
@@ -38,7 +37,7 @@ func (b *Backend) useProxy() error {
 		return errors.New("the proxy's URL has no host; write http://host:port")
 	}
 	b.proxy = u
-	if auth := httptunnel.Authorization(u.User); auth != "" {
+	if auth := backend.BasicAuthorization(u.User); auth != "" {
 		b.secrets.AddHeader("Proxy-Authorization", auth)
 	}
 	return nil
@@ -69,7 +68,7 @@ func (c *dialedConn) passProxy(ctx context.Context, b *Backend) error {
 	if b.relays() {
 		return nil
 	}
-	return httptunnel.Connect(ctx, c.nc, b.target.addr, b.proxy.User)
+	return backend.ConnectThrough(ctx, c.nc, b.target.addr, b.proxy.User)
 }
 
 // passSOCKS makes a SOCKS proxy connect to addr. The proxy resolves the name.

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/httptunnel"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
@@ -74,7 +73,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	t.url = u.Scheme + "://" + u.Host + fullPath
 	t.modelsURL = u.Scheme + "://" + u.Host + root + "/v1/models"
 	if u.User != nil {
-		t.auth = Header{"Authorization", httptunnel.Authorization(u.User)}
+		t.auth = Header{"Authorization", backend.BasicAuthorization(u.User)}
 	}
 	return t, nil
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // A conversation is the turns of one session of the workload.
@@ -73,7 +73,7 @@ func (s *RequestSet) ConversationsIn(first, turns int) int {
 // begins with the conversation at position first of the order. The turns count conversation
 // by conversation, in the order in which these begin; n is at most the number of entries.
 // FindConversations must have been called.
-func (s *RequestSet) Turns(share world.Share, first, n int) int {
+func (s *RequestSet) Turns(share ranks.Share, first, n int) int {
 	owned, passed := 0, 0
 	for i := range s.conversations {
 		c := s.conversations[s.Order.Index(first+i, len(s.conversations))]

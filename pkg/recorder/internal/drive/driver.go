@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // Driver sends the load of a stage.
@@ -50,7 +50,7 @@ type Stage struct {
 	Start     time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
 	// the requests of the share: request k of it is request Share.Number(k) of the level.
-	Share world.Share
+	Share ranks.Share
 	// Arrivals counts the responses as they arrive; nil counts none.
 	Arrivals *Arrivals
 	// Wait is load.Wait, replaced in tests.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/pa-tools/pa/pkg/recorder/world"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 )
 
 // maxAhead bounds how many requests are encoded before they are needed: a tenth of a
@@ -17,7 +17,7 @@ const maxAhead = 4096
 type Prefetcher struct {
 	set     *RequestSet
 	first   int         // position in the order of the data of request 0 of the stage
-	share   world.Share // request i of the share is request share.Number(i) of the stage
+	share   ranks.Share // request i of the share is request share.Number(i) of the stage
 	missing func()
 
 	mu      sync.Mutex
@@ -34,7 +34,7 @@ type Prefetcher struct {
 // Prefetch starts a prefetcher, which Stop ends, and encodes the first requests before
 // it returns. first is the position of the stage's first request in the order of the data.
 // Prefetch calls missing once when the first request is needed that cannot be encoded.
-func (s *RequestSet) Prefetch(first int, share world.Share, missing func()) *Prefetcher {
+func (s *RequestSet) Prefetch(first int, share ranks.Share, missing func()) *Prefetcher {
 	p := &Prefetcher{set: s, first: first, share: share, missing: missing, ahead: map[int]preparedRequest{}}
 	p.changed = sync.NewCond(&p.mu)
 	if s.kept != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -112,7 +112,7 @@ func TestPrefetchStops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := s.Prefetch(0, world.Share{}, nil)
+		p := s.Prefetch(0, ranks.Share{}, nil)
 		taken := make(chan bool)
 		go func() { _, ok := p.take(5); taken <- ok }() // 0 to 4 are never taken
 		synctest.Wait()

@@ -9,8 +9,8 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
-	"github.com/pa-tools/pa/pkg/recorder/world"
 )
 
 // SenderPool opens one sender per slot on first use and keeps it for later levels.
@@ -127,7 +127,7 @@ func (p *SenderPool) Open(ctx context.Context, slots int) error {
 
 // InitialSlots returns how many slots should be open before the share of a level begins.
 // A schedule opens more when it needs them.
-func InitialSlots(level load.Level, share world.Share) int {
+func InitialSlots(level load.Level, share ranks.Share) int {
 	n := share.Slots(level.Slots())
 	if _, ok := level.(load.Open); !ok {
 		return n

@@ -12,7 +12,7 @@ import (
 	"io"
 	"io/fs"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -37,7 +37,7 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 		}
 		return spooled(ctx, "stdin", in, opt)
 	}
-	f, err := regular.OpenStream(ctx, path)
+	f, err := disk.OpenStream(ctx, path)
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: no such file", path)

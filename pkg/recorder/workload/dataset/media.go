@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -113,14 +113,14 @@ func readBeside(path string, f *file) ([]byte, error) {
 		tries = []string{filepath.Join(filepath.Dir(f.src.name), path), path}
 	}
 	for _, p := range tries {
-		in, err := regular.Open(p)
+		in, err := disk.Open(p)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			// The path in err may be long or hold control characters.
 			var cause *fs.PathError
-			var special *regular.SpecialError
+			var special *disk.SpecialError
 			if errors.As(err, &cause) {
 				err = cause.Err
 			} else if errors.As(err, &special) {

@@ -1,7 +1,5 @@
 package render
 
-import "github.com/pa-tools/pa/pkg/recorder/workload/template"
-
 // Options hold the settings of all requests.
 type Options struct {
 	// Model is the model name in bodies; "" omits it.
@@ -21,7 +19,7 @@ type Options struct {
 
 	// Template replaces the form of the service; nil means none. With a template only
 	// Model, Has and Encode of the other options have an effect.
-	Template *template.Template
+	Template *Template
 
 	// Has reports whether the model has an input. Nil means that it has all inputs of its
 	// style.

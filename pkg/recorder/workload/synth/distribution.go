@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/regular"
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // A LengthDistribution is a random distribution of lengths, in tokens.
@@ -298,7 +298,7 @@ func parsePair(text string) (a, b float64, err error) {
 }
 
 func readHistogramFile(path string) (LengthDistribution, error) {
-	f, err := regular.Open(path)
+	f, err := disk.Open(path)
 	if err != nil {
 		return nil, err
 	}

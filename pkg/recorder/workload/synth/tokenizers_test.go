@@ -2,12 +2,10 @@ package synth
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
-
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
@@ -15,26 +13,13 @@ import (
 // TestEveryTokenizer checks every kind of tokenizer in the tests of package tokenizer: texts
 // are exact, or NewTexts rejects the tokenizer because it has too few words of one token.
 func TestEveryTokenizer(t *testing.T) {
-	packed, err := os.ReadFile("../../../tokenizer/testdata/conformance.json.zst")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	text, err := r.DecodeAll(packed, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var c struct {
 		Tokenizers []struct {
 			Name      string
 			Tokenizer json.RawMessage
 		}
 	}
-	if err := json.Unmarshal(text, &c); err != nil {
+	if err := json.Unmarshal(golden.Unpack(t, "../../../tokenizer/testdata/conformance.json.zst"), &c); err != nil {
 		t.Fatal(err)
 	}
 	exact := 0

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/httpstatus"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // maxMessageBytes bounds the error text of a request: a Python traceback is no
@@ -83,7 +83,7 @@ func statusCode(text string) int {
 	}
 	for _, m := range phrased.FindAllStringSubmatchIndex(text, -1) {
 		code, _ := strconv.Atoi(text[m[2]:m[3]])
-		if phrase := httpstatus.Text(code); phrase != "" && len(text)-m[1] >= len(phrase) && strings.EqualFold(text[m[1]:m[1]+len(phrase)], phrase) {
+		if phrase := openai.StatusText(code); phrase != "" && len(text)-m[1] >= len(phrase) && strings.EqualFold(text[m[1]:m[1]+len(phrase)], phrase) {
 			return code
 		}
 	}
@@ -101,7 +101,7 @@ func phraseCode(text string) int {
 	phrase, _, _ := strings.Cut(text, ":")
 	phrase = strings.TrimSpace(phrase)
 	for code := 300; code < 600; code++ {
-		if phrase != "" && httpstatus.Text(code) == phrase {
+		if phrase != "" && openai.StatusText(code) == phrase {
 			return code
 		}
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Kind is a kind of file in which a tool keeps its requests.
@@ -78,15 +77,15 @@ type File struct {
 
 // NewFile returns a file of size bytes at src.
 func NewFile(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) *File {
-	return &File{ctx: ctx, Name: name, Src: src, size: size, limit: lim.MaxValueBytes}
+	return &File{ctx: ctx, Name: name, Src: src, size: size, limit: lim.ValueBytes()}
 }
 
 // ColumnChunk is the window of one of many cursors in a file.
 const ColumnChunk = 64 << 10
 
 // Cursor returns a new cursor at offset pos of the file.
-func (f *File) Cursor(pos int64, chunk int) *jsonfile.Cursor {
-	c := jsonfile.NewCursor(f.Name, f.Src, f.size, f.limit, chunk)
+func (f *File) Cursor(pos int64, chunk int) *jsonscan.Cursor {
+	c := jsonscan.NewCursor(f.Name, f.Src, f.size, f.limit, chunk)
 	c.Pos = pos
 	c.Python = true
 	c.Check = func() error { return context.Cause(f.ctx) }
@@ -94,8 +93,8 @@ func (f *File) Cursor(pos int64, chunk int) *jsonfile.Cursor {
 }
 
 // Start returns a cursor behind the byte order mark that the file may have.
-func (f *File) Start() (*jsonfile.Cursor, error) {
-	c := f.Cursor(0, jsonfile.DefaultChunk)
+func (f *File) Start() (*jsonscan.Cursor, error) {
+	c := f.Cursor(0, jsonscan.DefaultChunk)
 	bom, err := c.BOM()
 	if bom {
 		c.Pos = 3
@@ -106,7 +105,7 @@ func (f *File) Start() (*jsonfile.Cursor, error) {
 // failed turns the end of the file into an *export.CutError; nothing says that no
 // request was read before it.
 func (f *File) failed(err error, where string, nothing bool) error {
-	if errors.Is(err, jsonfile.ErrCut) {
+	if errors.Is(err, jsonscan.ErrCut) {
 		return &export.CutError{Name: f.Name, Offset: f.size, Where: where, Nothing: nothing}
 	}
 	return err
@@ -201,6 +200,18 @@ type Neighbour struct {
 	Is func(*Outline) bool
 	// its kind and contents, and the file to give instead.
 	What, Holds, Give string
+}
+
+// Neighbours completes the neighbours of a tool's file of requests: What is the name of a file, unless it names the
+// tool already, and give is the file to give.
+func Neighbours(tool, give string, all []Neighbour) []Neighbour {
+	for i := range all {
+		if !strings.Contains(all[i].What, tool) {
+			all[i].What += " of " + tool
+		}
+		all[i].Give = give
+	}
+	return all
 }
 
 // neighbourOf returns the kind of neighbour that a file is, the first in the list; nil for none.

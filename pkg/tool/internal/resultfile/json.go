@@ -12,7 +12,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // Decode reads the JSON text v into dst. Python's NaN and infinities are null.
@@ -51,7 +50,7 @@ func finite(v []byte) []byte {
 // Values reads a file with a sequence of JSON values: JSON lines, or concatenated
 // documents.
 type Values struct {
-	C     *jsonfile.Cursor
+	C     *jsonscan.Cursor
 	At    int64 // offset of the last one
 	Index int   // of the next one
 }
@@ -60,7 +59,7 @@ type Values struct {
 // io.EOF.
 func (v *Values) Next(what string) ([]byte, error) {
 	if _, err := v.C.Peek(); err != nil {
-		if errors.Is(err, jsonfile.ErrCut) {
+		if errors.Is(err, jsonscan.ErrCut) {
 			err = io.EOF
 		}
 		return nil, err
@@ -87,7 +86,7 @@ func (v *Values) leaveLine(syntax *export.SyntaxError) error {
 		}
 		c.Pos += int64(max(0, len(b)-1))
 		switch err := c.More(); {
-		case errors.Is(err, jsonfile.ErrCut):
+		case errors.Is(err, jsonscan.ErrCut):
 			return syntax
 		case err != nil:
 			return err
@@ -97,7 +96,7 @@ func (v *Values) leaveLine(syntax *export.SyntaxError) error {
 
 // Enter passes over the opening bracket of an object or array; what names it in the
 // error.
-func Enter(c *jsonfile.Cursor, bracket byte, what string) error {
+func Enter(c *jsonscan.Cursor, bracket byte, what string) error {
 	b, err := c.Peek()
 	if err == nil && b != bracket {
 		err = c.Syntax(c.Pos, "%s: expected %q, found %q", what, bracket, b)
@@ -108,7 +107,7 @@ func Enter(c *jsonfile.Cursor, bracket byte, what string) error {
 
 // EachMember enters an object and calls do at the value of each member. do moves c past
 // the value. what names the object in the error.
-func EachMember(c *jsonfile.Cursor, what string, do func(name string) error) error {
+func EachMember(c *jsonscan.Cursor, what string, do func(name string) error) error {
 	if err := Enter(c, '{', what); err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func EachMember(c *jsonfile.Cursor, what string, do func(name string) error) err
 }
 
 // EachMemberOf calls EachMember if the next value is an object, and else skips the value.
-func EachMemberOf(c *jsonfile.Cursor, what string, do func(name string) error) error {
+func EachMemberOf(c *jsonscan.Cursor, what string, do func(name string) error) error {
 	b, err := c.Peek()
 	if err == nil && b != '{' {
 		return Skip(c)
@@ -133,7 +132,7 @@ func EachMemberOf(c *jsonfile.Cursor, what string, do func(name string) error) e
 }
 
 // Skip moves c past a value of any kind.
-func Skip(c *jsonfile.Cursor) error {
+func Skip(c *jsonscan.Cursor) error {
 	b, err := c.Peek()
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func Payload(v []byte) export.Fields {
 }
 
 // IsCut reports whether err says that the file ended too early.
-func IsCut(err error) bool { return errors.Is(err, jsonfile.ErrCut) }
+func IsCut(err error) bool { return errors.Is(err, jsonscan.ErrCut) }
 
 // ParseFloat reads a number as Python writes it, also NaN and infinities. null is NaN.
 func ParseFloat(v []byte) (float64, error) {

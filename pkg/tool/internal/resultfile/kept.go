@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A KeptLevel compares the number of requests of a level that the file holds with the number that
@@ -91,7 +91,7 @@ func LackRequests(run *export.Run, levels []KeptLevel) {
 }
 
 // CountElements moves c past the array at Pos and returns the number of its elements.
-func CountElements(c *jsonfile.Cursor) (int64, error) {
+func CountElements(c *jsonscan.Cursor) (int64, error) {
 	c.Pos++
 	for n := int64(0); ; n++ {
 		more, err := c.Elem(n == 0)
@@ -106,7 +106,7 @@ func CountElements(c *jsonfile.Cursor) (int64, error) {
 
 // CountText returns how often pattern is in the file.
 func (f *File) CountText(pattern string) (n int64, err error) {
-	buf := make([]byte, jsonfile.DefaultChunk)
+	buf := make([]byte, jsonscan.DefaultChunk)
 	kept := 0 // bytes of the last chunk in front, in which a pattern may begin
 	for at := int64(0); at < f.size; {
 		if err := context.Cause(f.ctx); err != nil {

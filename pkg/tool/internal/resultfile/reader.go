@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/jsonfile"
 )
 
 // A Reader reads the requests of one file. See [export.Reader] for the contract
@@ -29,7 +28,7 @@ type Reader struct {
 
 	warnings []export.Warning
 	bad      map[string]int // index in warnings by kind of problem
-	skipped  jsonfile.Skips
+	skipped  export.Skips
 	check    SelfCheck
 }
 

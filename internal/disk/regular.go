@@ -1,0 +1,184 @@
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// SpecialError reports that a path does not name a regular file.
+type SpecialError struct {
+	Path string
+	Kind string // "a named pipe"
+}
+
+func (e *SpecialError) Error() string {
+	return fmt.Sprintf("%s: is %s; expected a regular file", e.Path, e.Kind)
+}
+
+// CheckRegular returns a *SpecialError unless info describes a regular file. path is the
+// name for the error.
+func CheckRegular(path string, info fs.FileInfo) error {
+	if info.Mode().IsRegular() {
+		return nil
+	}
+	return &SpecialError{path, Kind(info.Mode())}
+}
+
+// Kind names what a file is that is not regular: "a named pipe".
+func Kind(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "a directory"
+	case m&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case m&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case m&fs.ModeSocket != 0:
+		return "a socket"
+	case m&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}
+
+// IsSpecial reports whether path leads to a pipe, a device, a folder or another file that is not
+// regular, or names a descriptor, see [Inherited]. A path that leads to nothing is not special.
+func IsSpecial(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && (!info.Mode().IsRegular() || isInherited(path))
+}
+
+// stat is os.Stat with errors of the operation "open": "open run.json: …".
+func stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if cause := new(fs.PathError); errors.As(err, &cause) {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: cause.Err}
+	}
+	return info, err
+}
+
+// Open opens a regular file for reading. It returns a *SpecialError for other kinds
+// of files, and the errors of os.Open.
+func Open(path string) (*os.File, error) {
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := CheckRegular(path, info); err != nil {
+		return nil, err
+	}
+	// The file may have been replaced by a pipe since: O_NONBLOCK does not wait
+	// for the writer.
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil {
+		err = CheckRegular(path, info)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// ReadFile reads a regular file, or a stream that [Inherited] accepts, of at most
+// maxBytes. When ctx ends, ReadFile stops reading a stream and returns the cause.
+func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, err error) {
+	open := Open
+	if isInherited(path) {
+		open = os.Open
+	}
+	f, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	data, err = io.ReadAll(io.LimitReader(f, maxBytes+1))
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("read %s: %w", path, context.Cause(ctx))
+	case err != nil:
+		return nil, err
+	case int64(len(data)) > maxBytes:
+		return nil, fmt.Errorf("%s: is larger than %d bytes", path, maxBytes)
+	}
+	return data, nil
+}
+
+// Inherited returns the file descriptor of this process that path names: /dev/stdin, /dev/stdout,
+// /dev/stderr, or /dev/fd/63 for a shell's <(command) or >(command).
+func Inherited(path string) (fd int, ok bool) {
+	path = filepath.ToSlash(filepath.Clean(path))
+	if fd = slices.Index([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path); fd >= 0 {
+		return fd, true
+	}
+	number, ok := strings.CutPrefix(path, "/dev/fd/")
+	if !ok {
+		number, ok = strings.CutPrefix(path, "/proc/self/fd/")
+	}
+	if !ok || strings.Trim(number, "0123456789") != "" {
+		return 0, false
+	}
+	fd, err := strconv.Atoi(number)
+	return fd, err == nil
+}
+
+// isInherited reports whether path names a descriptor, see [Inherited].
+func isInherited(path string) bool {
+	_, ok := Inherited(path)
+	return ok
+}
+
+// OpenStream opens a regular file, a named pipe, or a stream that [Inherited]
+// accepts. For a device it returns a *SpecialError. If ctx ends while OpenStream
+// waits for the writer of a pipe, it returns the cause of ctx.
+func OpenStream(ctx context.Context, path string) (*os.File, error) {
+	info, err := stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode().IsRegular() {
+		return os.Open(path)
+	}
+	if info.Mode()&fs.ModeNamedPipe == 0 && !isInherited(path) {
+		return nil, CheckRegular(path, info)
+	}
+	type opened struct {
+		file *os.File
+		err  error
+	}
+	done := make(chan opened)
+	go func() {
+		f, err := os.Open(path) // waits for a writer
+		select {
+		case done <- opened{f, err}:
+		case <-ctx.Done():
+			if err == nil {
+				_ = f.Close()
+			}
+		}
+	}()
+	select {
+	case o := <-done:
+		return o.file, o.err
+	case <-ctx.Done():
+		// A writer ends the wait of the goroutine.
+		if w, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
+			_ = w.Close()
+		}
+		return nil, fmt.Errorf("open %s: %w", path, context.Cause(ctx))
+	}
+}

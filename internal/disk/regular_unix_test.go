@@ -1,0 +1,113 @@
+//go:build unix
+
+package disk
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/internal/test/testenv"
+)
+
+// Special files are refused without being opened: nobody writes to the pipe, so opening
+// it would wait for ever.
+func TestOpenSpecial(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(pipe, link); err != nil {
+		t.Fatal(err)
+	}
+	for path, kind := range map[string]string{pipe: "a named pipe", link: "a named pipe", socket: "a socket", dir: "a directory", "/dev/zero": "a device"} {
+		var special *SpecialError
+		if f, err := Open(path); !errors.As(err, &special) || special.Kind != kind || special.Path != path {
+			t.Errorf("Open(%s) = %v, %v, want %s", path, f, err, kind)
+		}
+		if b, err := ReadFile(t.Context(), path, 10); !errors.As(err, &special) {
+			t.Errorf("ReadFile(%s) = %q, %v", path, b, err)
+		}
+	}
+	if _, err := Open(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFile(t.Context(), path, 10); err != nil || string(b) != "0123456789" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if b, err := ReadFile(t.Context(), path, 9); err == nil || !strings.Contains(err.Error(), "larger than 9 bytes") {
+		t.Errorf("beyond the limit: %q, %v", b, err)
+	}
+}
+
+// A descriptor that the process was given is read, up to the limit, and the end
+// of the context ends the wait for more.
+func TestReadFileStream(t *testing.T) {
+	open := func() (path string, w *os.File) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = r.Close(), w.Close() })
+		path = fmt.Sprintf("/dev/fd/%d", r.Fd())
+		if _, err := os.Stat(path); err != nil {
+			testenv.Lacks(t, "/dev/fd: %v", err)
+		}
+		return path, w
+	}
+	path, w := open()
+	if _, err := w.WriteString("secret"); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadFile(t.Context(), path, 10); err != nil || string(b) != "secret" {
+		t.Errorf("%q, %v", b, err)
+	}
+	path, _ = open()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("interrupted")
+	time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
+	if b, err := ReadFile(ctx, path, 10); !errors.Is(err, why) {
+		t.Errorf("%q, %v, want %v", b, err, why)
+	}
+}
+
+func TestInheritedPath(t *testing.T) {
+	for path, want := range map[string]int{
+		"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/fd/0": 0, "/dev/fd/63": 63, "/proc/self/fd/3": 3,
+		"/dev/fd/": -1, "/dev/fd/x": -1, "/dev/zero": -1, "dev/fd/3": -1, "-": -1, "/dev/fd/3/x": -1,
+	} {
+		fd, ok := Inherited(path)
+		if !ok {
+			fd = -1
+		}
+		if fd != want {
+			t.Errorf("Inherited(%q) is %d, want %d", path, fd, want)
+		}
+	}
+}

@@ -1,0 +1,250 @@
+package formats_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
+)
+
+// make readback has readback.py compare the files of one synthetic run in every format. The run is in
+// run.json, run.parquet, run.arrow and run.journal.arrows. killed.journal.arrows lacks what came after the last flush.
+// report.json is the report of run.json. shards/0.parquet and shards/1.parquet hold another run of two ranks,
+// for queries in SQL.
+func TestWriteForReadback(t *testing.T) {
+	dir := os.Getenv("PA_TEST_READBACK")
+	if dir == "" {
+		t.Skip("left to make readback, because other tools read what it writes")
+	}
+	if err := writeFormats(dir); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func writeFormats(dir string) error {
+	files := map[string]func(w io.Writer) (export.Writer, error){
+		"run.json": func(w io.Writer) (export.Writer, error) { return profilejson.NewWriter(w), nil },
+		"run.parquet": func(w io.Writer) (export.Writer, error) {
+			return columnar.NewParquetWriter(w, answer.NewDeriver(header()))
+		},
+		"run.arrow": func(w io.Writer) (export.Writer, error) {
+			return columnar.NewArrowWriter(w, answer.NewDeriver(header()))
+		},
+		"run.journal.arrows": func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
+	}
+	for name, create := range files {
+		var out bytes.Buffer
+		w, err := create(&out)
+		if err != nil {
+			return err
+		}
+		if err := writeRun(w); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if name == "run.json" {
+			if err := writeReport(filepath.Join(dir, "report.json"), out.Bytes()); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), out.Bytes(), 0o600); err != nil {
+			return err
+		}
+		if name == "run.journal.arrows" {
+			// A kill in the middle of a batch.
+			if err := os.WriteFile(filepath.Join(dir, "killed.journal.arrows"), out.Bytes()[:out.Len()*2/3], 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return writeShards(filepath.Join(dir, "shards"))
+}
+
+// writeShards writes the files of two ranks, which share three levels of 400 requests.
+func writeShards(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	for rank := range 2 {
+		run := header()
+		streaming := true
+		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "pa-record 0.1.0", Streaming: &streaming, Shard: &export.ShardMeta{
+			Rank: rank, WorldSize: 2, Run: "r", PlanSHA256: "p", DividedBy: export.DividedByRequest,
+		}}
+		if rank > 0 {
+			run.Meta.Shard.OffsetBefore = &export.ClockOffset{BoundNS: 1000, Exchanges: 1}
+		}
+		var out bytes.Buffer
+		w, err := columnar.NewParquetWriter(&out, answer.NewDeriver(run))
+		if err != nil {
+			return err
+		}
+		if err := writeShard(w, run, rank); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.parquet", rank)), out.Bytes(), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeShard writes the requests of a rank.
+func writeShard(w export.Writer, run *export.Run, rank int) error {
+	const start = 1_700_000_000_000_000_000
+	for level := range 3 {
+		if err := w.BeginExperiment(export.ModeRequestRate, fmt.Sprint(2.5*float64(level+1))); err != nil {
+			return err
+		}
+		for i := rank; i < 400; i += 2 {
+			r := &export.Request{
+				ID: uint64(level*400 + i + 1), StartNS: start + uint64(level*1000+i)*1_000_000, HasMeta: true,
+				Status: export.StatusOK, Phase: export.PhaseMeasured, Rank: rank,
+			}
+			n := 2 + i*i%9
+			at := r.StartNS
+			for k := range n {
+				at += 10_000 + uint64(i*i*(k+1)%7919)*1_003
+				r.Responses = append(r.Responses, export.Response{
+					RecvNS: at, Source: export.SourceKernel, Read: uint32(k), Final: k == n-1,
+					Outputs: export.Fields{{Name: "response", Value: export.Text(event(i, k, n))}},
+				})
+			}
+			switch i % 40 {
+			case 5, 6:
+				r.Status, r.Code, r.Message, r.FailedNS = export.StatusHTTPError, 503, "no room", at
+			case 7:
+				r.Status, r.FailedNS = export.StatusTimeout, at
+			case 8:
+				r.Phase = export.PhaseWarmup
+			case 9:
+				r.Responses = nil
+			}
+			switch i {
+			case 398: // never issued
+				*r = export.Request{ID: r.ID, ScheduledNS: r.StartNS, HasMeta: true, Status: export.StatusTimeout, Phase: export.PhaseMeasured, Rank: rank}
+			case 399: // never left, and after a time without requests it is the end of the level
+				*r = export.Request{ID: r.ID, IssuedNS: r.StartNS + 300_000_000, HasMeta: true, Status: export.StatusConnectError, Phase: export.PhaseMeasured, Rank: rank}
+			}
+			if err := w.WriteRequest(r); err != nil {
+				return err
+			}
+		}
+		from := uint64(start + level*1_000_000_000)
+		if err := w.EndExperiment(&export.Experiment{WindowBoundaries: []uint64{from + 50_000_000, from + 250_000_001, from + 380_000_000}}); err != nil {
+			return err
+		}
+	}
+	return w.Close(run)
+}
+
+// writeReport analyzes the export in data.
+func writeReport(name string, data []byte) error {
+	r, err := profilejson.NewReader(context.Background(), "run.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+	if err != nil {
+		return err
+	}
+	rep, err := analyze.Run(context.Background(), r, analyze.Config{})
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := report.JSON(report.Input{Name: "run.json", Report: rep})(&out); err != nil {
+		return err
+	}
+	return os.WriteFile(name, out.Bytes(), 0o600)
+}
+
+// header returns the facts of the run.
+func header() *export.Run {
+	version, kind, endpoint := "1", "openai", "v1/chat/completions"
+	return &export.Run{Version: &version, ServiceKind: &kind, Endpoint: &endpoint}
+}
+
+// event returns the text of response k of n to request i: a token, and the server's count
+// of them at the end, for some requests with cached tokens and the server's times. Some requests have two choices, some reason first, and some chunks hold two tokens.
+func event(i, k, n int) string {
+	if k == n-1 {
+		details, timings := "", ""
+		if i%3 == 0 {
+			details = fmt.Sprintf(`,"prompt_tokens_details":{"cached_tokens":%d}`, i%7)
+		}
+		if i%4 == 1 {
+			timings = fmt.Sprintf(`,"timings":{"prompt_ms":%d.25,"predicted_ms":%d}`, i%13, i%17)
+		}
+		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d%s}%s}`, 10+i%5, n, details, timings) + "\n\n"
+	}
+	member := "content"
+	if i%5 == 0 && k < i%4 {
+		member = "reasoning_content"
+	}
+	one := fmt.Sprintf(`data: {"choices":[{"index":%d,"delta":{"%s":"é %d"}}]}`, k%2*(i%3/2), member, k) + "\n\n"
+	if i%11 == 0 {
+		return one + fmt.Sprintf(`data: {"choices":[{"index":1,"delta":{"content":"%d"}}]}`, k) + "\n\n"
+	}
+	return one
+}
+
+// writeRun writes two levels of 3000 requests with all that is hard to keep.
+func writeRun(w export.Writer) error {
+	const start = 1_700_000_000_000_000_000
+	for level := range 2 {
+		if err := w.BeginExperiment(export.ModeConcurrency, fmt.Sprint(1<<level)); err != nil {
+			return err
+		}
+		for i := range 3000 {
+			r := &export.Request{
+				ID: uint64(level*3000 + i), StartNS: start + uint64(i)*1_000_000, HasMeta: true,
+				SentNS: start + uint64(i)*1_000_000 + 50, Status: export.StatusOK, Phase: export.PhaseMeasured,
+				Inputs: export.Fields{{Name: "payload", Value: export.Text(fmt.Sprintf(`{"prompt":"é %d"}`, i))}},
+			}
+			n := 2 + i%7
+			pace := 10_000 + uint64(i*i%977)
+			for k := range n {
+				r.Responses = append(r.Responses, export.Response{
+					RecvNS: r.SentNS + uint64(k+1)*pace, Source: export.SourceKernel, Read: uint32(k), Final: k == n-1,
+					Outputs: export.Fields{{Name: "response", Value: export.Text(event(i, k, n))}},
+				})
+			}
+			switch i % 50 {
+			case 1:
+				r.Responses[0].RecvNS = 1<<64 - 1
+			case 2:
+				r.Responses[0].Outputs = nil
+				r.Responses[1].Outputs = export.Fields{}
+			case 3:
+				r.Responses[0].Outputs[0].Value = export.Text("cut \xe2\x82")
+			case 4:
+				r.Inputs = nil
+			case 5:
+				r.Status, r.Code, r.Message = export.StatusHTTPError, 503, "no room"
+			case 6:
+				r.Phase = export.PhaseWarmup
+			case 7:
+				r.Responses = nil
+			}
+			if err := w.WriteRequest(r); err != nil {
+				return err
+			}
+			if j, ok := w.(*columnar.JournalWriter); ok && i%500 == 499 {
+				if err := j.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		if err := w.EndExperiment(&export.Experiment{WindowBoundaries: []uint64{start, 1<<64 - 1}}); err != nil {
+			return err
+		}
+	}
+	return w.Close(header())
+}

@@ -1,0 +1,84 @@
+package recorder
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Thresholds above which saturation warns. docs/trust.md explains them.
+const (
+	busyCPU = 0.9 // of the cores, over a level of at least busyFor
+	busyFor = time.Second
+	// 99 of 100 turnarounds, from the end of a request to the start of the next one
+	// in its slot, may take slowTurnaround, or slowShare of the median latency if that
+	// is more.
+	slowTurnaround = 10 * time.Millisecond
+	slowShare      = 0.01
+	// missedShare of a schedule's requests may be unsent, and 99 of 100 may be late by
+	// up to lateLimit, which is perf_analyzer's limit.
+	missedShare  = 0.01
+	lateLimit    = time.Millisecond
+	mergedShare  = 0.01 // of the responses with output,
+	fewestMerged = 20   // and so many
+	longPause    = 10 * time.Millisecond
+	fullFDs      = 0.9 // of the limit
+	// fewest is the number of values from which their 99th percentile is judged.
+	fewest = 100
+)
+
+// saturation returns the reasons why the client of m may have been the limit or has lost
+// times, each a sentence; nil if there are none. median is the median latency of the
+// level's requests.
+func saturation(m *export.ClientMeta, median time.Duration) []string {
+	var w []string
+	say := func(format string, args ...any) {
+		w = append(w, export.SaturationWarning+fmt.Sprintf(format, args...))
+	}
+	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
+		say("it used %.0f%% of the time of its %d cores; give it more, or less load", 100*c.Share, c.Cores)
+	}
+	// With few requests, the last one alone would decide.
+	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
+	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
+		got := fmt.Sprintf("%.6g of the %.6g "+export.UnsentWarning, m.AchievedPerSecond, m.OfferedPerSecond)
+		if m.HeldBack > 0 {
+			w = append(w, fmt.Sprintf("%s: %s had to wait, because as many were in flight as may be", got, plural.Grouped(m.HeldBack)))
+		} else {
+			say("%s; give it more cores, or ask for less", got)
+		}
+	}
+	if t := m.Lateness; t != nil && t.N >= fewest && time.Duration(t.P99NS) > lateLimit {
+		say("1 in 100 requests was sent more than %v after it was due (at most %v is expected)", rounded(t.P99NS), lateLimit)
+	}
+	if t := m.Turnaround; t != nil && t.N >= fewest {
+		if most := max(slowTurnaround, time.Duration(slowShare*float64(median))); time.Duration(t.P99NS) > most {
+			say("1 in 100 requests was sent more than %v after the previous request had ended (at most %v is expected)", rounded(t.P99NS), rounded(int64(most)))
+		}
+	}
+	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
+		// The cause is unknown: a server that is late also sends several tokens at once.
+		w = append(w, fmt.Sprintf("%s of %s arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load", plural.Grouped(r.Merged), plural.GroupedOf(r.Responses, "token")))
+	}
+	if s := m.Stamps; s != nil && s.Waited > 0 {
+		// The cause is the network, but the kernel's times of these responses are lost.
+		w = append(w, fmt.Sprintf("%s of %s waited for a lost or reordered packet; their times are when pa-record read them", plural.Grouped(s.Waited), plural.GroupedOf(s.Kernel+s.User, "response")))
+	}
+	if m.Compressed > 0 {
+		w = append(w, fmt.Sprintf("%s came compressed, which pa-record does not ask for; compression can hold tokens back: switch it off in the server or the proxy", plural.GroupedOf(m.Compressed, "answer")))
+	}
+	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
+		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))
+	}
+	if f := m.FDs; f != nil && float64(f.Open) >= fullFDs*float64(f.Limit) {
+		say("%s of %s file descriptors are open; raise ulimit -n", plural.Grouped(f.Open), plural.Grouped(f.Limit))
+	}
+	return w
+}
+
+// rounded shortens a duration for a message.
+func rounded(ns int64) time.Duration {
+	return time.Duration(ns).Round(100 * time.Microsecond)
+}
