@@ -255,25 +255,19 @@ func (l *Level) failuresUnknown() bool {
 // ofLevel is the subject of the figures of a whole level.
 const ofLevel = "the level"
 
-// levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
+// levelFigures returns the figures of a level but those of quality. They are compared
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
-	var all []figure.Figure
-	if e.Economics != nil {
-		all = append(all, e.Economics.Figures...)
+	var all []serverfigures.Figure
+	for _, p := range figure.Parts {
+		_, figures := p.Of(&e.Level)
+		for i := range figures {
+			if f := &figures[i]; p.Name != "quality" { // has verdicts
+				all = append(all, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+			}
+		}
 	}
-	if e.Prefix != nil {
-		all = append(all, e.Prefix.Figures...)
-	}
-	if e.Phases != nil {
-		all = append(all, e.Phases.Figures...)
-	}
-	var figures []serverfigures.Figure
-	for i := range all {
-		f := &all[i]
-		figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
-	}
-	return figures
+	return all
 }
 
 // Within estimates a metric of the level from its requests in the order of time, with an interval for this run

@@ -40,19 +40,10 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 					d.add(key, definition{Name: x.Measure.Words(), Formula: x.Formula})
 				}
 			}
-			if q := e.Quality; q != nil {
-				metrics(q.Metrics)
-				d.figures(q.Figures)
-			}
-			if x := e.Economics; x != nil {
-				d.figures(x.Figures)
-			}
-			if x := e.Prefix; x != nil {
-				d.figures(x.Figures)
-			}
-			if x := e.Phases; x != nil {
-				metrics(x.Metrics)
-				d.figures(x.Figures)
+			for _, p := range figure.Parts {
+				ofRequests, ofLevel := p.Of(&e.Level)
+				metrics(ofRequests)
+				d.figures(ofLevel)
 			}
 		}
 	}
