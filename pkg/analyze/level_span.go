@@ -1,11 +1,10 @@
 package analyze
 
 import (
-	"strconv"
-	"time"
-
 	"fmt"
 	"math"
+	"strconv"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"

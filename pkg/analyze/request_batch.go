@@ -2,10 +2,9 @@ package analyze
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"sync/atomic"
-
-	"fmt"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
