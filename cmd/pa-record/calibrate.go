@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
-	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
@@ -150,10 +149,10 @@ func simServerCommand(ctx context.Context, plan calibrate.Plan) (*exec.Cmd, erro
 		return nil, err
 	}
 	spread := min(plan.Gap, 100*time.Millisecond)
-	cmd := exec.CommandContext(ctx, program, "sim", "--stop-at-eof", //nolint:gosec // G204: the program is this one
-		"--openai-addr", sim.DefaultAddr, "--triton-grpc-addr", sim.DefaultAddr, "--triton-http-addr", sim.Off,
-		"--kernel-sends", "--ledger-content", "times",
+	args := append([]string{"sim", "--stop-at-eof"}, simAddresses("openai-addr", "triton-grpc-addr")...)
+	args = append(args, "--kernel-sends", "--ledger-content", "times",
 		"--ttft", fmt.Sprintf("normal:%v,%v", 4*spread, spread), "--itl", plan.Gap.String())
+	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // G204: the program is this one
 	cmd.Args[0] = "pa-record"
 	// Variables that set flags are meant for this process.
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PA_RECORD_") })

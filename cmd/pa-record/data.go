@@ -130,22 +130,32 @@ func openSource(ctx context.Context, s *settings, tokens *tokenCounter, getenv f
 			return nil, err
 		}
 		e.meta = &export.DatasetMeta{Entries: e.Len(), Order: s.Order}
-	case s.ServiceKind == kindTriton:
-		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
-		e.notes = []string{"no --input-data: sending random tensors and strings"}
 	default:
-		if _, ok := render.APIOf(s.endpointPath()); !ok {
-			return nil, cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
-		}
-		length := workload.BuiltinMaxTokens
-		if s.outputLengths != nil || s.noOutputLength {
-			length = 0 // adapt sets the lengths of the settings
-		}
-		e.builtin = workload.NewBuiltinSets(s.builtinEntries, length)
-		e.Source = e.builtin
-		e.notes = []string{"no --input-data: sending the built-in prompts"}
+		return e, s.kind().builtin(e, s, fill)
 	}
 	return e, nil
+}
+
+// builtinTensors makes the entries for a Triton server without --input-data.
+func builtinTensors(e *inputData, s *settings, fill workload.Fill) error {
+	e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
+	e.notes = []string{"no --input-data: sending random tensors and strings"}
+	return nil
+}
+
+// builtinPrompts makes the entries for an OpenAI server without --input-data.
+func builtinPrompts(e *inputData, s *settings, _ workload.Fill) error {
+	if _, ok := render.APIOf(s.endpointPath()); !ok {
+		return cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
+	}
+	length := workload.BuiltinMaxTokens
+	if s.outputLengths != nil || s.noOutputLength {
+		length = 0 // adapt sets the lengths of the settings
+	}
+	e.builtin = workload.NewBuiltinSets(s.builtinEntries, length)
+	e.Source = e.builtin
+	e.notes = []string{"no --input-data: sending the built-in prompts"}
+	return nil
 }
 
 // readEntries opens files.

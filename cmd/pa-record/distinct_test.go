@@ -17,19 +17,31 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
 
-// flagsWithoutFiles are the flags with a text that names no file. TestFlagsSayTheirFiles fails for
-// any other flag unless cmdline.Reads, Writes or Derives marks it where it is declared.
+// flagsWithoutFiles are the flags with a text that names no file, beside the flags that TestEveryFlag tries
+// with a value that is no file of its own (@NAME). TestFlagsSayTheirFiles fails for any other flag unless
+// cmdline.Reads, Writes or Derives marks it where it is declared.
 var flagsWithoutFiles = strings.Fields(`
-	model model-selection-strategy model-version url service-kind endpoint protocol header extra-body request-parameter
+	model model-selection-strategy model-version url service-kind endpoint protocol header request-parameter
 	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
-	concurrency-range request-rate-range request-distribution schedule slo periodic-concurrency-range between-levels
-	history-reasoning request-count measurement-mode max-error-rate barrier start-at
-	dataset-sampling-strategy prompts trace-window trace-rows max-tokens-field backend request-template shape string-data cache-salt
-	image-format image-content audio-format audio-depths audio-sample-rates sequence-id-range
-	grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
+	max-error-rate barrier start-at grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
 	analysis-hint metrics-url ui
-	openai-addr triton-grpc-addr triton-http-addr triton-model ttft itl output-tokens vocabulary fault ledger-content
+	triton-model ttft itl output-tokens vocabulary fault ledger-content
 	service format`)
+
+// triedWithoutFile returns the flags with a text that TestEveryFlag tries with a value that is no file.
+func triedWithoutFile(flags []cli.Flag) (names []string) {
+	words := strings.Fields(strings.Join(flagValues, " "))
+	for _, f := range flags {
+		switch f.(type) {
+		case *cli.StringFlag, *cli.StringSliceFlag:
+			name := f.Names()[0]
+			if at := slices.Index(words, "--"+name); at >= 0 && !strings.HasPrefix(words[at+1], "@") {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
 
 // commands returns the flags of each command, by its name; "" is a run.
 func commands() map[string][]cli.Flag {
@@ -44,7 +56,11 @@ func commands() map[string][]cli.Flag {
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
 	t.Parallel()
-	commandtest.CheckMarks(t, commands(), flagsWithoutFiles)
+	without := slices.Concat(flagsWithoutFiles, triedWithoutFile(commands()[""]))
+	for _, a := range simAPIs {
+		without = append(without, a.flag)
+	}
+	commandtest.CheckMarks(t, commands(), without)
 }
 
 // A distinctFile is a file that a command line reads or writes.

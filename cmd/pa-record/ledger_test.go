@@ -59,7 +59,11 @@ func startMortalSim(t testing.TB, flags ...string) (simProcess, *os.Process) {
 // launchSim starts one and returns when it listens.
 func launchSim(t testing.TB, flags ...string) (simProcess, *exec.Cmd) {
 	t.Helper()
-	args := append([]string{"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "127.0.0.1:0"}, flags...)
+	args := []string{"sim"}
+	for _, a := range simAPIs {
+		args = append(args, "--"+a.flag, "127.0.0.1:0")
+	}
+	args = append(args, flags...)
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	cmd.Stderr = os.Stderr

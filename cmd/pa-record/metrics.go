@@ -62,9 +62,7 @@ func (p *parser) metrics(s *settings) {
 		return
 	}
 	m := &metricsSettings{Collect: true, NvidiaSMI: p.c.String("nvidia-smi"), Interval: spelledDuration(time.Duration(p.c.Int("metrics-interval")) * time.Millisecond)}
-	if m.Interval <= 0 {
-		p.errorf("--metrics-interval %d: must be at least 1 ms", p.c.Int("metrics-interval"))
-	}
+	p.refuse(m.Interval <= 0, "--metrics-interval %d: must be at least 1 ms", p.c.Int("metrics-interval"))
 	for _, text := range p.c.StringSlice("metrics-url") {
 		u, ok := metricsURL(text)
 		if !ok {
@@ -105,22 +103,19 @@ func (s *settings) metricsURLs(targets []string) []string {
 	return all
 }
 
-// tritonMetricsPort is the default port of a Triton server's metrics.
-const tritonMetricsPort = "8002"
-
 // defaultMetricsURL returns where the server at the target usually has its metrics: Triton
 // on a port of its own, over plain HTTP, the others under /metrics.
 func (s *settings) defaultMetricsURL(target string) string {
 	u := url.URL{Scheme: "http", Host: addressOf(target), Path: "/metrics"}
-	switch {
+	switch port := s.kind().metricsPort; {
 	case s.simMetrics != "":
 		return s.simMetrics
-	case s.ServiceKind == kindTriton:
+	case port != "":
 		u.Host = hostOf(target)
 		if strings.Contains(u.Host, ":") {
 			u.Host = "[" + u.Host + "]"
 		}
-		u.Host += ":" + tritonMetricsPort
+		u.Host += ":" + port
 	case strings.HasPrefix(strings.ToLower(target), "https://"):
 		u.Scheme = "https"
 	}

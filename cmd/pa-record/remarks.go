@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A levelWarning is a warning about one or several levels.
@@ -315,35 +315,11 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 }
 
 // otherLengthField returns the member that a server may want for the length of the answer, by the
-// message with which it refuses the member that requests have; "" if the message is about
-// something else.
+// message with which it refuses a request; "" if the message is about something else.
 func (s *settings) otherLengthField(refusal string) string {
 	api, _ := render.APIOf(s.endpointPath())
 	if s.ServiceKind != kindOpenAI || s.template != nil || api != render.Chat && api != render.Completions {
 		return ""
 	}
-	sent, said := s.lengthName(api), memberNames(refusal)
-	refused := unsupported.MatchString(refusal)
-	if !slices.Contains(said, sent) || !refused && !replaced.MatchString(refusal) {
-		return "" // such as a length beyond the model's
-	}
-	others := slices.DeleteFunc([]string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}, func(name string) bool { return name == sent })
-	if i := slices.IndexFunc(others, func(name string) bool { return slices.Contains(said, name) }); i >= 0 {
-		return others[i]
-	}
-	if !refused {
-		return ""
-	}
-	return others[0]
-}
-
-// unsupported matches the refusal of a member, and replaced the advice to use another one.
-var (
-	unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
-	replaced    = regexp.MustCompile(`(?i)\b(use|instead|deprecated)\b`)
-)
-
-// memberNames returns the names in a message.
-func memberNames(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+	return wireopenai.OtherLengthMember(refusal, s.lengthName(api))
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
@@ -59,7 +60,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x report a.json", "report is a command of pa-analyze, not of pa-record; run pa-analyze report"},
 		{"-m x extra", `unexpected argument "extra"`},
 		{"-m x -i udp", "-i udp: the protocol is http or grpc"},
-		{"-m x --service-kind tensorflow", "the kind is triton or openai"},
+		{"-m x --service-kind tensorflow", "the kind is " + cmdline.OneOf(kindNames())},
 		{"-m x --streaming", "--streaming needs -i grpc"},
 		{"-m x -i grpc --streaming --sync", "drop --sync"},
 		{"-m x --async --sync", "--async and --sync exclude each other"},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,21 +24,21 @@ import (
 
 // simCommand is "pa-record sim": the simulated server as a process.
 func simCommand(env environment) *cli.Command {
+	cfg := &sim.Config{}
 	return &cli.Command{
 		Name:        "sim",
 		Usage:       "run a simulated LLM server",
 		Description: simDescription(),
-		Flags:       simFlags(),
-		Action:      func(c *cli.Context) error { return serveSim(c, env) },
+		Flags:       simFlags(cfg),
+		Action:      func(c *cli.Context) error { return serveSim(c, cfg, env) },
 	}
 }
 
-func serveSim(c *cli.Context, env environment) (err error) {
+func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	if c.Args().Present() {
 		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())
 	}
-	cfg, err := newSimConfig(c)
-	if err != nil {
+	if err := readSim(c, cfg); err != nil {
 		return err
 	}
 	if err := cmdline.CheckFiles(c); err != nil {
@@ -55,18 +56,21 @@ func serveSim(c *cli.Context, env environment) (err error) {
 		cfg.MaxNewcomers = int(min(max(files/2, 1), sim.DefaultMaxNewcomers))
 	}
 	sim.TakeCompressed()
-	srv, err := sim.Start(c.Context, cfg)
+	srv, err := sim.Start(c.Context, *cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("%w; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or %s", err, sim.Off)
+		var flags []string
+		for _, a := range simAPIs {
+			flags = append(flags, "--"+a.flag)
+		}
+		last := len(flags) - 1
+		return fmt.Errorf("%w; %s and %s take another address, or %s", err, strings.Join(flags[:last], ", "), flags[last], sim.Off)
 	}
 	if err != nil {
 		return err
 	}
-	for _, l := range []struct{ what, addr string }{
-		{"OpenAI", srv.OpenAIURL()}, {"Triton gRPC", srv.TritonGRPCAddr()}, {"Triton HTTP", srv.TritonHTTPURL()},
-	} {
-		if l.addr != "" {
-			fmt.Fprintf(c.App.Writer, "%s: %s\n", l.what, l.addr)
+	for _, a := range simAPIs {
+		if addr := a.url(srv); addr != "" {
+			fmt.Fprintf(c.App.Writer, "%s: %s\n", a.name, addr)
 		}
 	}
 	eof := make(chan struct{})
@@ -105,15 +109,9 @@ func resolveTarget(ctx context.Context, s *settings) (urls []string, metrics str
 		return nil, "", nil, &cmdline.UsageError{Msg: err.Error()}
 	}
 	cfg.LedgerLimit = -1
-	switch {
-	case s.Model == "":
-	case s.ServiceKind == kindOpenAI:
-		cfg.Models = append([]string{s.Model}, s.moreModels()...)
-	default:
-		for _, name := range append([]string{s.Model}, s.moreModels()...) {
-			if err := offersModel(cfg.TritonModels, name); err != nil {
-				return nil, "", nil, err
-			}
+	if s.Model != "" {
+		if err := s.kind().simulate(s, &cfg); err != nil {
+			return nil, "", nil, err
 		}
 	}
 	// The server must outlive an interrupted run's grace period.
@@ -121,42 +119,75 @@ func resolveTarget(ctx context.Context, s *settings) (urls []string, metrics str
 	if err != nil {
 		return nil, "", nil, err
 	}
-	// Metrics come by HTTP, also if requests go by gRPC.
-	target := srv.TritonHTTPURL()
-	if s.ServiceKind == kindOpenAI {
-		target = srv.OpenAIURL()
-	}
-	metrics = target + "/metrics"
-	if s.ServiceKind != kindOpenAI && s.Protocol == protocolGRPC {
-		target = srv.TritonGRPCAddr()
-	}
-	return []string{target}, metrics, func() { _ = srv.Close() }, nil // no ledger to write
+	target, metrics := s.kind().simulated(s, srv)
+	return []string{target}, metrics + "/metrics", func() { _ = srv.Close() }, nil // no ledger to write
 }
 
-// simFlags returns the flags of "pa-record sim".
-func simFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "openai-addr", Category: "Addresses", Usage: "listen on `ADDR` for OpenAI requests; off: do not", Value: "127.0.0.1:8000"},
-		&cli.StringFlag{Name: "triton-grpc-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton gRPC; off: do not", Value: "127.0.0.1:8001"},
-		&cli.StringFlag{Name: "triton-http-addr", Category: "Addresses", Usage: "listen on `ADDR` for Triton HTTP; off: do not", Value: "127.0.0.1:8080"},
+// simulateOpenAI lets the simulated server serve the models of s.
+func simulateOpenAI(s *settings, cfg *sim.Config) error {
+	cfg.Models = append([]string{s.Model}, s.moreModels()...)
+	return nil
+}
+
+// simulateTriton checks that the simulated server serves the models of s.
+func simulateTriton(s *settings, cfg *sim.Config) error {
+	for _, name := range append([]string{s.Model}, s.moreModels()...) {
+		if err := offersModel(cfg.TritonModels, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// simAPIs lists the APIs of "pa-record sim": the flag of the address to listen on, with its default and what comes there;
+// the name in what is printed; the address in the configuration and of the server.
+var simAPIs = []struct {
+	flag, addr, requests, name string
+	config                     func(*sim.Config) *string
+	url                        func(*sim.Server) string
+}{
+	{"openai-addr", "127.0.0.1:8000", "OpenAI requests", "OpenAI", func(c *sim.Config) *string { return &c.OpenAIAddr }, (*sim.Server).OpenAIURL},
+	{"triton-grpc-addr", "127.0.0.1:8001", "Triton gRPC", "Triton gRPC", func(c *sim.Config) *string { return &c.TritonGRPCAddr }, (*sim.Server).TritonGRPCAddr},
+	{"triton-http-addr", "127.0.0.1:8080", "Triton HTTP", "Triton HTTP", func(c *sim.Config) *string { return &c.TritonHTTPAddr }, (*sim.Server).TritonHTTPURL},
+}
+
+// simAddresses returns the flags by which the simulated server listens for the APIs of these flags only, on free ports.
+func simAddresses(flags ...string) (args []string) {
+	for _, a := range simAPIs {
+		addr := sim.Off
+		if slices.Contains(flags, a.flag) {
+			addr = sim.DefaultAddr
+		}
+		args = append(args, "--"+a.flag, addr)
+	}
+	return args
+}
+
+// simFlags returns the flags of "pa-record sim". Those with one value write it into cfg.
+func simFlags(cfg *sim.Config) []cli.Flag {
+	var all []cli.Flag
+	for _, a := range simAPIs {
+		all = append(all, &cli.StringFlag{Name: a.flag, Category: "Addresses", Usage: "listen on `ADDR` for " + a.requests + "; off: do not", Value: a.addr, Destination: a.config(cfg)})
+	}
+	return append(all,
 		cmdline.Reads(&cli.StringFlag{Name: "api-key-file", Category: "Addresses", Usage: "refuse OpenAI requests without the key in `FILE`"}, nil),
 		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: "Behaviour", Usage: "`NAME` of a model that the OpenAI API serves (repeatable; default: sim)"},
 		&cli.StringSliceFlag{Name: "triton-model", Category: "Behaviour", Usage: "serve `NAME:INTERFACE` over the Triton APIs instead of the models above: vllm, vllm_2309, tensorrtllm or add_sub (repeatable)"},
 		&cli.StringFlag{Name: "ttft", Category: "Behaviour", Usage: "`DELAY` to the first token", DefaultText: sim.DefaultTTFT.String()},
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
-		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token", DefaultText: "0"},
-		&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1},
-		&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit"},
+		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token", DefaultText: "0", Destination: &cfg.PrefillPerToken},
+		&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1, Destination: &cfg.TokensPerEvent},
+		&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit", Destination: &cfg.MaxConcurrency},
 		&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, tricky (quotes, control characters, emoji), or stamp (each token is the time at which it was sent)", Value: "plain"},
-		&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random"},
+		&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random", Destination: &cfg.Seed},
 		&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` is one of the faults above, as in http_500:every=10 or reset:every=5,after=3 (repeatable; the first that fits a request counts)"},
-		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each"},
+		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each", Destination: &cfg.KernelSends},
 		&cli.StringFlag{Name: "ledger-content", Category: "Output", Usage: "`WHAT` to remember of each write: bytes (and times), hash (and times), times, or none: no ledger at all", Value: "bytes"},
 		cmdline.Writes(&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"}),
 		&cli.BoolFlag{Name: "stop-at-eof", Category: "Output", Usage: "stop when standard input ends too, as it does with the process that started this one"},
 		cmdline.ConfigFlag("Output"),
-	}
+	)
 }
 
 // simDescription returns the text of the help page, with the simulator's own lists of
@@ -188,20 +219,15 @@ Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 	return b.String()
 }
 
-// newSimConfig returns the configuration that the flags set. Its error is a
-// [*cmdline.UsageError] with all mistakes. It does not open the ledger's file.
-func newSimConfig(c *cli.Context) (sim.Config, error) {
-	cfg := sim.Config{
-		OpenAIAddr: c.String("openai-addr"), TritonGRPCAddr: c.String("triton-grpc-addr"), TritonHTTPAddr: c.String("triton-http-addr"),
-		Models: c.StringSlice("model"), PrefillPerToken: c.Duration("prefill-per-token"), TokensPerEvent: c.Int("tokens-per-event"),
-		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"), KernelSends: c.Bool("kernel-sends"),
-	}
+// readSim checks the flags and completes the configuration. Its error is a [*cmdline.UsageError]
+// with all mistakes. It does not open the ledger's file.
+func readSim(c *cli.Context, cfg *sim.Config) error {
+	cfg.Models = c.StringSlice("model")
 	var errs []error
-	for _, name := range []string{"openai-addr", "triton-grpc-addr", "triton-http-addr"} {
-		if addr := c.String(name); addr != sim.Off {
-			if _, _, err := net.SplitHostPort(addr); err != nil {
-				errs = append(errs, fmt.Errorf("--%s %s: expected an address such as 127.0.0.1:8000, or %s", name, addr, sim.Off))
-			}
+	for _, a := range simAPIs {
+		addr := *a.config(cfg)
+		if _, _, err := net.SplitHostPort(addr); err != nil && addr != sim.Off {
+			errs = append(errs, fmt.Errorf("--%s %s: expected an address such as 127.0.0.1:8000, or %s", a.flag, addr, sim.Off))
 		}
 	}
 	switch content := c.String("ledger-content"); content {
@@ -220,14 +246,14 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 	}
 	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
 		if v := c.String(name); v != "" {
-			errs = append(errs, setSim(&cfg, strings.ReplaceAll(name, "-", "_"), v))
+			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), v))
 		}
 	}
 	for _, m := range c.StringSlice("triton-model") {
-		errs = append(errs, setSim(&cfg, "triton_model", m))
+		errs = append(errs, setSim(cfg, "triton_model", m))
 	}
 	for _, rule := range c.StringSlice("fault") {
-		errs = append(errs, setSim(&cfg, "fault", rule))
+		errs = append(errs, setSim(cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
 		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
@@ -235,9 +261,9 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return cfg, &cmdline.UsageError{Msg: err.Error()}
+		return &cmdline.UsageError{Msg: err.Error()}
 	}
-	return cfg, nil
+	return nil
 }
 
 // offersModel returns a usage error when a simulated Triton server has no model of

@@ -14,7 +14,7 @@ func TestSimAddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	code, _, stderr := inProcess(t.Context(), t, "sim", "--openai-addr", l.Addr().String(), "--triton-grpc-addr", "off", "--triton-http-addr", "off")
+	code, _, stderr := inProcess(t.Context(), t, append(append([]string{"sim"}, simAddresses()...), "--openai-addr", l.Addr().String())...)
 	if code != 1 || !strings.Contains(stderr, l.Addr().String()) || !strings.Contains(stderr, "; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or off\n") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}

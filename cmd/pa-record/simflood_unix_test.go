@@ -20,7 +20,8 @@ import (
 // its end how many it has closed.
 func TestSimAmongSilentConnections(t *testing.T) {
 	t.Parallel()
-	cmd := exec.Command("sh", "-c", `ulimit -n 128 && exec "$0" "$@"`, os.Args[0], "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "off", "--triton-http-addr", "off", "--stop-at-eof")
+	args := append([]string{"-c", `ulimit -n 128 && exec "$0" "$@"`, os.Args[0], "sim", "--stop-at-eof"}, simAddresses("openai-addr")...)
+	cmd := exec.Command("sh", args...)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

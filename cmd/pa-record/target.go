@@ -132,7 +132,7 @@ func (t *target) checkWarnings(stderr io.Writer) func([]backend.Warning) {
 // newBackend returns the protocol that s asks for, to one server or to several
 // in turn, and to one model or several.
 func newBackend(s *settings, urls []string) (backend.Backend, error) {
-	if s.ServiceKind == kindOpenAI || len(s.Models) == 0 {
+	if s.kind().modelInBody || len(s.Models) == 0 {
 		return newServers(s, s.Model, urls)
 	}
 	var targets []backend.Target
@@ -150,7 +150,7 @@ func newBackend(s *settings, urls []string) (backend.Backend, error) {
 func newServers(s *settings, model string, urls []string) (backend.Backend, error) {
 	var targets []backend.Target
 	for _, u := range urls {
-		b, err := newTarget(s, model, u)
+		b, err := s.kind().backend(s, model, u)
 		if err != nil {
 			return nil, err // those before hold nothing yet
 		}
@@ -162,11 +162,8 @@ func newServers(s *settings, model string, urls []string) (backend.Backend, erro
 	return backend.RoundRobin(targets, s.turns())
 }
 
-// newTarget returns the protocol for one model of one server.
-func newTarget(s *settings, model, url string) (backend.Backend, error) {
-	if s.ServiceKind == kindOpenAI {
-		return openai.New(s.openAIConfig(url))
-	}
+// newTriton returns the backend for one model of one Triton server.
+func newTriton(s *settings, model, url string) (backend.Backend, error) {
 	cfg := kserve.Config{
 		URL: url, Model: model, Version: s.ModelVersion, Streaming: s.Streaming, Parameters: s.requestParameters, Bodies: s.bodies,
 		Shapes: s.Shapes, OthersShapes: len(s.Models) > 0, BatchSize: s.BatchSize, Style: s.Style, Render: s.renderOptions(), Headers: http.Header{},
@@ -196,6 +193,15 @@ func (s *settings) openAIConfig(url string) openai.Config {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
 	}
 	return cfg
+}
+
+// tlsFor returns the configuration for connections to a host, nil for the
+// default.
+func (s *settings) tlsFor(host string) *tls.Config {
+	if s.tls == nil {
+		return nil
+	}
+	return tlsChecks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
 }
 
 // watchers returns the collectors of the servers' metrics and statistics during a run; b
@@ -253,7 +259,7 @@ func postBetween(ctx context.Context, s *settings) error {
 	ctx, cancel := context.WithTimeout(ctx, betweenTimeout)
 	defer cancel()
 	for _, u := range s.BetweenLevels {
-		if err := postOnce(ctx, s, u.URL); err != nil {
+		if err := postOnce(ctx, s, u); err != nil {
 			return fmt.Errorf("--between-levels %s: %w", u.shown, err)
 		}
 	}
@@ -261,8 +267,8 @@ func postBetween(ctx context.Context, s *settings) error {
 }
 
 // postOnce sends one request of --between-levels.
-func postOnce(ctx context.Context, s *settings, u *url.URL) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), http.NoBody)
+func postOnce(ctx context.Context, s *settings, u postURL) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL.String(), http.NoBody)
 	if err != nil {
 		return errors.New("it cannot be asked") // the text may have a password
 	}
@@ -272,15 +278,11 @@ func postOnce(ctx context.Context, s *settings, u *url.URL) error {
 		req.SetBasicAuth(u.User.Username(), password)
 		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
 	}
-	for _, server := range s.allURLs() {
-		if !strings.EqualFold(addressOf(server), u.Host) {
-			continue
-		}
-		for _, h := range s.Headers {
+	for _, h := range s.Headers {
+		if u.tested {
 			req.Header.Add(h.name, h.value)
 			secrets.AddHeader(h.name, h.value)
 		}
-		break
 	}
 	transport := &http.Transport{TLSClientConfig: s.tlsFor(u.Hostname()), DisableKeepAlives: true}
 	if s.proxy != nil {

@@ -21,6 +21,7 @@ import (
 
 // inputsCommand is "pa-record inputs": it writes what would be sent.
 func inputsCommand(env environment) *cli.Command {
+	s := &settings{}
 	return &cli.Command{
 		Name:  "inputs",
 		Usage: "write the requests that would be sent, and send nothing",
@@ -30,17 +31,17 @@ element for each request, in their order. --input-data reads it again.
 
 No server is asked: name the model with -m if requests are to name it, and for
 Triton say with --backend how the model takes prompts.`,
-		Flags: append(recordFlags(),
+		Flags: append(s.flags(),
 			cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: catOutput, Usage: "write to `FILE`", DefaultText: "standard output"}),
 			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: catOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
 		),
-		Action: func(c *cli.Context) error { return writeInputs(c, env) },
+		Action: func(c *cli.Context) error { return s.writeInputs(c, env) },
 	}
 }
 
-func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := newSettings(c, env.getenv, false)
-	if err != nil {
+// writeInputs is pa-record inputs.
+func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
+	if err := s.read(c, env.getenv, false); err != nil {
 		return err
 	}
 	if c.IsSet("count") && c.Int("count") < 1 {
@@ -147,36 +148,44 @@ func writeMembers(w io.Writer, f export.Fields) error {
 // requestForm returns the function that makes an element of input data from an entry. It
 // asks no server, so the function fails for entries that depend on the model.
 func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
-	var body func(*workload.Entry) (export.Fields, error)
-	if s.ServiceKind == kindOpenAI {
-		url := s.rawURLs[0] // which is not asked
-		if s.simulated() {
-			url = "localhost"
-		}
-		b, err := openai.New(s.openAIConfig(url))
-		if err != nil {
-			return nil, &cmdline.UsageError{Msg: err.Error()}
-		}
-		body = func(e *workload.Entry) (export.Fields, error) {
-			p, err := b.Prepare(e)
-			if err != nil {
-				return nil, err
-			}
-			payload, _ := p.Inputs().Get("payload")
-			return export.Fields{{Name: "payload", Value: export.JSON("[" + string(payload.Data) + "]")}}, nil
-		}
-	} else {
-		body = func(e *workload.Entry) (export.Fields, error) {
-			f, err := tensorForm(s, e)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", e.Place(), err)
-			}
-			return f, nil
-		}
+	body, err := s.kind().form(s)
+	if err != nil {
+		return nil, err
 	}
 	return func(e *workload.Entry) (export.Fields, error) {
 		f, err := body(e)
 		return beside(f, e), err
+	}, nil
+}
+
+// openAIForm is requestForm for an OpenAI server, whose elements are whole requests.
+func openAIForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
+	url := s.rawURLs[0] // which is not asked
+	if s.simulated() {
+		url = "localhost"
+	}
+	b, err := openai.New(s.openAIConfig(url))
+	if err != nil {
+		return nil, &cmdline.UsageError{Msg: err.Error()}
+	}
+	return func(e *workload.Entry) (export.Fields, error) {
+		p, err := b.Prepare(e)
+		if err != nil {
+			return nil, err
+		}
+		payload, _ := p.Inputs().Get("payload")
+		return export.Fields{{Name: "payload", Value: export.JSON("[" + string(payload.Data) + "]")}}, nil
+	}, nil
+}
+
+// tritonForm is requestForm for a Triton server, whose elements are tensors.
+func tritonForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
+	return func(e *workload.Entry) (export.Fields, error) {
+		f, err := tensorForm(s, e)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Place(), err)
+		}
+		return f, nil
 	}, nil
 }
 

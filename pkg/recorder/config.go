@@ -195,41 +195,15 @@ func (c *Config) validateLevel(level load.Level) error {
 	if err := level.Validate(); err != nil {
 		return err
 	}
-	m := c.Measure
-	switch level := level.(type) {
-	case load.Sessions:
-		_, talks := c.Backend.(backend.Conversational)
-		switch {
-		case m.Counted():
-			return fmt.Errorf("%v: a request count excludes it: each session is played to its end", level)
-		case c.BatchSize > 1:
-			return fmt.Errorf("%v: a batch excludes it", level)
-		case c.Backend != nil && !talks:
-			return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", level)
-		case c.Warmup >= c.Entries.Len():
-			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
-		}
-	case load.Periodic:
-		switch {
-		case m.Counted() || m.Duration > 0:
-			return fmt.Errorf("%v: a request count or a duration excludes it: each request is sent once", level)
-		case c.WarmupTime > 0:
-			return fmt.Errorf("%v: a warm-up by time excludes it; it can have one by requests", level)
-		}
-	case load.Timetable:
-		n := len(level.Offsets)
-		switch {
-		case c.Entries.Len() != n:
-			return fmt.Errorf("%v: there are %d entries", level, c.Entries.Len())
-		case c.Order.Kind != workload.Sequential:
-			return fmt.Errorf("%v: its entries have an order, %v is another", level, c.Order.Kind)
-		case m.Counted():
-			return fmt.Errorf("%v: a request count excludes it", level)
-		case c.Warmup >= n:
-			return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", level, c.Warmup)
-		}
+	_, talks := c.Backend.(backend.Conversational)
+	by := load.Settings{
+		Entries: c.Entries.Len(), Batched: c.BatchSize > 1, Counted: c.Measure.Counted(), Timed: c.Measure.Duration > 0,
+		Warmup: c.Warmup, WarmupByTime: c.WarmupTime > 0, NoChat: c.Backend != nil && !talks,
 	}
-	return nil
+	if c.Order.Kind != workload.Sequential {
+		by.Order = c.Order.Kind.String()
+	}
+	return level.Excluded(by)
 }
 
 // measure returns the rule that measures level, with the level's number of requests.
@@ -245,8 +219,8 @@ func (c *Config) measure(level load.Level) window.Measure {
 	if traits.PlaysData && m.Duration == 0 {
 		m.Requests = c.Entries.Len() - c.Warmup
 	}
-	if periodic, ok := level.(load.Periodic); ok {
-		m.Requests = periodic.End
+	if traits.Requests > 0 {
+		m.Requests = traits.Requests
 	}
 	return m
 }

@@ -25,8 +25,9 @@ const latencyUnstable = "the throughput is stable, the latency is not; that coun
 // tooFewRequests returns a warning if the request count is below the concurrency of
 // its level, else "". A count of 0 means that there is no limit.
 func tooFewRequests(level load.Level, requests int) string {
-	if c, ok := level.(load.Concurrency); ok && 0 < requests && requests < c.N {
-		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests were in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(c.N))
+	n := level.Slots()
+	if _, open := level.(load.Open); !open && !level.Traits().PlaysData && 0 < requests && requests < n {
+		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests were in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(n))
 	}
 	return ""
 }

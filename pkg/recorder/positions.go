@@ -59,10 +59,10 @@ func (r *runState) place(level load.Level) {
 	if r.talked = level.Traits().Conversations; r.talked {
 		first = r.cfg.First + r.conversations
 	}
-	switch _, timetable := level.(load.Timetable); {
+	switch _, open := level.(load.Open); {
 	case r.cfg.Restart || r.renewal.MadeUp:
 		first = 0
-	case timetable: // its entries belong to its instants: a whole round of the data
+	case open && level.Traits().PlaysData: // its entries belong to its instants: a whole round of the data
 		n := r.requests.Len()
 		first = (first + n - 1) / n * n
 	}

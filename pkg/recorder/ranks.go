@@ -76,14 +76,14 @@ func (c *Config) validateRanks() error {
 	for _, level := range levels {
 		m := c.measure(level)
 		add(!m.Fixed(), fmt.Sprintf("%v: give a request count or a duration; no rank knows the windows of all", level))
-		switch level := level.(type) {
-		case load.Periodic:
-			add(true, fmt.Sprintf("%v: the steps follow the responses of all requests, and no rank has these", level))
-		case load.Sessions:
-			add(level.N < r.Size, fmt.Sprintf("%v: needs at least one conversation at a time for each rank", level))
+		traits, slots := level.Traits(), level.Slots()
+		add(traits.Whole != "", fmt.Sprintf("%v: %s", level, traits.Whole))
+		if traits.Conversations {
+			add(slots < r.Size, fmt.Sprintf("%v: needs at least one conversation at a time for each rank", level))
 			add(c.Order.Kind == workload.Random, fmt.Sprintf("%v: conversations drawn with replacement cannot be divided; use another order", level))
-		case load.Open:
-			add(level.Slots() > 0 && level.Slots() < r.Size, fmt.Sprintf("%v: a ceiling of %d requests in flight leaves none to some ranks", level, level.Slots()))
+		}
+		if _, open := level.(load.Open); open {
+			add(slots > 0 && slots < r.Size, fmt.Sprintf("%v: a ceiling of %d requests in flight leaves none to some ranks", level, slots))
 		}
 	}
 	return errors.Join(errs...)
@@ -100,11 +100,10 @@ func (c *Config) share(level load.Level) ranks.Share {
 // shareOf returns a rank's share of a level. The ranks that have no slot of a closed loop
 // have no requests of it either.
 func shareOf(w ranks.World, level load.Level) ranks.Share {
-	share := w.Share()
-	if closed, ok := level.(load.Concurrency); ok {
-		return share.Among(closed.N)
+	if _, open := level.(load.Open); open || level.Traits().Conversations {
+		return w.Share()
 	}
-	return share
+	return w.Share().Among(level.Slots())
 }
 
 // PlannedShare returns a rank's part of a level, as far as it is known before the input

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 	"time"
 
@@ -123,11 +124,36 @@ type Config struct {
 	LedgerWriter io.Writer
 }
 
+// An api is one of the APIs of a server.
+type api struct {
+	name  apiName
+	addr  *string // to listen on
+	serve func(*Server, net.Listener)
+}
+
+// An apiName names an API within this package.
+type apiName string
+
+const (
+	openAIAPI     apiName = "openai"
+	tritonHTTPAPI apiName = "triton-http"
+	tritonGRPCAPI apiName = "triton-grpc"
+)
+
+// apis lists the APIs, with their addresses in c.
+func (c *Config) apis() []api {
+	return []api{
+		{openAIAPI, &c.OpenAIAddr, func(s *Server, l net.Listener) { s.serveHTTP(l, s.openAIHandler(), true) }},
+		{tritonHTTPAPI, &c.TritonHTTPAddr, func(s *Server, l net.Listener) { s.serveHTTP(l, s.tritonHandler(), false) }},
+		{tritonGRPCAPI, &c.TritonGRPCAddr, (*Server).serveGRPC},
+	}
+}
+
 // Validate reports all mistakes at once, nil if there are none.
 func (c *Config) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if c.OpenAIAddr == Off && c.TritonHTTPAddr == Off && c.TritonGRPCAddr == Off {
+	if !slices.ContainsFunc(c.apis(), func(a api) bool { return *a.addr != Off }) {
 		bad("all three addresses are %q; give at least one", Off)
 	}
 	if slices.Contains(c.Models, "") {
@@ -199,8 +225,8 @@ func (c *Config) Validate() error {
 
 // withDefaults returns a copy of c in which no field means "the default".
 func (c Config) withDefaults() Config {
-	for _, a := range []*string{&c.OpenAIAddr, &c.TritonHTTPAddr, &c.TritonGRPCAddr} {
-		setDefault(a, DefaultAddr)
+	for _, a := range c.apis() {
+		setDefault(a.addr, DefaultAddr)
 	}
 	if c.Models == nil {
 		c.Models = []string{DefaultModel}

@@ -92,7 +92,9 @@ func silent(t *testing.T, addr, text string) net.Conn {
 }
 
 // addresses returns the addresses of all APIs.
-func (s *Server) addresses() []string { return []string{s.openAI, s.tritonHTTP, s.tritonGRPC} }
+func (s *Server) addresses() []string {
+	return []string{s.bound[openAIAPI], s.bound[tritonHTTPAPI], s.bound[tritonGRPCAPI]}
+}
 
 // halfRequests are what strangers send: nothing, or the beginning of a request.
 var halfRequests = []string{"", "GET /v1/models HTTP/1.1\r\nHost: x\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"}
@@ -171,7 +173,7 @@ func TestHeaderTimeout(t *testing.T) {
 			}
 		}
 		// The second request of a connection.
-		slow = append(slow, silent(t, s.openAI, "GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/mo"))
+		slow = append(slow, silent(t, s.bound[openAIAPI], "GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\nGET /v1/mo"))
 		for _, nc := range slices.Backward(slow) {
 			_ = nc.SetReadDeadline(time.Now().Add(time.Minute))
 			if _, err := io.Copy(io.Discard, nc); timedOut(err) {

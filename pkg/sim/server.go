@@ -31,7 +31,7 @@ type Server struct {
 	// sequences holds the live sequences of each model.
 	sequences map[string]*sequences
 
-	openAI, tritonHTTP, tritonGRPC string // addresses; "" if disabled
+	bound map[apiName]string // addresses of the APIs that are not disabled
 
 	ctx        context.Context    // done when the server closes; its handlers' parent
 	cancel     context.CancelFunc // cancels ctx
@@ -56,6 +56,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	}
 	c := config.withDefaults()
 	s := &Server{
+		bound:  map[apiName]string{},
 		config: c,
 		ledger: ledger.Ledger{Options: ledger.Options{
 			Limit: c.LedgerLimit, MaxBytes: c.LedgerBytes, KeepFirst: c.LedgerKeepFirst,
@@ -84,33 +85,25 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 
 // listen opens all listeners, then serves them.
 func (s *Server) listen() error {
-	type api struct {
-		addr  string
-		bound *string // receives the address of l
-		serve func(net.Listener)
-		l     net.Listener
-	}
-	var open []api
-	for _, a := range []api{
-		{addr: s.config.OpenAIAddr, bound: &s.openAI, serve: func(l net.Listener) { s.serveHTTP(l, s.openAIHandler(), true) }},
-		{addr: s.config.TritonHTTPAddr, bound: &s.tritonHTTP, serve: func(l net.Listener) { s.serveHTTP(l, s.tritonHandler(), false) }},
-		{addr: s.config.TritonGRPCAddr, bound: &s.tritonGRPC, serve: s.serveGRPC},
-	} {
-		if a.addr == Off {
+	open := map[apiName]net.Listener{}
+	for _, a := range s.config.apis() {
+		if *a.addr == Off {
 			continue
 		}
-		var err error
-		if a.l, err = (&net.ListenConfig{}).Listen(s.ctx, "tcp", a.addr); err != nil {
+		l, err := (&net.ListenConfig{}).Listen(s.ctx, "tcp", *a.addr)
+		if err != nil {
 			for _, o := range open {
-				err = errors.Join(err, o.l.Close())
+				err = errors.Join(err, o.Close())
 			}
 			return err
 		}
-		open = append(open, a)
+		open[a.name] = l
 	}
-	for _, a := range open {
-		*a.bound = a.l.Addr().String()
-		a.serve(a.l)
+	for _, a := range s.config.apis() {
+		if l := open[a.name]; l != nil {
+			s.bound[a.name] = l.Addr().String()
+			a.serve(s, l)
+		}
 	}
 	return nil
 }
@@ -153,14 +146,14 @@ func (s *Server) serveHTTP(l net.Listener, h http.Handler, http2 bool) {
 
 // OpenAIURL returns the base URL of the OpenAI API without /v1
 // ("http://127.0.0.1:40001"); "" if it is disabled.
-func (s *Server) OpenAIURL() string { return s.url(s.openAI) }
+func (s *Server) OpenAIURL() string { return s.url(s.bound[openAIAPI]) }
 
 // TritonHTTPURL returns the base URL of Triton's HTTP API without /v2; "" if it is
 // disabled.
-func (s *Server) TritonHTTPURL() string { return s.url(s.tritonHTTP) }
+func (s *Server) TritonHTTPURL() string { return s.url(s.bound[tritonHTTPAPI]) }
 
 // TritonGRPCAddr returns the host:port of Triton's gRPC API; "" if it is disabled.
-func (s *Server) TritonGRPCAddr() string { return s.tritonGRPC }
+func (s *Server) TritonGRPCAddr() string { return s.bound[tritonGRPCAPI] }
 
 func (s *Server) url(addr string) string {
 	switch {

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"flag"
 	"io/fs"
@@ -221,13 +220,17 @@ func namesPage(dialects map[string]map[string]string) string {
 		if e.Group != group {
 			group = e.Group
 			b.WriteString("\n### " + groupTitles[group] + "\n\n")
-			head("key", "is", "unit", "formula", "remarks", "source")
+			head("key", "is", "unit", "formula", "remarks and source")
 		}
 		key := code(e.Key)
 		if e.OfLevel && group != explain.Rates {
 			key += " (level)"
 		}
-		row(key, e.Label, e.Unit, strings.ReplaceAll(e.Formula, "|", `\|`), e.Doc, cmp.Or(e.Source, "–"))
+		remarks := e.Doc
+		if e.Source != "" {
+			remarks = strings.TrimPrefix(remarks+" ("+e.Source+")", " ")
+		}
+		row(key, e.Label, e.Unit, strings.ReplaceAll(e.Formula, "|", `\|`), remarks)
 	}
 	return b.String()
 }

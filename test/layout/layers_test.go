@@ -75,7 +75,7 @@ var rows = map[string][][]string{
 		},
 		{"pkg/recorder/backend", "pkg/recorder/window", "pkg/recorder/workload/dataset", "pkg/recorder/workload/render", "pkg/recorder/workload/synth"},
 		{"pkg/recorder/observe"},
-		{"pkg/recorder/backend/kserve", "pkg/recorder/backend/openai", "pkg/recorder/internal/drive"},
+		{"pkg/recorder/backend/*", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
 		{"pkg/recorder/calibrate", "pkg/recorder/journal"},
 	},

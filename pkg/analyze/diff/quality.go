@@ -10,8 +10,8 @@ import (
 const interactivityPercentile = 90
 
 // ofFigure returns the metric of a figure of a level's [figure.Quality].
-func ofFigure(key, name string, kind Kind, direction inference.Direction, of quantity) *Metric {
-	return &Metric{Key: key, Name: name, Kind: kind, Quality: true, Direction: direction, of: of}
+func ofFigure(key, name string, unit string, direction inference.Direction, of quantity) *Metric {
+	return &Metric{Key: key, Name: name, Unit: unit, Quality: true, Direction: direction, of: of}
 }
 
 // ofQuality returns m as a metric that only comparisons with quality have.
@@ -27,7 +27,7 @@ var figureKeys = map[quantity]string{
 }
 
 // qualityFigures fills the values of the figures of quality, and why one is missing.
-func (l *Level) qualityFigures(q *figure.Quality) {
+func (l *RunLevel) qualityFigures(q *figure.Quality) {
 	if q == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (l *Level) qualityFigures(q *figure.Quality) {
 
 // singleQuality compares a figure of quality of one run with the figure of one run; ok is false for
 // other metrics. older and newer are the series of E2EL per token.
-func (l *LevelResult) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
+func (l *LevelDiff) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
 	o, n := l.Old[0].follow, l.New[0].follow
 	switch of := r.Metric.of; of {
 	case fluidityIndex, tokensInTime, stallShare, tokensPerEvent:

@@ -5,7 +5,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
-	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A definition is an entry of the list at the end of the page.
@@ -28,7 +27,8 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 	d := &definitions{keys: map[string]int{}}
 	metrics := func(all []summary.Metric) {
 		for _, m := range all {
-			d.metric(m.Definition)
+			x := m.Definition
+			d.add(x.Key(), definition{Name: x.Label(), Formula: x.Formula, Doc: x.Doc, Source: x.Source})
 		}
 	}
 	for _, rep := range reports {
@@ -43,7 +43,9 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 			for _, p := range figure.Parts {
 				ofRequests, ofLevel := p.Of(&e.Level)
 				metrics(ofRequests)
-				d.figures(ofLevel)
+				for _, f := range ofLevel {
+					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
+				}
 			}
 		}
 	}
@@ -54,16 +56,6 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 var rateKeys = map[explain.Measure]string{
 	explain.Requests: "ok", explain.RequestRate: "requests_per_s", explain.OutputRate: "output_tokens_per_s",
 	explain.TotalRate: "total_tokens_per_s", explain.UserRate: "output_tokens_per_s_per_user",
-}
-
-func (d *definitions) metric(m *answer.Definition) {
-	d.add(m.Key(), definition{Name: m.Label(), Formula: m.Formula, Doc: m.Doc, Source: m.Source})
-}
-
-func (d *definitions) figures(all []figure.Figure) {
-	for _, f := range all {
-		d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
-	}
 }
 
 func (d *definitions) add(key string, x definition) {

@@ -145,7 +145,7 @@ const leastAbove = 10
 // newDocument collects what the template shows.
 func newDocument(p *Page) (*document, error) {
 	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
-	d.LevelNames = name(p.Runs)
+	d.LevelNames = nameRuns(p.Runs)
 	data := make(chan result, 1)
 	go func() { // it takes as long as the charts
 		b, err := dataOf(p.Runs).MarshalJSON() // escapes <, >, & and the line separators of Unicode
@@ -190,8 +190,8 @@ type result struct {
 	err  error
 }
 
-// name sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
-func name(runs []Run) (levelNames []string) {
+// nameRuns sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
+func nameRuns(runs []Run) (levelNames []string) {
 	taken := names{}
 	listed := map[string]bool{}
 	for i := range runs {
@@ -319,11 +319,9 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
-		if q := e.Quality; q != nil {
-			l.metrics(w, e, q.Metrics, path+".quality.metrics", get(value, "quality", "metrics"))
-		}
-		if p := e.Phases; p != nil {
-			l.metrics(w, e, p.Metrics, path+".phases.metrics", get(value, "phases", "metrics"))
+		for _, p := range figure.Parts {
+			metrics, _ := p.Of(&e.Level)
+			l.metrics(w, e, metrics, path+"."+p.Name+".metrics", get(value, p.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
@@ -370,7 +368,7 @@ func (l *levelPart) reasons(e *analyze.Experiment) {
 
 // metrics adds metrics of the level to the table of metrics.
 func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []summary.Metric, path string, value any) {
-	units := unitsOf(e)
+	units := report.LevelUnits(e)
 	for _, m := range metrics {
 		key := m.Definition.Key()
 		row := metricRow{Name: m.Definition.Label(), Def: w.defs.of(key)}
@@ -380,11 +378,11 @@ func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []summary.
 				row.Cells = append(row.Cells, metricCell{Figure: &number{Text: "n/a"}})
 				continue
 			}
-			show := units.of(m.Definition)
+			text := show(m.Definition, units)
 			if s == "n" {
-				show = nil
+				text = nil
 			}
-			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, show)}
+			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, text)}
 			if p := i - 4; p >= 0 && p < len(summary.Levels) && summary.Levels[p] > 50 {
 				c.Few = float64(m.Summary.N)*(100-summary.Levels[p])/100 < leastAbove
 				l.Few = l.Few || c.Few

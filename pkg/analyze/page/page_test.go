@@ -636,7 +636,7 @@ func TestManyLevels(t *testing.T) {
 		levels = append(levels, requests(1))
 	}
 	runs := []Run{collected(t, "a.json", memrun.New("openai", levels...), analyze.Config{})}
-	d := &document{LevelNames: name(runs)}
+	d := &document{LevelNames: nameRuns(runs)}
 	if err := d.run(&runs[0], 0, newDefinitions([]*analyze.Report{runs[0].Report})); err != nil {
 		t.Fatal(err)
 	}

@@ -14,31 +14,21 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// units formats the times of a level: one unit for the times of tokens, one for the times of requests.
-type units struct{ token, request report.TimeUnit }
-
-// unitsOf chooses the units that suit the metrics of a level.
-func unitsOf(e *analyze.Experiment) units {
-	token, request := report.LevelUnits(e)
-	return units{token, request}
-}
-
-// of returns how the values of a metric are shown.
-func (u units) of(d *answer.Definition) func(float64) string {
+// show returns how the values of a metric are shown.
+func show(d *answer.Definition, u report.Units) func(float64) string {
+	unit := u.Of(d)
 	switch {
 	case d.Unit() != answer.Nanoseconds:
 		return report.Number
-	case d.Metric == answer.E2EL:
-		return u.request.Span
 	case d.Metric == answer.FluidInterval:
 		return func(ns float64) string {
 			if ns == 1 { // every interval is long enough
 				ns = 0
 			}
-			return u.token.Span(ns)
+			return unit.Span(ns)
 		}
 	}
-	return u.token.Span
+	return unit.Span
 }
 
 // A sweepTable has a row for each level of a run.
@@ -108,7 +98,7 @@ func columnsOfSweep() []sweepColumn {
 
 // figureOf returns the figure of a column of the level e, whose times have the units u; nil for none. value is the level in the JSON at path; nil
 // if it is not decoded, and then the figure has no path.
-func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path string, value any) *number {
+func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u report.Units, path string, value any) *number {
 	var n json.Number
 	if value == nil {
 		v, ok := c.of(e)
@@ -123,14 +113,14 @@ func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path s
 		}
 		path += "." + strings.Join(c.path, ".")
 	}
-	var show func(float64) string
+	var text func(float64) string
 	switch last := c.path[len(c.path)-1]; {
 	case last == "attained":
-		show = percent
+		text = percent
 	case c.metric != nil && last != "n":
-		show = u.of(c.metric)
+		text = show(c.metric, u)
 	}
-	return w.figure(path, n, show)
+	return w.figure(path, n, text)
 }
 
 // add adds the row of a level, which is value in the JSON at path: see figureOf.
@@ -139,7 +129,7 @@ func (t *sweepTable) add(w *walker, name string, e *analyze.Experiment, path str
 		t.Head = columnsOfSweep()
 	}
 	row := sweepRow{Name: name}
-	u := unitsOf(e)
+	u := report.LevelUnits(e)
 	for i := range t.Head {
 		c := &t.Head[i]
 		f := c.figureOf(w, e, u, path, value)
@@ -205,7 +195,7 @@ func (d *document) sweepNote(runs []Run) {
 		case m != nil:
 			text = report.MaxLoad(m)
 		case len(r.Levels) < 2:
-			text = sweepNeeds + "this run has " + count(len(r.Levels))
+			text = sweepNeeds + "this run has " + noneOrOne(len(r.Levels))
 		}
 		texts.Add(r.short, text)
 	}
@@ -224,8 +214,8 @@ func (d *document) sweepNote(runs []Run) {
 // sweepNeeds begins the note of runs without several levels.
 const sweepNeeds = "a sweep needs several load levels, and "
 
-// count writes a small number in a sentence.
-func count(n int) string {
+// noneOrOne writes 0 or 1 in a sentence.
+func noneOrOne(n int) string {
 	if n == 0 {
 		return "none"
 	}

@@ -187,7 +187,7 @@ func ofTrend(t testing.TB) *svg.Figure {
 			if day >= 4 {
 				ttft *= 1.3
 			}
-			p.Runs = append(p.Runs, runtest.Read(t, runtest.Spec{Name: fmt.Sprintf("%d-%d", day, run), Second: uint64(day*100 + run*10), TTFT: ttft, ITL: 10 + float64(run)/10}))
+			p.Runs = append(p.Runs, runtest.Read(t, memrun.Spec{Name: fmt.Sprintf("%d-%d", day, run), Second: uint64(day*100 + run*10), TTFT: ttft, ITL: 10 + float64(run)/10}))
 		}
 		groups = append(groups, p)
 	}

@@ -151,7 +151,7 @@ func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 		if h == nil {
 			continue
 		}
-		f := rowFormat(m, t.units.of(m.Definition))
+		f := rowFormat(m, t.units.Of(m.Definition))
 		bins := "linear"
 		if h.log {
 			bins = "log"

@@ -59,7 +59,7 @@ func qualityPositions(q *figure.Quality, u *timeUnits) string {
 		if p.To > p.From {
 			name += "–" + strconv.FormatInt(p.To, 10)
 		}
-		parts = append(parts, name+": "+u.token.Span(p.MeanNS))
+		parts = append(parts, name+": "+u.Token.Span(p.MeanNS))
 	}
 	if parts == nil {
 		return ""

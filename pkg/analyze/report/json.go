@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 
@@ -112,51 +110,34 @@ func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet
 }
 
 func jsonRates(t *figure.Throughput) sheet.Object {
-	return sheet.Object{
-		"requests_per_s", rate(t.Requests), "output_tokens_per_s", rate(t.OutputTokens), "total_tokens_per_s", rate(t.TotalTokens),
-		"output_tokens_per_s_per_user", rate(t.OutputTokensPerUser),
+	o := sheet.Object{}
+	for _, x := range throughputs(t) {
+		o = append(o, x.key, rate(x.rate))
 	}
+	return o
 }
 
-// metrics returns metrics in the layout.
-func (w jsonLayout) metrics(all []summary.Metric) namedMetrics {
-	return namedMetrics{all, w.otel}
-}
-
-// namedMetrics are metrics in the order of the definitions: a JSON object by our keys, or an array
-// with the names of OpenTelemetry.
-type namedMetrics struct {
-	all  []summary.Metric
-	otel bool
-}
-
-// MarshalJSON writes the members of schemas/report.schema.json, or the members of
-// schemas/report-otel.schema.json.
-func (m namedMetrics) MarshalJSON() ([]byte, error) {
-	if m.otel {
-		return otelMetrics(m.all)
+// metrics returns metrics in the order of the definitions: an object by our keys, or a list with the names of
+// OpenTelemetry.
+func (w jsonLayout) metrics(all []summary.Metric) any {
+	if w.otel {
+		return otelMetrics(all)
 	}
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, x := range m.all {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Quote(x.Definition.Key()) + ":{")
-		statistics(&b, x.Summary, float)
-		b.WriteByte('}')
+	o := sheet.Object{}
+	for _, x := range all {
+		o = append(o, x.Definition.Key(), statistics(x.Summary, float))
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return o
 }
 
-// statistics writes the members of a summary; format formats its values.
-func statistics(b *bytes.Buffer, s *summary.Summary, format func(float64) string) {
-	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, format(s.Mean), format(s.Std), format(s.Min))
+// statistics returns the members of a summary; format formats its values.
+func statistics(s *summary.Summary, format func(float64) string) sheet.Object {
+	number := func(v float64) json.Number { return json.Number(format(v)) }
+	o := sheet.Object{"n", s.N, "mean", number(s.Mean), "std", number(s.Std), "min", number(s.Min)}
 	for j, level := range summary.Levels {
-		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), format(s.Pct[j]))
+		o = append(o, PercentileName(level), number(s.Pct[j]))
 	}
-	fmt.Fprintf(b, `,"max":%s`, format(s.Max))
+	return append(o, "max", number(s.Max))
 }
 
 // PercentileName returns the name of a percentile: "p50", "p99.9".

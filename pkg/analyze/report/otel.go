@@ -2,8 +2,6 @@ package report
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -55,42 +53,23 @@ func otelAttributes(rep *analyze.Report) map[string]string {
 	return all
 }
 
-// otelMetrics returns metrics as an array of objects with a name, a unit and statistics.
-func otelMetrics(all []summary.Metric) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('[')
-	for i, x := range all {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		key := x.Definition.Key()
-		o := explain.OTelOf(key)
-		unit := string(x.Definition.Unit())
-		head := struct {
-			Name       string            `json:"name"`
-			Key        string            `json:"key"`
-			Unit       string            `json:"unit"`
-			Attributes map[string]string `json:"attributes,omitempty"`
-			Differs    string            `json:"differs,omitempty"`
-		}{Name: explain.OTelName(key), Key: key, Unit: explain.OTelUnit(unit), Differs: o.Differs}
-		if o.TokenType != "" {
-			head.Attributes = map[string]string{explain.OTelTokenType: o.TokenType}
-		}
-		text, err := json.Marshal(head)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(text[:len(text)-1])
-		b.WriteByte(',')
-		format := float
-		if head.Unit == "s" {
+// otelMetrics returns metrics as objects with a name, a unit and statistics.
+func otelMetrics(all []summary.Metric) []sheet.Object {
+	list := make([]sheet.Object, 0, len(all))
+	for _, x := range all {
+		key, unit, format := x.Definition.Key(), explain.OTelUnit(string(x.Definition.Unit())), float
+		if unit == "s" {
 			format = explain.Seconds
 		}
-		statistics(&b, x.Summary, format)
-		b.WriteByte('}')
+		o := explain.OTelOf(key)
+		var attributes sheet.Object
+		if o.TokenType != "" {
+			attributes = sheet.Object{explain.OTelTokenType, o.TokenType}
+		}
+		head := sheet.Object{"name", explain.OTelName(key), "key", key, "unit", unit, "attributes", attributes, "differs", sheet.Opt(o.Differs)}
+		list = append(list, append(head, statistics(x.Summary, format)...))
 	}
-	b.WriteByte(']')
-	return b.Bytes(), nil
+	return list
 }
 
 // OTelRowsJSON is like RowsJSON, but the names are attributes of OpenTelemetry's conventions for GenAI, else

@@ -50,9 +50,9 @@ type Row struct {
 // Groups are the groups of columns that a list has beside the usual ones.
 type Groups struct{ Quality, Economics, Prefix, Phases bool }
 
-// NewRow describes a request. index is its place in the file: the files of
+// newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
-func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
+func newRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
 	row := Row{
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,

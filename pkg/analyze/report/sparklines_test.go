@@ -61,7 +61,7 @@ func TestTrends(t *testing.T) {
 	} {
 		var b strings.Builder
 		ms := TimeUnit{name: "ms", per: 1e6}
-		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
+		tb := table{b: &b, o: tt.o, units: &timeUnits{Units: Units{ms, ms}}}
 		tb.blocks((&sheet.Part{}).Apart().Table(tb.trends(tt.lines)).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)

@@ -253,7 +253,7 @@ func figures(all []summary.Metric, u *timeUnits) sheet.Table {
 	}
 	g.Add(append(head, "max")...)
 	for _, m := range all {
-		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
+		s, f := m.Summary, rowFormat(m, u.Of(m.Definition))
 		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
@@ -280,7 +280,7 @@ func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
 		g.Add(cells...)
 	}
 	for i, m := range e.Metrics {
-		formats[i] = rowFormat(m, u.of(m.Definition))
+		formats[i] = rowFormat(m, u.Of(m.Definition))
 		name, unit := m.Definition.Label(), formats[i].name
 		if m.Definition.Unit() == answer.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
@@ -435,7 +435,7 @@ type comparedFigure struct {
 
 // comparedFigures returns the percentiles of a comparing table, in order.
 func comparedFigures(u *timeUnits) []comparedFigure {
-	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.ITL, 99, u.token}, {answer.E2EL, 50, u.request}}
+	return []comparedFigure{{answer.TTFT, 50, u.Token}, {answer.TTFT, 99, u.Token}, {answer.ITL, 50, u.Token}, {answer.ITL, 99, u.Token}, {answer.E2EL, 50, u.Request}}
 }
 
 // compared returns a table of lines under two rows of heads.
@@ -579,7 +579,7 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 		p.Apart().Lines(economicsSettings(x)).List(economicsFigures(x)...)
 	}
 	if x := e.Prefix; x != nil {
-		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.token))
+		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.Token))
 	}
 	if x := e.Phases; x != nil {
 		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
@@ -701,11 +701,11 @@ func brief(rep *analyze.Report) sheet.Table {
 		return false
 	}
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) != nil }) {
-		latency(answer.TTFT, units.token)
-		latency(answer.ITL, units.token)
+		latency(answer.TTFT, units.Token)
+		latency(answer.ITL, units.Token)
 	}
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
-		latency(answer.E2EL, units.request)
+		latency(answer.E2EL, units.Request)
 	}
 	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.OutputTokens) }}
 	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {

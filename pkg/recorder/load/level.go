@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Level is one load level of a run: a [Concurrency], [Sessions], [Periodic],
-// [Rate], [Intervals] or [Timetable].
+// A Level is one load level of a run. The levels of this package are [Concurrency], [Sessions], [Periodic],
+// [Rate], [Intervals] and [Timetable].
 type Level interface {
 	// Mode and Value name the level in an export: perf_analyzer's mode and the text of
 	// its number.
@@ -27,8 +26,22 @@ type Level interface {
 	Slots() int
 	// Validate returns a mistake of the level, or nil.
 	Validate() error
+	// Excluded returns why the settings of a run exclude the level, or nil.
+	Excluded(by Settings) error
 	// Traits returns what a recorder and a forecast need to know of the level.
 	Traits() Traits
+}
+
+// Settings are what else is set for a run, as far as it can exclude a level.
+type Settings struct {
+	Entries      int    // number of entries of the data
+	Order        string // in which the entries are sent; "" for the order of the data
+	Batched      bool   // a request has several entries
+	Counted      bool   // a request count ends the level
+	Timed        bool   // a duration ends the level
+	Warmup       int
+	WarmupByTime bool
+	NoChat       bool // the backend cannot hold conversations
 }
 
 // Traits are what a recorder and a forecast need to know of a level of any kind.
@@ -52,6 +65,13 @@ type Traits struct {
 	PlaysData bool
 	// Conversations means that the level sends the turns of conversations.
 	Conversations bool
+	// Requests is how many requests the level has by itself, 0 if it has no number of its own.
+	Requests int
+	// Whole says why ranks cannot divide the level; "" means that they can.
+	Whole string
+	// Stateless says why the level cannot send the sequences of a model that keeps state; "" means
+	// that it can.
+	Stateless string
 	// Plain means that Mode and Value determine the level; String says what they do not.
 	Plain bool
 }
@@ -113,6 +133,9 @@ func (c Concurrency) Traits() Traits {
 	return t
 }
 
+// Excluded implements Level.
+func (Concurrency) Excluded(Settings) error { return nil }
+
 // Begin returns when slot i begins, counted from the start of the level.
 func (c Concurrency) Begin(i int) time.Duration {
 	return time.Duration(float64(c.RampUp) * float64(i) / float64(c.N))
@@ -142,8 +165,34 @@ func (s Sessions) Validate() error {
 	return nil
 }
 
+// Excluded implements Level.
+func (s Sessions) Excluded(by Settings) error {
+	switch {
+	case by.Counted:
+		return fmt.Errorf("%v: a request count excludes it: each session is played to its end", s)
+	case by.Batched:
+		return fmt.Errorf("%v: a batch excludes it", s)
+	case by.NoChat:
+		return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", s)
+	}
+	return warmsUpAll(s, by.Warmup, by.Entries)
+}
+
+// warmsUpAll returns the error for a warm-up of at least all of a level's n requests, or nil.
+func warmsUpAll(l Level, warmup, n int) error {
+	if warmup >= n {
+		return fmt.Errorf("%v: a warm-up of %d leaves nothing to measure", l, warmup)
+	}
+	return nil
+}
+
+// needsSlots is Traits.Stateless of a level that is neither a concurrency nor a rate.
+const needsSlots = "needs a concurrency or a rate"
+
 // Traits implements Level.
-func (s Sessions) Traits() Traits { return Traits{AtOnce: s.N, PlaysData: true, Conversations: true} }
+func (s Sessions) Traits() Traits {
+	return Traits{AtOnce: s.N, PlaysData: true, Conversations: true, Stateless: needsSlots}
+}
 
 // A Periodic level begins with a batch of Start requests. It sends Step more requests
 // whenever each request of the last batch has had Period responses, up to End requests in
@@ -186,46 +235,23 @@ func (p Periodic) Validate() error {
 	return nil
 }
 
+// Excluded implements Level.
+func (p Periodic) Excluded(by Settings) error {
+	switch {
+	case by.Counted || by.Timed:
+		return fmt.Errorf("%v: a request count or a duration excludes it: each request is sent once", p)
+	case by.WarmupByTime:
+		return fmt.Errorf("%v: a warm-up by time excludes it; it can have one by requests", p)
+	}
+	return nil
+}
+
 // Traits implements Level.
 func (p Periodic) Traits() Traits {
-	return Traits{AtOnce: max(p.Start, p.Step), WarmupSlots: p.Start}
-}
-
-// Arrivals is the distribution of the gaps between the requests of a Rate.
-type Arrivals uint8
-
-// The distributions of --request-distribution.
-const (
-	// Constant has equal gaps.
-	Constant Arrivals = iota
-	// Poisson has exponentially distributed gaps, as many independent users produce.
-	Poisson
-	// Gamma has gamma distributed gaps, see Rate.Burstiness.
-	Gamma
-)
-
-var arrivalNames = [...]string{"constant", "poisson", "gamma"}
-
-// Distributions lists the names of all Arrivals, for messages: "constant, poisson or gamma".
-func Distributions() string {
-	last := len(arrivalNames) - 1
-	return strings.Join(arrivalNames[:last], ", ") + " or " + arrivalNames[last]
-}
-
-// String returns the name for --request-distribution: "constant".
-func (a Arrivals) String() string {
-	if int(a) < len(arrivalNames) {
-		return arrivalNames[a]
+	return Traits{
+		AtOnce: max(p.Start, p.Step), WarmupSlots: p.Start, Requests: p.End, Stateless: needsSlots,
+		Whole: "the steps follow the responses of all requests, and no rank has these",
 	}
-	return fmt.Sprintf("Arrivals(%d)", uint8(a))
-}
-
-// ParseArrivals is the inverse of String.
-func ParseArrivals(name string) (Arrivals, error) {
-	if i := slices.Index(arrivalNames[:], name); i >= 0 {
-		return Arrivals(i), nil
-	}
-	return Constant, fmt.Errorf("unknown distribution %q; expected %s", name, Distributions())
 }
 
 // Bounds of Rate.PerSecond: one request in a year, and more than a machine can send.
@@ -283,13 +309,10 @@ func (r Rate) Scaled(warmup int, warmupTime time.Duration, measured int) Rate {
 
 // drawn returns the function that draws gaps of mean 1; nil if all gaps are equal.
 func (r Rate) drawn() func(*rand.Rand) float64 {
-	switch r.Arrivals {
-	case Poisson:
-		return exponential
-	case Gamma:
-		return gamma(r.shape())
+	if int(r.Arrivals) >= len(distributions) || distributions[r.Arrivals].gaps == nil {
+		return nil
 	}
-	return nil
+	return distributions[r.Arrivals].gaps(r)
 }
 
 // Mode implements Level.
@@ -317,6 +340,9 @@ func (r Rate) Traits() Traits {
 	return Traits{Amount: r.PerSecond, PerSecond: r.PerSecond, RampUp: r.RampUp, Plain: r.Arrivals == Constant && r.Ceiling == 0}
 }
 
+// Excluded implements Level.
+func (Rate) Excluded(Settings) error { return nil }
+
 // shape returns the shape parameter of the gamma distribution.
 func (r Rate) shape() float64 {
 	if r.Burstiness == 0 {
@@ -341,7 +367,7 @@ func (r Rate) Validate() error {
 	switch {
 	case !(r.PerSecond >= minRate && r.PerSecond <= maxRate):
 		return fmt.Errorf("request rate %v: must be above 0 and at most %.0f per second", r.PerSecond, maxRate)
-	case int(r.Arrivals) >= len(arrivalNames):
+	case int(r.Arrivals) >= len(distributions):
 		return fmt.Errorf("unknown distribution %v", r.Arrivals)
 	case r.Burstiness != 0 && r.Arrivals != Gamma:
 		return fmt.Errorf("burstiness %v: only the gamma distribution has one, not %v", r.Burstiness, r.Arrivals)
@@ -414,6 +440,9 @@ func (v Intervals) Traits() Traits {
 	return Traits{Amount: rate, PerSecond: rate}
 }
 
+// Excluded implements Level.
+func (Intervals) Excluded(Settings) error { return nil }
+
 // Slots implements Level.
 func (v Intervals) Slots() int { return v.Ceiling }
 
@@ -466,7 +495,23 @@ func (t Timetable) String() string {
 }
 
 // Traits implements Level.
-func (t Timetable) Traits() Traits { return Traits{PerSecond: t.PerSecond(), PlaysData: true} }
+func (t Timetable) Traits() Traits {
+	return Traits{PerSecond: t.PerSecond(), PlaysData: true, Stateless: "the entries of a schedule are in no sequences"}
+}
+
+// Excluded implements Level.
+func (t Timetable) Excluded(by Settings) error {
+	n := len(t.Offsets)
+	switch {
+	case by.Entries != n:
+		return fmt.Errorf("%v: there are %d entries", t, by.Entries)
+	case by.Order != "":
+		return fmt.Errorf("%v: its entries have an order, %s is another", t, by.Order)
+	case by.Counted:
+		return fmt.Errorf("%v: a request count excludes it", t)
+	}
+	return warmsUpAll(t, by.Warmup, n)
+}
 
 // Slots implements Level.
 func (t Timetable) Slots() int { return t.Ceiling }

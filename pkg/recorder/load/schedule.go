@@ -75,44 +75,6 @@ func renewal(g *gapSource, blocks []block) unitProcess {
 	}
 }
 
-// exponential draws the gaps of a Poisson process: P(gap > x) = e^−x.
-func exponential(r *rand.Rand) float64 { return r.ExpFloat64() }
-
-// gamma returns a function that draws from the gamma distribution with this shape and mean
-// 1. The coefficient of variation is 1/√shape: bursts below 1, the exponential
-// distribution at 1, more even gaps above.
-//
-// gamma uses the method of Marsaglia and Tsang ("A Simple Method for Generating Gamma
-// Variables", 2000): with d = a − 1/3 and c = 1/√(9d), it draws d·(1 + c·x)³ for a normal
-// x and accepts it by the ratio of the densities; for a < 1 it draws gamma(a+1)·U^(1/a).
-func gamma(shape float64) func(*rand.Rand) float64 {
-	a := shape
-	if shape < 1 {
-		a++
-	}
-	d := a - 1.0/3
-	c := 1 / math.Sqrt(9*d)
-	return func(r *rand.Rand) float64 {
-		g := 0.0
-		for {
-			x := r.NormFloat64()
-			v := 1 + c*x
-			if v <= 0 {
-				continue
-			}
-			v = v * v * v
-			if u := 1 - r.Float64(); math.Log(u) < x*x/2+d*(1-v+math.Log(v)) {
-				g = d * v
-				break
-			}
-		}
-		if shape < 1 {
-			g *= math.Pow(1-r.Float64(), 1/shape)
-		}
-		return g / shape
-	}
-}
-
 // A profile scales a unit process in time. The rate grows linearly from 0 to rate during
 // ramp, and then stays.
 //

@@ -20,7 +20,7 @@ type control interface {
 	live(ctx context.Context) error
 	metadata(ctx context.Context) (modelInfo, error)
 	ready(ctx context.Context) (bool, error)
-	// config returns errNoConfig if the server does not have this query, which is
+	// config returns a *noConfigError if the server does not have this query, which is
 	// Triton's and not KServe's.
 	config(ctx context.Context, model, version string) (modelConfig, error)
 	// index lists the models of the repository.
@@ -41,7 +41,14 @@ func (b *Backend) newControl() (control, error) {
 	return b.newHTTPControl(), nil
 }
 
-var errNoConfig = errors.New("the server gives no model configuration")
+// A noConfigError is what a server says that gives no configurations of models.
+type noConfigError struct{ error }
+
+// noConfig reports whether err is that a server gives no configuration.
+func noConfig(err error) bool {
+	_, ok := errors.AsType[*noConfigError](err)
+	return ok
+}
 
 // Check implements backend.Backend. It checks that the server is live and the model is
 // ready, reads the model's metadata and configuration, and checks that the configuration
@@ -94,7 +101,7 @@ func (b *Backend) check(ctx context.Context, c control) error {
 		cfg, err = c.config(ctx, b.cfg.Model, b.cfg.Version)
 		return err
 	})
-	if err != nil && !errors.Is(err, errNoConfig) {
+	if err != nil && !noConfig(err) {
 		return fmt.Errorf("model %q%s: configuration: %w", b.cfg.Model, b.version(), err)
 	}
 	if err := ask("configurations of composing models", func(ctx context.Context) error { return composed(ctx, c, &cfg) }); err != nil {
@@ -114,17 +121,17 @@ const maxComposing = 100
 // composed reads the configurations of the models of an ensemble, and of ensembles in it.
 // An ensemble keeps state if one of its models does.
 func composed(ctx context.Context, c control, cfg *modelConfig) error {
-	steps := cfg.steps
-	for i := 0; i < len(steps) && i < maxComposing && !cfg.stateful; i++ {
+	steps := cfg.steps()
+	for i := 0; i < len(steps) && i < maxComposing && cfg.Sequence == nil; i++ {
 		inner, err := c.config(ctx, steps[i], "")
-		if errors.Is(err, errNoConfig) {
+		if noConfig(err) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("model %q of the ensemble: configuration: %w", steps[i], err)
 		}
-		cfg.stateful = inner.stateful
-		for _, s := range inner.steps {
+		cfg.Sequence = inner.Sequence
+		for _, s := range inner.steps() {
 			if !slices.Contains(steps, s) {
 				steps = append(steps, s)
 			}

@@ -3,6 +3,7 @@ package kserve
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -108,29 +109,37 @@ func (c *grpcControl) metadata(ctx context.Context) (modelInfo, error) {
 	return modelInfo{Name: r.GetName(), Inputs: specs(r.GetInputs()), Outputs: specs(r.GetOutputs())}, nil
 }
 
-func (c *grpcControl) config(ctx context.Context, model, version string) (modelConfig, error) {
+func (c *grpcControl) config(ctx context.Context, model, version string) (m modelConfig, err error) {
 	r, err := c.rpc.ModelConfig(c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: model, Version: version})
-	if status.Code(err) == codes.Unimplemented {
-		return modelConfig{}, errNoConfig
+	switch {
+	case status.Code(err) == codes.Unimplemented:
+		return m, &noConfigError{c.wrap("the model", err)}
+	case err != nil:
+		return m, c.wrap("the model", err)
 	}
-	if err != nil {
-		return modelConfig{}, c.wrap("the model", err)
+	cfg := r.GetConfig()
+	m.Platform, m.Backend, m.MaxBatch = cfg.GetPlatform(), cfg.GetBackend(), int64(cfg.GetMaxBatchSize())
+	m.Policy.Decoupled, m.Cache.Enable = cfg.GetModelTransactionPolicy().GetDecoupled(), cfg.GetResponseCache().GetEnable()
+	if cfg.GetDynamicBatching() != nil {
+		m.Dynamic = &struct{}{}
 	}
-	m := r.GetConfig()
-	out := modelConfig{
-		maxBatch:  int(max(m.GetMaxBatchSize(), 0)),
-		decoupled: m.GetModelTransactionPolicy().GetDecoupled(),
-		stateful:  m.GetSequenceBatching() != nil,
+	if cfg.GetSequenceBatching() != nil {
+		m.Sequence = &struct{}{}
 	}
-	for _, step := range m.GetEnsembleScheduling().GetStep() {
-		out.steps = append(out.steps, step.GetModelName())
-	}
-	for _, in := range m.GetInput() {
-		if in.GetOptional() {
-			out.optional = append(out.optional, in.GetName())
+	for _, step := range cfg.GetEnsembleScheduling().GetStep() {
+		s := ensembleStep{Model: step.GetModelName()}
+		if v := step.GetModelVersion(); v >= 0 {
+			s.Version = stepVersion(strconv.FormatInt(v, 10))
 		}
+		m.Ensemble.Step = append(m.Ensemble.Step, s)
 	}
-	return out, nil
+	for _, in := range cfg.GetInput() {
+		m.Input = append(m.Input, struct {
+			Name     string
+			Optional bool
+		}{in.GetName(), in.GetOptional()})
+	}
+	return m, nil
 }
 
 func (c *grpcControl) index(ctx context.Context) ([]string, error) {

@@ -246,46 +246,21 @@ func (c *httpControl) metadata(ctx context.Context) (modelInfo, error) {
 	return modelInfo{Name: m.Name, Inputs: m.Inputs, Outputs: m.Outputs}, nil
 }
 
-func (c *httpControl) config(ctx context.Context, model, version string) (modelConfig, error) {
+func (c *httpControl) config(ctx context.Context, model, version string) (m modelConfig, err error) {
 	path := pathOf(model, version) + "/config"
 	code, body, err := c.ask(ctx, http.MethodGet, path)
 	switch {
 	case err != nil:
-		return modelConfig{}, err
+		return m, err
 	case code == http.StatusNotFound || code == http.StatusMethodNotAllowed || code == http.StatusNotImplemented:
-		return modelConfig{}, errNoConfig
+		return m, &noConfigError{c.refused("the model", code, body)}
 	case code != http.StatusOK:
-		return modelConfig{}, c.refused("the model", code, body)
-	}
-	var m struct {
-		MaxBatch int `json:"max_batch_size"`
-		Policy   struct {
-			Decoupled bool
-		} `json:"model_transaction_policy"`
-		Sequence *struct{} `json:"sequence_batching"`
-		Ensemble struct {
-			Step []struct {
-				Model string `json:"model_name"`
-			}
-		} `json:"ensemble_scheduling"`
-		Input []struct {
-			Name     string
-			Optional bool
-		}
+		return m, c.refused("the model", code, body)
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return modelConfig{}, fmt.Errorf("%s: %w", path, err)
 	}
-	out := modelConfig{maxBatch: max(m.MaxBatch, 0), decoupled: m.Policy.Decoupled, stateful: m.Sequence != nil}
-	for _, step := range m.Ensemble.Step {
-		out.steps = append(out.steps, step.Model)
-	}
-	for _, in := range m.Input {
-		if in.Optional {
-			out.optional = append(out.optional, in.Name)
-		}
-	}
-	return out, nil
+	return m, nil
 }
 
 func (c *httpControl) index(ctx context.Context) ([]string, error) {

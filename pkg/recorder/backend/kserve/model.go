@@ -2,6 +2,7 @@ package kserve
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
@@ -51,25 +52,69 @@ func names(ts []tensorSpec) []string {
 	return s
 }
 
-// modelConfig is the part of a model's configuration that Check uses.
+// modelConfig is the part of a model's configuration that is used, in Triton's JSON.
 type modelConfig struct {
-	maxBatch  int
-	decoupled bool
-	stateful  bool
-	optional  []string // inputs
-	steps     []string // the models of an ensemble
+	Platform, Backend string
+	MaxBatch          int64 `json:"max_batch_size"`
+	Policy            struct {
+		Decoupled bool
+	} `json:"model_transaction_policy"`
+	Cache struct {
+		Enable bool
+	} `json:"response_cache"`
+	Dynamic  *struct{} `json:"dynamic_batching"`
+	Sequence *struct{} `json:"sequence_batching"`
+	Ensemble struct {
+		Step []ensembleStep
+	} `json:"ensemble_scheduling"`
+	Input []struct {
+		Name     string
+		Optional bool
+	}
+}
+
+// An ensembleStep is a model of an ensemble.
+type ensembleStep struct {
+	Model   string      `json:"model_name"`
+	Version stepVersion `json:"model_version"`
+}
+
+// A stepVersion is the version of a model in an ensemble: a number, or one in a string; "" for −1, the latest, and for
+// anything else.
+type stepVersion string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *stepVersion) UnmarshalJSON(js []byte) error {
+	*v = ""
+	if n, err := strconv.ParseInt(strings.Trim(string(js), `"`), 10, 64); err == nil && n >= 0 {
+		*v = stepVersion(strconv.FormatInt(n, 10))
+	}
+	return nil
+}
+
+// steps returns the names of the models of an ensemble.
+func (c *modelConfig) steps() []string {
+	var all []string
+	for _, step := range c.Ensemble.Step {
+		all = append(all, step.Model)
+	}
+	return all
 }
 
 // apply adds the configuration to m. The shapes of m come from the metadata, with a leading
 // batch dimension if the model takes batches, which apply removes.
-func (c modelConfig) apply(m *modelInfo) {
-	m.MaxBatch, m.Decoupled, m.Stateful = c.maxBatch, c.decoupled, c.stateful
+func (c *modelConfig) apply(m *modelInfo) {
+	m.MaxBatch, m.Decoupled, m.Stateful = int(max(c.MaxBatch, 0)), c.Policy.Decoupled, c.Sequence != nil
+	optional := map[string]bool{}
+	for _, in := range c.Input {
+		optional[in.Name] = optional[in.Name] || in.Optional
+	}
 	for _, ts := range [][]tensorSpec{m.Inputs, m.Outputs} {
 		for i := range ts {
-			if c.maxBatch > 0 && len(ts[i].Shape) > 0 {
+			if c.MaxBatch > 0 && len(ts[i].Shape) > 0 {
 				ts[i].Shape = ts[i].Shape[1:]
 			}
-			ts[i].Optional = slices.Contains(c.optional, ts[i].Name)
+			ts[i].Optional = optional[ts[i].Name]
 		}
 	}
 }

@@ -3,8 +3,6 @@ package kserve
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"strconv"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,31 +23,24 @@ func (*grpcControl) Protocol() string { return GRPC.String() }
 
 // Model implements observe.StatisticsClient.
 func (c *grpcControl) Model(ctx context.Context, name, version string) (export.ServerModel, []observe.ModelRef, error) {
-	m := export.ServerModel{Name: name, Version: version}
-	r, err := c.rpc.ModelConfig(c.b.outgoing(ctx), &pb.ModelConfigRequest{Name: name, Version: version})
-	if err != nil {
-		return m, nil, c.wrap("the model", err)
-	}
-	cfg := r.GetConfig()
-	m.Platform = cmp.Or(cfg.GetPlatform(), cfg.GetBackend())
-	m.ResponseCache = cfg.GetResponseCache().GetEnable()
-	m.DynamicBatching = cfg.GetDynamicBatching() != nil
-	m.SequenceBatching = cfg.GetSequenceBatching() != nil
-	m.Decoupled = cfg.GetModelTransactionPolicy().GetDecoupled()
-	m.MaxBatchSize = int64(cfg.GetMaxBatchSize())
-	var steps []observe.ModelRef
-	for _, step := range cfg.GetEnsembleScheduling().GetStep() {
-		steps = append(steps, observe.ModelRef{Name: step.GetModelName(), Version: stepVersion(step.GetModelVersion())})
-	}
-	return m, steps, nil
+	return serverModel(ctx, c, name, version)
 }
 
-// stepVersion returns the version of a step of an ensemble; "" for -1, the latest.
-func stepVersion(v int64) string {
-	if v < 0 {
-		return ""
+// serverModel returns the facts of a model that explain its statistics, and the models of an ensemble.
+func serverModel(ctx context.Context, c control, name, version string) (export.ServerModel, []observe.ModelRef, error) {
+	m := export.ServerModel{Name: name, Version: version}
+	cfg, err := c.config(ctx, name, version)
+	if err != nil {
+		return m, nil, err
 	}
-	return strconv.FormatInt(v, 10)
+	m.Platform = cmp.Or(cfg.Platform, cfg.Backend)
+	m.ResponseCache, m.DynamicBatching, m.SequenceBatching = cfg.Cache.Enable, cfg.Dynamic != nil, cfg.Sequence != nil
+	m.Decoupled, m.MaxBatchSize = cfg.Policy.Decoupled, cfg.MaxBatch
+	var steps []observe.ModelRef
+	for _, step := range cfg.Ensemble.Step {
+		steps = append(steps, observe.ModelRef{Name: step.Model, Version: string(step.Version)})
+	}
+	return m, steps, nil
 }
 
 // Stats implements observe.StatisticsClient.
@@ -89,45 +80,7 @@ func (*httpControl) Protocol() string { return HTTP.String() }
 
 // Model implements observe.StatisticsClient.
 func (c *httpControl) Model(ctx context.Context, name, version string) (export.ServerModel, []observe.ModelRef, error) {
-	m := export.ServerModel{Name: name, Version: version}
-	var cfg struct {
-		Platform string
-		Backend  string
-		MaxBatch int64 `json:"max_batch_size"`
-		Policy   struct {
-			Decoupled bool
-		} `json:"model_transaction_policy"`
-		Cache struct {
-			Enable bool
-		} `json:"response_cache"`
-		Dynamic  *struct{} `json:"dynamic_batching"`
-		Sequence *struct{} `json:"sequence_batching"`
-		Ensemble struct {
-			Step []struct {
-				Model   string          `json:"model_name"`
-				Version json.RawMessage `json:"model_version"` // a number, or one in a string
-			}
-		} `json:"ensemble_scheduling"`
-	}
-	if err := c.getJSON(ctx, pathOf(name, version)+"/config", &cfg); err != nil {
-		return m, nil, err
-	}
-	m.Platform = cmp.Or(cfg.Platform, cfg.Backend)
-	m.ResponseCache, m.DynamicBatching, m.SequenceBatching = cfg.Cache.Enable, cfg.Dynamic != nil, cfg.Sequence != nil
-	m.Decoupled, m.MaxBatchSize = cfg.Policy.Decoupled, cfg.MaxBatch
-	var steps []observe.ModelRef
-	for _, step := range cfg.Ensemble.Step {
-		ref := observe.ModelRef{Name: step.Model}
-		text, err := strconv.Unquote(string(step.Version))
-		if err != nil {
-			text = string(step.Version)
-		}
-		if v, err := strconv.ParseInt(text, 10, 64); err == nil {
-			ref.Version = stepVersion(v)
-		}
-		steps = append(steps, ref)
-	}
-	return m, steps, nil
+	return serverModel(ctx, c, name, version)
 }
 
 // Stats implements observe.StatisticsClient.

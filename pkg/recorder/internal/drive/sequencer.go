@@ -57,15 +57,12 @@ func (q *Sequencer) Check(level load.Level) error {
 	if q == nil {
 		return nil
 	}
+	if why := level.Traits().Stateless; why != "" {
+		return fmt.Errorf("%v: the model keeps state, and %s", level, why)
+	}
 	n := uint64(level.Slots())
-	switch level.(type) {
-	case load.Concurrency:
-	case load.Timetable:
-		return fmt.Errorf("%v: the model keeps state, and the entries of a schedule are in no sequences", level)
-	case load.Open:
+	if _, open := level.(load.Open); open {
 		n = uint64(q.cfg.Live)
-	default:
-		return fmt.Errorf("%v: the model keeps state, and needs a concurrency or a rate", level)
 	}
 	if q.cfg.Last-q.cfg.First < n-1 {
 		return fmt.Errorf("%v: the range of sequence ids, %d to %d, is less than the %d sequences at a time", level, q.cfg.First, q.cfg.Last, n)

@@ -136,16 +136,9 @@ func rowName(r *row, i int) (string, error) {
 //
 //	{"session_id": "a", "turns": [{"text": "…"}, {"text": "…", "delay": 500}]}
 func sessionOfTurns(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
-	session, err := sessionID(r, i)
+	session, turns, err := sessionParts(r, i, "turns", "objects", "turn")
 	if err != nil {
 		return nil, err
-	}
-	var turns []json.RawMessage
-	if js := r.get("turns"); js == nil || json.Unmarshal(js, &turns) != nil {
-		return nil, errors.New(`"turns": expected an array of objects`)
-	}
-	if len(turns) == 0 {
-		return nil, errors.New(`"turns" holds no turn`)
 	}
 	var all []workload.Entry
 	shared := sharedMembers(f, o, r)
@@ -192,16 +185,9 @@ func readTurn(f *file, o *Options, js []byte, shared export.Fields) (workload.En
 //
 //	{"data": [{"session_id": "a", "payloads": [{…}, {…}]}, …]}
 func sessionOfRequests(_ *file, _ *Options, r *row, i int) ([]workload.Entry, error) {
-	session, err := sessionID(r, i)
+	session, bodies, err := sessionParts(r, i, "payloads", "requests", "request")
 	if err != nil {
 		return nil, err
-	}
-	var bodies []json.RawMessage
-	if js := r.get("payloads"); js == nil || json.Unmarshal(js, &bodies) != nil {
-		return nil, errors.New(`"payloads": expected an array of requests`)
-	}
-	if len(bodies) == 0 {
-		return nil, errors.New(`"payloads" holds no request`)
 	}
 	var all []workload.Entry
 	for turn, body := range bodies {
@@ -214,13 +200,23 @@ func sessionOfRequests(_ *file, _ *Options, r *row, i int) ([]workload.Entry, er
 	return all, nil
 }
 
-// sessionID returns the session_id of row i, by default its number.
-func sessionID(r *row, i int) (string, error) {
+// sessionParts returns the session_id of row i, by default its number, and the elements of the array name. For messages,
+// kinds are what the array holds, and one is an element.
+func sessionParts(r *row, i int, name, kinds, one string) (session string, parts []json.RawMessage, err error) {
 	session, ok, err := r.string("session_id")
+	if err != nil {
+		return "", nil, err
+	}
 	if !ok {
 		session = fmt.Sprint(i)
 	}
-	return session, err
+	if js := r.get(name); js == nil || json.Unmarshal(js, &parts) != nil {
+		return "", nil, fmt.Errorf("%q: expected an array of %s", name, kinds)
+	}
+	if len(parts) == 0 {
+		return "", nil, fmt.Errorf("%q holds no %s", name, one)
+	}
+	return session, parts, nil
 }
 
 // question returns the entries of a layout of single questions, whose rows have the instructions, the question and

@@ -61,18 +61,18 @@ func (t *csvTable) len() int { return len(t.at) - 1 }
 func (t *csvTable) row(i int) (*row, error) {
 	text, err := t.src.read(t.at[i], t.at[i+1])
 	if err != nil {
-		return nil, t.fault(i, err)
+		return nil, err
 	}
 	record, err := csv.NewReader(bytes.NewReader(text)).Read()
 	if err != nil {
-		return nil, t.fault(i, err)
+		return nil, err
 	}
 	r := &row{fields: make(export.Fields, 0, len(record))}
 	for c, field := range record {
 		value := []byte("null")
 		if field != "" {
 			if value, err = json.Marshal(field); err != nil {
-				return nil, t.fault(i, err)
+				return nil, err
 			}
 		}
 		r.fields = append(r.fields, export.Field{Name: t.columns[c], Value: export.Value{Data: value}})

@@ -17,11 +17,7 @@ func (s serverRows) row(i int) (*row, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner, err := unwrap(outer)
-	if err != nil {
-		return nil, s.fault(i, err)
-	}
-	return inner, nil
+	return unwrap(outer)
 }
 
 // unwrap returns the row within an element of the datasets server.

@@ -171,13 +171,7 @@ func (d *document) unwrapped() rows {
 
 func (d *document) len() int { return len(d.spans) }
 
-func (d *document) row(i int) (*row, error) {
-	r, err := d.element(d.spans[i])
-	if err != nil {
-		return nil, d.fault(i, err)
-	}
-	return r, nil
-}
+func (d *document) row(i int) (*row, error) { return d.element(d.spans[i]) }
 
 // element reads the object at a span.
 func (d *document) element(at span) (*row, error) {

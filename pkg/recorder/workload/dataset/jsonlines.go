@@ -54,15 +54,6 @@ func lineLength(r *bufio.Reader) (n int64, blank bool, err error) {
 func (l *lines) len() int { return len(l.at) - 1 }
 
 func (l *lines) row(i int) (*row, error) {
-	r, err := l.read(i)
-	if err != nil {
-		return nil, l.fault(i, err)
-	}
-	return r, nil
-}
-
-// read returns row i. Its errors have no position.
-func (l *lines) read(i int) (*row, error) {
 	text, err := l.src.read(l.at[i], l.at[i+1]) // with the blank lines after it
 	if err != nil {
 		return nil, err

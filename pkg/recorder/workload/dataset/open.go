@@ -194,10 +194,10 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		return nil
 	}
 	first, err := f.rows.row(0)
-	if err != nil {
-		return err
+	if err == nil {
+		f.layout, err = chooseLayout(f, first, o)
 	}
-	if f.layout, err = chooseLayout(f, first, o); err != nil {
+	if err != nil {
 		return f.rows.fault(0, err)
 	}
 	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
@@ -232,14 +232,7 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 
 // parse reads the entries of row i within the window.
 func (f *file) parse(i int) ([]workload.Entry, error) {
-	r, err := f.rows.row(i)
-	if err != nil {
-		return nil, err
-	}
-	if f.opening && f.layout.members != nil {
-		f.ignoreOthers(r)
-	}
-	es, err := f.layout.entries(f, f.options, r, i)
+	es, err := f.entries(i)
 	if err != nil {
 		return nil, f.rows.fault(i, err)
 	}
@@ -258,6 +251,18 @@ func (f *file) parse(i int) ([]workload.Entry, error) {
 		}
 	}
 	return wanted, nil
+}
+
+// entries reads the entries of row i. Its errors do not name the position.
+func (f *file) entries(i int) ([]workload.Entry, error) {
+	r, err := f.rows.row(i)
+	if err != nil {
+		return nil, err
+	}
+	if f.opening && f.layout.members != nil {
+		f.ignoreOthers(r)
+	}
+	return f.layout.entries(f, f.options, r, i)
 }
 
 // index records that row i has n entries.

@@ -51,12 +51,11 @@ func openParquet(ctx context.Context, src *source, o *Options) (rows, error) {
 }
 
 func (p *parquet) row(i int) (*row, error) {
-	r, err := p.read(i)
-	if err != nil {
-		return nil, p.fault(i, err)
+	r, err := p.lines.row(i)
+	if err == nil {
+		r.text = nil // it is not text of the file
 	}
-	r.text = nil // it is not text of the file
-	return r, nil
+	return r, err
 }
 
 func (p *parquet) fault(i int, err error) error {

@@ -17,7 +17,7 @@ import (
 // rows holds the rows of one file.
 type rows interface {
 	len() int
-	// row returns row i in fresh memory. Its errors name the position.
+	// row returns row i in fresh memory. Its errors do not name the position.
 	row(i int) (*row, error)
 	// fault returns err with the position of row i.
 	fault(i int, err error) error
@@ -59,42 +59,26 @@ func (r *row) names() []string {
 }
 
 // string returns a string member. ok is false if it is absent or null.
-func (r *row) string(name string) (s string, ok bool, err error) {
-	js := r.get(name)
-	if js == nil {
-		return "", false, nil
-	}
-	s, err = parseString(js)
-	if err != nil {
-		return "", true, fmt.Errorf("%q: %w", name, err)
-	}
-	return s, true, nil
-}
+func (r *row) string(name string) (s string, ok bool, err error) { return member(r, name, parseString) }
 
 // count returns an integer member of at least 0. ok is false if it is absent or null.
-func (r *row) count(name string) (n int, ok bool, err error) {
-	js := r.get(name)
-	if js == nil {
-		return 0, false, nil
-	}
-	n, err = parseCount(js)
-	if err != nil {
-		return 0, true, fmt.Errorf("%q: %w", name, err)
-	}
-	return n, true, nil
-}
+func (r *row) count(name string) (n int, ok bool, err error) { return member(r, name, parseCount) }
 
 // number returns a finite number member. ok is false if it is absent or null.
 func (r *row) number(name string) (f float64, ok bool, err error) {
+	return member(r, name, parseNumber)
+}
+
+// member returns a member of the row. ok is false if it is absent or null.
+func member[T any](r *row, name string, parse func([]byte) (T, error)) (v T, ok bool, err error) {
 	js := r.get(name)
 	if js == nil {
-		return 0, false, nil
+		return v, false, nil
 	}
-	f, err = parseNumber(js)
-	if err != nil {
-		return 0, true, fmt.Errorf("%q: %w", name, err)
+	if v, err = parse(js); err != nil {
+		return v, true, fmt.Errorf("%q: %w", name, err)
 	}
-	return f, true, nil
+	return v, true, nil
 }
 
 func parseString(js []byte) (s string, err error) {

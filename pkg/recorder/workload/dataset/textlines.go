@@ -47,16 +47,16 @@ func openText(ctx context.Context, src *source) (rows, error) {
 func (l textLines) row(i int) (*row, error) {
 	text, err := l.src.read(l.at[i], l.at[i+1]) // with the blank lines after it
 	if err != nil {
-		return nil, l.fault(i, err)
+		return nil, err
 	}
 	text, _, _ = bytes.Cut(text, []byte("\n"))
 	text = bytes.TrimSuffix(text, []byte("\r"))
 	if !utf8.Valid(text) {
-		return nil, l.fault(i, errors.New("is not UTF-8; save the file as UTF-8"))
+		return nil, errors.New("is not UTF-8; save the file as UTF-8")
 	}
 	js, err := json.Marshal(string(text))
 	if err != nil {
-		return nil, l.fault(i, err)
+		return nil, err
 	}
 	return &row{fields: export.Fields{{Name: "prompt", Value: export.Value{Data: js}}}}, nil
 }

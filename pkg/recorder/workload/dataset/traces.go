@@ -184,26 +184,12 @@ func burstGPTRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, erro
 	if err != nil {
 		return nil, fmt.Errorf("%q: %w", "Timestamp", err)
 	}
-	input, err := required(r.count("Request tokens"))
-	if err != nil {
+	es, err := lengthsRequest(f, o, r, i, "Request tokens", "Response tokens", "a request that failed", offset)
+	if err != nil || es == nil {
 		return nil, err
 	}
-	output, err := required(r.count("Response tokens"))
-	if err != nil {
-		return nil, err
-	}
-	if input == 0 || output == 0 {
-		f.leaveOut("a request that failed")
-		return nil, nil
-	}
-	e, err := o.lengths(i, input, output, offset)
-	if err != nil {
-		return nil, err
-	}
-	if e.Session, _, err = r.string("Session ID"); err != nil {
-		return nil, err
-	}
-	return []workload.Entry{e}, nil
+	es[0].Session, _, err = r.string("Session ID")
+	return es, err
 }
 
 // azureTimes lists the time formats of 2024 and 2023, with fractions of a second of any
@@ -231,23 +217,7 @@ func azureRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) 
 	if at.Before(f.start) {
 		return nil, fmt.Errorf("\"TIMESTAMP\": %s is before the first row, %s; sort the trace by time", text, f.start.Format(time.DateTime))
 	}
-	input, err := required(r.count("ContextTokens"))
-	if err != nil {
-		return nil, err
-	}
-	output, err := required(r.count("GeneratedTokens"))
-	if err != nil {
-		return nil, err
-	}
-	if input == 0 || output == 0 {
-		f.leaveOut("a request without tokens")
-		return nil, nil
-	}
-	e, err := o.lengths(i, input, output, at.Sub(f.start))
-	if err != nil {
-		return nil, err
-	}
-	return []workload.Entry{e}, nil
+	return lengthsRequest(f, o, r, i, "ContextTokens", "GeneratedTokens", "a request without tokens", at.Sub(f.start))
 }
 
 // parseTime parses a time in one of azureTimes. A time without a zone is UTC.
@@ -260,15 +230,25 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is not a time such as 2023-11-16 18:17:03.979", clip([]byte(text)))
 }
 
-// lengths returns the entry of row i of a trace that holds only lengths.
-func (o *Options) lengths(i, input, output int, at time.Duration) (workload.Entry, error) {
-	e := workload.Entry{Timed: true, Offset: at}
-	if o.Texts == nil {
-		return e, errNoTexts
+// lengthsRequest returns the entry of row i of a trace that holds only lengths, in the members input and output.
+// A row without tokens is left out as empty.
+func lengthsRequest(f *file, o *Options, r *row, i int, input, output, empty string, at time.Duration) ([]workload.Entry, error) {
+	in, err := required(r.count(input))
+	if err != nil {
+		return nil, err
 	}
-	text, ids, err := o.Texts.Text(uint64(i), input)
-	e.Prompt = &workload.Prompt{Text: text, IDs: ids, MaxTokens: output}
-	return e, err
+	out, err := required(r.count(output))
+	switch {
+	case err != nil:
+		return nil, err
+	case in == 0 || out == 0:
+		f.leaveOut(empty)
+		return nil, nil
+	case o.Texts == nil:
+		return nil, errNoTexts
+	}
+	text, ids, err := o.Texts.Text(uint64(i), in)
+	return []workload.Entry{{Timed: true, Offset: at, Prompt: &workload.Prompt{Text: text, IDs: ids, MaxTokens: out}}}, err
 }
 
 // required returns an error for a missing field.

@@ -3,6 +3,7 @@ package diff
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"
@@ -16,7 +17,7 @@ type Run struct {
 	Header *export.Run
 	Model  string
 	// Levels are in the order of the file. A level with a Problem is not compared.
-	Levels []Level
+	Levels []RunLevel
 	// Contradictions are the warnings of [analyze.Report.Contradictions].
 	Contradictions []error
 
@@ -46,11 +47,10 @@ func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error
 		f.endLevel()
 		run.store = f.store
 	}
-	run.Levels = make([]Level, 0, len(rep.Experiments))
+	run.Levels = make([]RunLevel, 0, len(rep.Experiments))
 	for i := range rep.Experiments {
 		l := level(&rep.Experiments[i], rep.Run, rep.Run.Experiments[i].Meta)
-		l.run, l.label = name, run.Label()
-		l.withoutPauses, l.clockSteps = cfg.Selection.WithoutPauses, run.clockSteps()
+		l.Run = run
 		if f != nil {
 			l.follow = f.level(i)
 			l.follow.finish(l.Unreadable == 0)
@@ -91,4 +91,38 @@ func (r *Run) clockSteps() int {
 		}
 	}
 	return n
+}
+
+// Start returns the start of the first request in Unix nanoseconds. ok is false if the
+// run has no request, or its file has no start times.
+func (r *Run) Start() (ns uint64, ok bool) {
+	if _, lacks := r.Header.Lacks(export.PartStarts); lacks || r.requests == 0 {
+		return 0, false
+	}
+	return r.firstNS, true
+}
+
+// Measured returns the definitions by which the run was measured, for people: "strict
+// definitions, from start".
+func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
+
+// NotKnown says that no file of these runs states the model, or the load of a level; "" if one
+// states both. A property that no file states has not been compared.
+func NotKnown(runs []*Run) string {
+	model, loads := false, false
+	for _, r := range runs {
+		model = model || r.Model != ""
+		loads = loads || !slices.ContainsFunc(r.Levels, func(l RunLevel) bool { return l.Problem == nil && !l.loadKnown() })
+	}
+	var missing []string
+	if !loads {
+		missing = append(missing, "load")
+	}
+	if !model {
+		missing = append(missing, "model")
+	}
+	if missing == nil || len(runs) == 0 {
+		return ""
+	}
+	return strings.Join(missing, " and ") + ": not known of any run, so not compared"
 }

@@ -1,23 +1,22 @@
-package runtest
+package memrun
 
 import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
 
-	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // epoch is the start of the runs: 2023-11-14 22:13:20 UTC.
 const epoch = 1_700_000_000e9
 
-// Random returns a whole run with these values of concurrency and n requests a level, some of
+// RandomRun returns a whole run with these values of concurrency and n requests a level, some of
 // which do not count. The requests of a level are in the order of their ids, first the
 // requests that count.
-func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
+func RandomRun(rng *rand.Rand, n int, levels ...string) *Reader {
 	kind, endpoint, streaming := "openai", "v1/chat/completions", true
-	r := &memrun.Reader{Header: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{
+	r := &Reader{Header: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{
 		Schema: export.Schema, Tool: "pa-record 0.1.0", Model: "tiny", Streaming: &streaming, Start: export.StartFirstSegment,
 		Seed: 7, DatasetSHA256: "d5", StartNS: epoch, Host: &export.HostMeta{Name: "a", OS: "linux", Arch: "amd64", CPUs: 2, GoVersion: "go"},
 	}}}
@@ -30,7 +29,7 @@ func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
 		for range n {
 			now += uint64(rng.IntN(5_000_000))
 			id++
-			q := request(rng, id, now)
+			q := randomRequest(rng, id, now)
 			if last, ok := q.FinalResponseNS(); ok {
 				end = max(end, last)
 			}
@@ -53,8 +52,8 @@ func Random(rng *rand.Rand, n int, levels ...string) *memrun.Reader {
 	return r
 }
 
-// request returns a random request that starts at start.
-func request(rng *rand.Rand, id, start uint64) export.Request {
+// randomRequest returns a random request that starts at start.
+func randomRequest(rng *rand.Rand, id, start uint64) export.Request {
 	q := export.Request{
 		ID: id, IssuedNS: start - 1000, StartNS: start, SentNS: start + 500, StartSource: export.SourceKernel, HasMeta: true,
 		Status: export.StatusOK, Phase: export.PhaseMeasured, Worker: rng.IntN(4),
@@ -67,7 +66,7 @@ func request(rng *rand.Rand, id, start uint64) export.Request {
 		}
 		q.Responses = append(q.Responses, export.Response{
 			RecvNS: at, Source: export.SourceKernel, Read: uint32(i),
-			Outputs: export.Fields{{Name: "response", Value: export.Text(memrun.Delta(strconv.Itoa(rng.IntN(100))))}},
+			Outputs: export.Fields{{Name: "response", Value: export.Text(Delta(strconv.Itoa(rng.IntN(100))))}},
 		})
 	}
 	switch k := rng.IntN(20); {
@@ -81,7 +80,7 @@ func request(rng *rand.Rand, id, start uint64) export.Request {
 		q.Status, q.FailedNS, q.Message = export.StatusTimeout, at, fmt.Sprintf("no answer to %d", id)
 	default:
 		if rng.IntN(2) == 0 {
-			q.Responses = append(q.Responses, export.Response{RecvNS: at + 1000, Source: export.SourceKernel, Read: 12, Outputs: export.Fields{{Name: "response", Value: export.Text(memrun.Usage5)}}})
+			q.Responses = append(q.Responses, export.Response{RecvNS: at + 1000, Source: export.SourceKernel, Read: 12, Outputs: export.Fields{{Name: "response", Value: export.Text(Usage5)}}})
 		}
 	}
 	return q
@@ -125,8 +124,8 @@ const clockBoundNS = 1000
 // offsets[k], if there is one, is the clock of rank 0 minus the clock of rank k, with a bound
 // of 1000 ns; a rank whose clock differs by more ran on a machine of its own. The shards share no
 // memory with the run.
-func Divide(whole *memrun.Reader, n int, offsets ...int64) []*memrun.Reader {
-	var all []*memrun.Reader
+func Divide(whole *Reader, n int, offsets ...int64) []*Reader {
+	var all []*Reader
 	for rank := range n {
 		var offset int64
 		if rank < len(offsets) && rank > 0 {
@@ -139,7 +138,7 @@ func Divide(whole *memrun.Reader, n int, offsets ...int64) []*memrun.Reader {
 			return t - uint64(offset)
 		}
 		m := *whole.Header.Meta
-		s := &memrun.Reader{Header: whole.Header}
+		s := &Reader{Header: whole.Header}
 		s.Header.Meta = &m
 		m.StartNS, m.EndNS = own(m.StartNS), own(m.EndNS)
 		m.Shard = &export.ShardMeta{Rank: rank, WorldSize: n, Run: "r1", PlanSHA256: "p1", DividedBy: export.DividedByRequest, Launcher: "flags"}
@@ -207,8 +206,8 @@ func share(value string, rank, n int, part []export.Request) *export.LevelShare 
 
 // Again returns a reader of a copy of r, from the beginning. Readers of shards change
 // requests in place.
-func Again(r *memrun.Reader) *memrun.Reader {
-	c := &memrun.Reader{Header: r.Header, Telemetry: r.Telemetry, Failure: r.Failure, Notes: r.Notes, Unread: r.Unread}
+func Again(r *Reader) *Reader {
+	c := &Reader{Header: r.Header, Telemetry: r.Telemetry, Failure: r.Failure, Notes: r.Notes, Unread: r.Unread}
 	for _, all := range r.Requests {
 		var copies []export.Request
 		for i := range all {

@@ -1,4 +1,4 @@
-package dialect_test
+package tool
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/tool"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
@@ -109,7 +108,7 @@ func TestMemory(t *testing.T) {
 	const total = requests * chunks * bytes
 	ctx := context.Background()
 	cfg := dialect.Config{Tokenizer: counter{}, FileBytes: total}
-	registry := tool.Dialects()
+	registry := Dialects()
 	tool := func(name string) func(export.Reader) error {
 		return func(r export.Reader) error {
 			_, err := dialect.Analyze(ctx, registry.Find(name), r, cfg)
@@ -148,7 +147,7 @@ func TestMemoryOfValues(t *testing.T) {
 			defer memory.Close()
 			cfg := dialect.Config{Tokenizer: counter{}, Memory: memory}
 			config := func(*dialect.Tool) dialect.Config { return cfg }
-			sides, err := dialect.Define(t.Context(), m, 0, tool.Dialects().Compared(), config, analyze.Config{ValueMemory: 1e6})
+			sides, err := dialect.Define(t.Context(), m, 0, Dialects().Compared(), config, analyze.Config{ValueMemory: 1e6})
 			if err != nil || memory.Full() != nil {
 				t.Fatal(err, memory.Full())
 			}
@@ -190,7 +189,7 @@ func TestReportsBeyondMemory(t *testing.T) {
 				cfg.Args = map[string]string{x.detailed: "True"}
 			}
 			m := newMade(1100, 4, 6, 0)
-			rep, err := dialect.Analyze(t.Context(), tool.Dialects().Find(name), m, cfg)
+			rep, err := dialect.Analyze(t.Context(), Dialects().Find(name), m, cfg)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

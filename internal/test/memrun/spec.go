@@ -1,11 +1,6 @@
-package runtest
+package memrun
 
 import (
-	"testing"
-
-	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -30,7 +25,7 @@ type Spec struct {
 const startSeconds = 1_700_000_000
 
 // Reader returns a reader of the run.
-func (s Spec) Reader() *memrun.Reader {
+func (s Spec) Reader() *Reader {
 	kind, endpoint, streaming := "openai", "v1/chat/completions", true
 	model, levels, n := s.Model, s.Levels, s.Requests
 	if model == "" {
@@ -42,7 +37,7 @@ func (s Spec) Reader() *memrun.Reader {
 	if n == 0 {
 		n = 10
 	}
-	r := &memrun.Reader{Header: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{
+	r := &Reader{Header: export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{
 		Schema: export.Schema, Tool: "pa-record 0.1.0", Model: model, Streaming: &streaming,
 	}}}
 	if s.Group != "" {
@@ -77,14 +72,4 @@ func (s Spec) Reader() *memrun.Reader {
 		r.Requests = append(r.Requests, all)
 	}
 	return r
-}
-
-// Read reads the run that a spec describes.
-func Read(tb testing.TB, s Spec) *diff.Run {
-	tb.Helper()
-	run, err := diff.Read(tb.Context(), s.Name, s.Reader(), analyze.Config{})
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return run
 }

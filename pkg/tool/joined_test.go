@@ -1,4 +1,4 @@
-package dialect_test
+package tool
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/tool"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
@@ -88,7 +87,7 @@ func TestDefineOfEnvelopes(t *testing.T) {
 			tokenizer, strict.Counter = wordTokens{}, wordTokens{}
 		}
 		define := func(r export.Reader) []explain.Side {
-			sides, err := dialect.Define(t.Context(), r, 0, tool.Dialects().Compared(), func(*dialect.Tool) dialect.Config { return dialect.Config{Tokenizer: tokenizer} }, strict)
+			sides, err := dialect.Define(t.Context(), r, 0, Dialects().Compared(), func(*dialect.Tool) dialect.Config { return dialect.Config{Tokenizer: tokenizer} }, strict)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -45,7 +43,7 @@ func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 		if required {
 			eval = e.Require
 		}
-		if res.Together != nil && e.NeedsVerdict() {
+		if res.Together != nil && e.needsVerdict() {
 			// A change that no level shows by itself, or the average of changes that matter to none.
 			if out := eval(&gateValues{res, res.Together}); out.State == GateTripped {
 				keep(e, res.Together.Name, out)
@@ -72,7 +70,7 @@ func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 
 // unfit returns why a condition that does not hold at a level has not passed; ""
 // if it has.
-func (res *Result) unfit(l *LevelResult) string {
+func (res *Result) unfit(l *LevelDiff) string {
 	if res.itself != "" {
 		return res.itself
 	}
@@ -90,25 +88,16 @@ func (res *Result) unfit(l *LevelResult) string {
 // gateValues gives expressions the values of a level.
 type gateValues struct {
 	res *Result
-	*LevelResult
+	*LevelDiff
 }
 
 var _ gateSource = (*gateValues)(nil)
-
-func (l *gateValues) find(metric string) *Row {
-	for _, r := range l.Rows {
-		if r.Metric.Key == metric {
-			return r
-		}
-	}
-	return nil
-}
 
 const noValue = "neither side has a value"
 
 // Number implements gateSource.
 func (l *gateValues) Number(metric string, of operand) (v float64, missing string) {
-	r := l.find(metric)
+	r := l.row(metric)
 	if r == nil {
 		return 0, noValue
 	}
@@ -171,7 +160,7 @@ func (l *gateValues) Verdict(metric, word string) (state GateState, because stri
 	case inference.NoDifference:
 	}
 	if r.Metric.of == failedShare {
-		if why := l.failures.doubt(l.LevelResult); why != "" {
+		if why := l.failures.doubt(l.LevelDiff); why != "" {
 			return GateUnknown, why
 		}
 		return GateClear, name + " is not shown to be " + word + ": " + l.failed()
@@ -189,8 +178,8 @@ func (l *gateValues) undecided(r *Row, word string) (state GateState, because st
 	if r.Equal || small[word] {
 		return GateClear, fmt.Sprintf("%s is not %s by %s or more", r.Metric.Key, word, margin)
 	}
-	if t := l.res.Together; t != nil && t != l.LevelResult {
-		if over := t.row(r.Metric); over != nil && over.Verdict == inference.NoDifference {
+	if t := l.res.Together; t != nil && t != l.LevelDiff {
+		if over := t.row(r.Metric.Key); over != nil && over.Verdict == inference.NoDifference {
 			if state, _ := (&gateValues{l.res, t}).undecided(over, word); state == GateClear {
 				return GateClear, fmt.Sprintf("%s is not %s by %s or more over %s", r.Metric.Key, word, margin, t.Name)
 			}
@@ -202,7 +191,7 @@ func (l *gateValues) undecided(r *Row, word string) (state GateState, because st
 // judged returns the row that is judged for a metric: of single runs, a mean may be judged in place of the
 // median.
 func (l *gateValues) judged(metric string) *Row {
-	r := l.find(metric)
+	r := l.row(metric)
 	if r == nil || r.Primary {
 		return r
 	}
@@ -229,7 +218,7 @@ func (l *gateValues) direction(r *Row) inference.Verdict {
 // Within implements gateSource.
 func (l *gateValues) Within(metric string, margin float64) (state GateState, because string) {
 	if metric != allMetrics {
-		r := l.find(metric)
+		r := l.row(metric)
 		if r == nil {
 			return GateUnknown, metric + " is n/a: " + noValue
 		}
@@ -265,7 +254,7 @@ func (l *gateValues) withinOf(r *Row, margin float64) (state GateState, because 
 	case l.Answer == FailsMore:
 		return GateClear, l.sides.new() + " fails more: " + l.failed()
 	case r.Metric.of == failedShare:
-		if why := l.failures.doubt(l.LevelResult); why != "" || !l.failures.known {
+		if why := l.failures.doubt(l.LevelDiff); why != "" || !l.failures.known {
 			return GateUnknown, cmp.Or(why, "the shares of failed requests are not known")
 		}
 		return GateTripped, key + " is not shown to be worse: " + l.failed()
@@ -300,46 +289,6 @@ func stateOf(holds bool) GateState {
 		return GateTripped
 	}
 	return GateClear
-}
-
-// Incomparable returns an error that names what makes the sides incomparable; nil if
-// they can be compared.
-func (r *Result) Incomparable() error {
-	if len(r.Levels) == 0 {
-		return fmt.Errorf("no load level in common: %s has %s, %s has %s; if each side has one level, --ignore load compares them",
-			r.o.Sides.old(), sanitize.Text(strings.Join(r.OldOnly, ", ")), r.o.Sides.new(), sanitize.Text(strings.Join(r.NewOnly, ", ")))
-	}
-	var errs []error
-	for _, d := range r.Refused() {
-		because := ""
-		if d.Name == inputTokens || d.Name == outputTokens {
-			because = r.otherParameters()
-		}
-		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s %s, %s %s%s; use --ignore %s to compare anyway", d.Name, d.at(), r.o.Sides.old(), d.Old, r.o.Sides.new(), d.New, because, d.Name))))
-	}
-	return errors.Join(errs...)
-}
-
-// otherParameters names the parameters of requests that differ, which may be why numbers
-// of tokens do; "" for none.
-func (r *Result) otherParameters() string {
-	i := slices.IndexFunc(r.Differences, func(d *Difference) bool { return d.Name == parameters })
-	if i < 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (perhaps because of the parameters: %s %s, %s %s)", r.o.Sides.old(), r.Differences[i].Old, r.o.Sides.new(), r.Differences[i].New)
-}
-
-// Unmeasured returns an error that names the levels with nothing to compare; nil if
-// there are none. Failed requests are not enough.
-func (r *Result) Unmeasured() error {
-	var errs []error
-	for _, l := range r.Levels {
-		if why := l.Nothing(); why != "" {
-			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(l.Name), sanitize.Text(why)))
-		}
-	}
-	return errors.Join(errs...)
 }
 
 // GateFailures returns an error that names each gate that was shown to fail, with the reason; nil if there
