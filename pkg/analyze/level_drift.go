@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"strconv"
+
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -111,3 +113,6 @@ func latencies(x []timed, of func(*timed) int64) []int64 {
 	slices.Sort(v)
 	return v
 }
+
+// millis writes nanoseconds for a message.
+func millis(ns float64) string { return strconv.FormatFloat(ns/1e6, 'f', 2, 64) + " ms" }
