@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/plural"
