@@ -158,13 +158,8 @@ func serveOpenAI(x *exchange) {
 		return
 	}
 	a, err := s.openAIPlanRequest(x.index, &q, chat)
-	if err != nil {
-		x.fail(http.StatusBadRequest, err.Error())
-		return
-	}
-	p := plan.New(s.config.Seed, a)
-	x.describe(p)
-	if x.strikeEarly(p.Fault) || !x.begin() {
+	p, ok := x.planned(a, err, plan.New)
+	if !ok {
 		return
 	}
 	defer s.release()
@@ -180,6 +175,18 @@ func serveOpenAI(x *exchange) {
 	}
 	body, end := t.body(p)
 	x.answerWhole(p, body, end)
+}
+
+// planned plans the answer to a request, unless err is a mistake in it, and waits for a slot; the caller must then call
+// s.release. If ok is false the request is answered: with the mistake, or a fault before the answer.
+func (x *exchange) planned(a plan.Request, err error, newPlan func(seed uint64, a plan.Request) *plan.Plan) (p *plan.Plan, ok bool) {
+	if err != nil {
+		x.fail(http.StatusBadRequest, err.Error())
+		return nil, false
+	}
+	p = newPlan(x.s.config.Seed, a)
+	x.describe(p)
+	return p, !x.strikeEarly(p.Fault) && x.begin()
 }
 
 // parse parses the body of a request into q. If that fails it answers the request and
