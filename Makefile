@@ -49,16 +49,17 @@ install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'PATH lacks $(PREFIX)/bin; add it: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
-# Rare garbage collections save CPU time.
+# Rare garbage collections save CPU time, and make lint runs go vet.
 TESTENV = GOGC=400
+TESTALL = $(GO) test -vet=off $(TESTFLAGS)
 
 .PHONY: test
 test: ## run the tests; needs nothing but Go
-	$(TESTENV) $(GO) test $(TESTFLAGS) ./...
+	$(TESTENV) $(TESTALL) ./...
 
 .PHONY: test-long
 test-long: ## the same with all sweeps of damage, floods and huge values in full; CI runs this
-	$(TESTENV) PA_TEST_LONG=1 $(GO) test -timeout 30m $(TESTFLAGS) ./...
+	$(TESTENV) PA_TEST_LONG=1 $(TESTALL) -timeout 30m ./...
 
 .PHONY: test-crash
 test-crash: ## kill pa-record KILLS (200) times at random moments, and compare what it left with what the server sent
@@ -76,16 +77,16 @@ RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -r
 # start hundreds of them.
 .PHONY: race
 race: ## run the tests of packages with goroutines under the race detector; needs a C compiler
-	$(TESTENV) GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(GO) test -race -timeout 30m $(TESTFLAGS) $(RACE)
+	$(TESTENV) GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(TESTALL) -race -timeout 30m $(RACE)
 
 .PHONY: lint
 lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
 	$(GO) vet ./...
 	bin/tools/golangci-lint run ./...
 	@mkdir -p $(OUT)
-	bin/tools/deadcode ./cmd/... ./test/... ./realservers/... >$(OUT)/deadcode.txt
+	bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt
 	@awk 'NR == FNR { if ($$1 !~ /^#/) kept[$$1]++; next } \
-		$$1 ~ "^internal/test/memrun/" { next } # of which tests use what programs do not \
+		$$1 ~ "^internal/test/" { next } # of which tests use what programs do not \
 		{ split($$1, at, ":"); name = at[1] ":" $$NF } \
 		name in kept { delete kept[name]; next } \
 		{ print; bad = 1 } \

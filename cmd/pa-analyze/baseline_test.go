@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
-	"github.com/pa-tools/pa/internal/test/runtest"
+	"github.com/pa-tools/pa/internal/test/memrun"
 )
 
 // A gate whose baseline was changed fails and names the file, in every format. It adds nothing to
@@ -20,7 +20,7 @@ func TestDamagedBaseline(t *testing.T) {
 	night := func(n int, ttft float64) []string {
 		var files []string
 		for i := range 3 {
-			s := runtest.Spec{Second: uint64(86_400*n + 60*i), TTFT: ttft + 0.1*float64(i), ITL: 20 + 0.05*float64((3*n+i)%4), Group: fmt.Sprint("night", n)}
+			s := memrun.Spec{Second: uint64(86_400*n + 60*i), TTFT: ttft + 0.1*float64(i), ITL: 20 + 0.05*float64((3*n+i)%4), Group: fmt.Sprint("night", n)}
 			files = append(files, filepath.Join(dir, fmt.Sprintf("night%d.%d.json", n, i)))
 			exporttest.Write(t, files[i], s.Reader())
 		}
@@ -108,7 +108,7 @@ func TestAcceptedPoints(t *testing.T) {
 	night := func(n int, ttft ...float64) []string {
 		var files []string
 		for i, ms := range ttft {
-			s := runtest.Spec{Second: uint64(86_400*n + 60*i), TTFT: ms, ITL: 20 + 0.05*float64((3*n+i)%4), Group: fmt.Sprint("night", n)}
+			s := memrun.Spec{Second: uint64(86_400*n + 60*i), TTFT: ms, ITL: 20 + 0.05*float64((3*n+i)%4), Group: fmt.Sprint("night", n)}
 			files = append(files, filepath.Join(dir, fmt.Sprintf("night%d.%d.json", n, i)))
 			exporttest.Write(t, files[i], s.Reader())
 		}

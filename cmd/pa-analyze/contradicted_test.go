@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
-	"github.com/pa-tools/pa/internal/test/runtest"
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -32,7 +32,7 @@ func rescale(d *export.Derived) {
 
 // writeEdited writes the run of spec to dir in a columnar format, with derived values that edit
 // changed.
-func writeEdited(t *testing.T, dir, format string, spec runtest.Spec, edit func(r *export.Request, d *export.Derived)) string {
+func writeEdited(t *testing.T, dir, format string, spec memrun.Spec, edit func(r *export.Request, d *export.Derived)) string {
 	t.Helper()
 	path := filepath.Join(dir, spec.Name+"."+format)
 	exporttest.WriteEdited(t, path, spec.Reader(), edit)
@@ -74,8 +74,8 @@ var contradictingEdits = map[string]struct {
 	"first answer token": {func(_ *export.Request, d *export.Derived) { d.TTFAT = export.Count{V: 5, OK: true} }, true},
 }
 
-func contradictionSpec(i int, ttft float64) runtest.Spec {
-	return runtest.Spec{Name: "run" + strconv.Itoa(i), Second: uint64(1000 * i), TTFT: ttft + float64(i)/100, ITL: 5}
+func contradictionSpec(i int, ttft float64) memrun.Spec {
+	return memrun.Spec{Name: "run" + strconv.Itoa(i), Second: uint64(1000 * i), TTFT: ttft + float64(i)/100, ITL: 5}
 }
 
 // A contradictionCase is a command over the edited files, or over the same files as they were.

@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -43,7 +44,7 @@ type analysis struct {
 	analyze.Config
 	groups    report.Groups // of --metrics
 	quality   quality.Config
-	economics analyze.EconomicsConfig
+	economics figure.EconomicsConfig
 	// compares says that the command compares runs, and keeps something of each request.
 	compares bool
 }

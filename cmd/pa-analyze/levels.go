@@ -62,7 +62,7 @@ func ofExperiment(e *analyze.Experiment) readLevel {
 }
 
 // ofDiff returns the readLevel of a load level of a comparison.
-func ofDiff(l *diff.Level) readLevel {
+func ofDiff(l *diff.RunLevel) readLevel {
 	return readLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
@@ -84,7 +85,7 @@ func (c *call) pareto(files fileNames, cfg analyze.Config, o pareto.Options) err
 	}
 	inputs, errs := c.analyzeRuns(runs, "not among the levels", func(i int) analyze.Config {
 		of := cfg
-		of.Economics = &analyze.EconomicsConfig{GPUs: gpus[i]}
+		of.Economics = &figure.EconomicsConfig{GPUs: gpus[i]}
 		return of
 	})
 	inputs = slices.DeleteFunc(inputs, func(in report.Input) bool { return len(in.Report.Experiments) == 0 })

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/plot"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -181,7 +182,7 @@ func (c *call) plot(args plotted, p *plotOptions, cfg analyze.Config) error {
 	i := -1
 	errs := c.useEach(recordings, func(of recording, r export.Reader) error {
 		if i++; args.chart.name == "pareto" {
-			cfg.Economics = &analyze.EconomicsConfig{GPUs: gpus[i]}
+			cfg.Economics = &figure.EconomicsConfig{GPUs: gpus[i]}
 		}
 		run, err := view.Collect(c.Context, r, view.Config{Name: of.name, Analyze: cfg, Parts: args.chart.parts})
 		levels, shown, err := levelsOf(c, of.name, r, "not in the chart", err, run.Levels, ofView)

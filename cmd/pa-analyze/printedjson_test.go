@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
-	"github.com/pa-tools/pa/internal/test/runtest"
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -20,7 +20,7 @@ func TestPrintedJSON(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
 	for i := range 3 {
-		r := runtest.Spec{Second: uint64(100 * i), TTFT: 30 + float64(i), ITL: 20, Model: hostile, Levels: []string{"1"}}.Reader()
+		r := memrun.Spec{Second: uint64(100 * i), TTFT: 30 + float64(i), ITL: 20, Model: hostile, Levels: []string{"1"}}.Reader()
 		q := &r.Requests[0][1]
 		q.Status, q.Message, q.FailedNS, q.ServerID = export.StatusHTTPError, hostile, q.StartNS+5, hostile
 		r.Header.Meta.Host = &export.HostMeta{Name: hostile}

@@ -17,8 +17,8 @@ import (
 // format, and its report equals the report of the shards to the last digit.
 func TestShardFiles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	whole := runtest.Random(rng, 150, "8", "16")
-	parts := runtest.Divide(whole, 4, 0, 12_345_678, -3, 40)
+	whole := memrun.RandomRun(rng, 150, "8", "16")
+	parts := memrun.Divide(whole, 4, 0, 12_345_678, -3, 40)
 	dir := t.TempDir()
 	names := []string{"s.json", "s.parquet", "s.arrow", "s.journal.arrows"}
 	open := func(names ...string) export.Reader {
@@ -33,16 +33,16 @@ func TestShardFiles(t *testing.T) {
 		return m
 	}
 	for i, name := range names {
-		exporttest.Write(t, filepath.Join(dir, name), runtest.Again(parts[i]))
+		exporttest.Write(t, filepath.Join(dir, name), memrun.Again(parts[i]))
 	}
 	// A journal begins without the facts of its levels. The journal of rank 3 is complete.
 	got := runtest.Report(t, open(names...), analyze.Config{})
-	if want := runtest.Report(t, runtest.Again(whole), analyze.Config{}); got != want {
+	if want := runtest.Report(t, memrun.Again(whole), analyze.Config{}); got != want {
 		t.Errorf("mixed formats: %s", runtest.FirstDifference(got, want))
 	}
 	tables := []string{"0.parquet", "1.parquet", "2.parquet", "3.parquet"}
 	for i, name := range tables {
-		exporttest.Write(t, filepath.Join(dir, name), runtest.Again(parts[i]))
+		exporttest.Write(t, filepath.Join(dir, name), memrun.Again(parts[i]))
 	}
 	if d := export.StoredIn(open(tables...)); d == nil || d.TokenSource != "auto" {
 		t.Errorf("derived values of tables: %v", d)
@@ -66,7 +66,7 @@ func TestShardFiles(t *testing.T) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if got := runtest.Report(t, reopened, analyze.Config{}); got != runtest.Report(t, runtest.Again(whole), analyze.Config{}) {
+	if got := runtest.Report(t, reopened, analyze.Config{}); got != runtest.Report(t, memrun.Again(whole), analyze.Config{}) {
 		t.Error("the reopened run differs")
 	}
 }

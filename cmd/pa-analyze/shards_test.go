@@ -19,7 +19,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -47,15 +46,15 @@ func writeShards(t *testing.T, dir string) error {
 			return err
 		}
 	}
-	whole := runtest.Random(rand.New(rand.NewPCG(1, 2)), 80, "8", "16")
+	whole := memrun.RandomRun(rand.New(rand.NewPCG(1, 2)), 80, "8", "16")
 	whole.Header.Meta.Warnings = []string{"the wall clock was set by 2 ms"}
-	write := func(name string, r *memrun.Reader) { exporttest.Write(t, filepath.Join(dir, name), runtest.Again(r)) }
+	write := func(name string, r *memrun.Reader) { exporttest.Write(t, filepath.Join(dir, name), memrun.Again(r)) }
 	write("whole.json", whole)
-	ranks := runtest.Divide(whole, 4, 0, 3_000_000, -20, 77)
+	ranks := memrun.Divide(whole, 4, 0, 3_000_000, -20, 77)
 	for i, name := range []string{"0.json", "1.parquet", "2.arrow", "3.parquet"} {
 		write(filepath.Join("s", name), ranks[i])
 	}
-	other := runtest.Divide(whole, 4)
+	other := memrun.Divide(whole, 4)
 	for _, r := range other {
 		r.Header.Meta.Shard.Run, r.Header.Meta.Shard.PlanSHA256 = "r2", "p2"
 	}
@@ -67,13 +66,13 @@ func writeShards(t *testing.T, dir string) error {
 	write("strange/rank9.json", other[0])
 	other[0].Header.Meta.Shard.WorldSize = -1
 	write("strange/size.json", other[0])
-	for i, r := range runtest.Divide(whole, 2) {
+	for i, r := range memrun.Divide(whole, 2) {
 		m := r.Header.Meta.Shard
 		m.OffsetBefore, m.OffsetAfter = nil, nil
 		r.Header.Meta.Host = &export.HostMeta{Name: string(rune('a' + i)), OS: "linux", Arch: "amd64", CPUs: 2}
 		write(filepath.Join("fast", string(rune('0'+i))+".json"), r)
 	}
-	for i, r := range runtest.Divide(whole, 2) {
+	for i, r := range memrun.Divide(whole, 2) {
 		if o := r.Header.Meta.Shard.OffsetBefore; o != nil {
 			o.OffsetNS, o.BoundNS = 0, 60_000_000
 			r.Header.Meta.Shard.OffsetAfter = nil
@@ -85,8 +84,8 @@ func writeShards(t *testing.T, dir string) error {
 		"renumbered": func(q *export.Request) { q.Rank, q.ID = 0, q.ID+1_000_000 },
 		"labeled":    func(*export.Request) {},
 	} {
-		parts := runtest.Divide(whole, 4)
-		parts[2] = runtest.Divide(whole, 4)[1]
+		parts := memrun.Divide(whole, 4)
+		parts[2] = memrun.Divide(whole, 4)[1]
 		parts[2].Header.Meta.Shard.Rank = 2
 		for _, level := range parts[2].Requests {
 			for i := range level {
@@ -97,7 +96,7 @@ func writeShards(t *testing.T, dir string) error {
 			write(filepath.Join(name, file), parts[i])
 		}
 	}
-	for i, r := range runtest.Divide(whole, 3, 0, 1e9, -1e9) {
+	for i, r := range memrun.Divide(whole, 3, 0, 1e9, -1e9) {
 		r.Header.Meta.Host = whole.Header.Meta.Host
 		write(filepath.Join("apart", string(rune('0'+i))+".json"), r)
 	}
@@ -225,12 +224,12 @@ type damagedShards struct {
 func newDamagedShards(f *testing.F) *damagedShards {
 	d := &damagedShards{dir: f.TempDir(), formats: formats.Readers()}
 	all := func() []*memrun.Reader {
-		return runtest.Divide(runtest.Random(rand.New(rand.NewPCG(3, 4)), 6, "6", "12"), 3, 0, 500, -70)
+		return memrun.Divide(memrun.RandomRun(rand.New(rand.NewPCG(3, 4)), 6, "6", "12"), 3, 0, 500, -70)
 	}
 	d.parts = all()[:2]
 	for i, p := range d.parts {
 		d.whole = append(d.whole, filepath.Join(d.dir, []string{"0.json", "1.parquet"}[i]))
-		exporttest.Write(f, d.whole[i], runtest.Again(p))
+		exporttest.Write(f, d.whole[i], memrun.Again(p))
 	}
 	for kind := range d.files {
 		x := all()[2]
@@ -253,7 +252,7 @@ func newDamagedShards(f *testing.F) *damagedShards {
 		}
 		for _, format := range damagedFormats {
 			name := filepath.Join(d.dir, "rank2."+format)
-			exporttest.Write(f, name, runtest.Again(x))
+			exporttest.Write(f, name, memrun.Again(x))
 			data, err := os.ReadFile(name)
 			if err != nil {
 				f.Fatal(err)
@@ -327,7 +326,7 @@ func (d *damagedShards) merge(t *testing.T, bad string, data []byte, use func(ex
 	} else if meta == nil {
 		return named(use(r))
 	}
-	m, err := shards.Merge([]shards.Shard{{Name: "0.json", Reader: runtest.Again(d.parts[0])}, {Name: "1.parquet", Reader: runtest.Again(d.parts[1])}, last})
+	m, err := shards.Merge([]shards.Shard{{Name: "0.json", Reader: memrun.Again(d.parts[0])}, {Name: "1.parquet", Reader: memrun.Again(d.parts[1])}, last})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -28,7 +27,7 @@ import (
 // views of shards in memory equal the views of the shards in Parquet.
 func TestViews(t *testing.T) {
 	dir := t.TempDir()
-	whole := runtest.Random(rand.New(rand.NewPCG(9, 1)), 150, "9", "18")
+	whole := memrun.RandomRun(rand.New(rand.NewPCG(9, 1)), 150, "9", "18")
 	for _, requests := range whole.Requests {
 		for k := range requests {
 			requests[k].Connect = time.Duration(k % 1000) // of the 1000 ns before the start
@@ -36,13 +35,13 @@ func TestViews(t *testing.T) {
 	}
 	stored := func(name string, r *memrun.Reader) export.Reader {
 		path := filepath.Join(dir, name)
-		exporttest.Write(t, path, runtest.Again(r))
+		exporttest.Write(t, path, memrun.Again(r))
 		return exporttest.Open(t, path)
 	}
 	var memory, files []shards.Shard
-	for i, part := range runtest.Divide(whole, 3) {
+	for i, part := range memrun.Divide(whole, 3) {
 		name := fmt.Sprint(i, ".parquet")
-		memory = append(memory, shards.Shard{Name: name, Reader: runtest.Again(part)})
+		memory = append(memory, shards.Shard{Name: name, Reader: memrun.Again(part)})
 		files = append(files, shards.Shard{Name: name, Reader: stored(name, part)})
 	}
 	merged := func(all []shards.Shard) export.Reader {

@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -86,16 +87,6 @@ func analyzeJournal(ctx context.Context, open openReader) (*analyze.Report, erro
 	return rep, nil
 }
 
-// measuredAny reports whether a level of the report has a request that counts.
-func measuredAny(rep *analyze.Report) bool {
-	for i := range rep.Experiments {
-		if rep.Experiments[i].OK > 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // countsResponses reports whether the figures of a level count each response as a token, because
 // the server counted none and no tokenizer did.
 func (s *runSummary) countsResponses() bool {
@@ -112,7 +103,7 @@ func (s *runSummary) print(stdout, stderr io.Writer, of runIndex, shown bool) {
 	case !s.done:
 	case s.err != nil:
 		fmt.Fprintf(stderr, "pa-record: note: %sno figures: %v; pa-analyze report computes them\n", of.prefix(), s.err)
-	case measuredAny(s.report):
+	case slices.ContainsFunc(s.report.Experiments, func(e analyze.Experiment) bool { return e.OK > 0 }):
 		switch {
 		case shown:
 			fmt.Fprintln(stdout)
@@ -146,7 +137,7 @@ func sentTwice(rep *analyze.Report) string {
 	where, worst, levels := "", 0.0, 0
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
-		if e.Cached == nil || e.Cached.Twice <= analyze.CachedThreshold {
+		if e.Cached == nil || e.Cached.Twice <= figure.CachedThreshold {
 			continue
 		}
 		if levels++; e.Cached.Twice > worst {
@@ -178,12 +169,9 @@ func (s *runSummary) warnings(keep func(*analyze.Warning) bool) []string {
 // hasUnstreamed reports whether a level has answers with output tokens but no TTFT: they
 // were not streamed.
 func hasUnstreamed(rep *analyze.Report) bool {
-	for i := range rep.Experiments {
-		if e := &rep.Experiments[i]; e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric(answer.TTFT) == nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rep.Experiments, func(e analyze.Experiment) bool {
+		return e.OK > 0 && e.Throughput.OutputTokens.OK && e.Metric(answer.TTFT) == nil
+	})
 }
 
 // printReport prints the report of --report from the exports of the runs, also if the last run

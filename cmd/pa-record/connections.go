@@ -1,7 +1,6 @@
 package main
 
 import (
-	"crypto/tls"
 	"fmt"
 	"net/netip"
 	"net/url"
@@ -21,12 +20,12 @@ import (
 const noProxy = "none"
 
 // connectionFlags returns the flags for connections, transport and proxy.
-func connectionFlags() []cli.Flag {
+func (s *settings) connectionFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse: kept, and opened by the first request; prewarm: opened before the load; fresh: a new one for each request (default: reuse; with -i grpc, or more than 128 requests in flight from the start of a level, prewarm)"},
-		&cli.IntFlag{Name: "grpc-connections", Category: catConn, Usage: "share `N` gRPC connections instead", DefaultText: " "},
+		&cli.IntFlag{Name: "grpc-connections", Category: catConn, Usage: "share `N` gRPC connections instead", DefaultText: " ", Destination: &s.GRPCConnections},
 		&cli.StringFlag{Name: "transport", Category: catConn, Usage: "how OpenAI requests are sent: `WHICH` is loop: a few event loops, Linux, plain HTTP/1.1 without a proxy; nethttp; or auto: loop where it applies", Value: openai.Auto.String()},
-		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "OpenAI requests over HTTP/2; without TLS by prior knowledge"},
+		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "OpenAI requests over HTTP/2; without TLS by prior knowledge", Destination: &s.HTTP2},
 		&cli.StringSliceFlag{Name: "source-ip", Category: catConn, Usage: "connect from the local `ADDRESS`, or from several in turn: each has its own ports (repeatable)"},
 		&cli.StringFlag{Name: "proxy", Category: catConn, Usage: "go through the proxy at `URL`; none: through none (default: as $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY say)"},
 	}
@@ -44,10 +43,8 @@ func (p *parser) connections(s *settings, getenv func(string) string) {
 		}
 	}
 	var err error
-	if s.Reuse, err = backend.ParseReuse(name); err != nil {
-		p.errorf("--connection-reuse %s: it is reuse, fresh or prewarm", name)
-	}
-	s.GRPCConnections = p.c.Int("grpc-connections")
+	s.Reuse, err = backend.ParseReuse(name)
+	p.refuse(err != nil, "--connection-reuse %s: it is reuse, fresh or prewarm", name)
 	switch {
 	case !p.c.IsSet("grpc-connections"):
 	case s.GRPCConnections < 1:
@@ -138,7 +135,6 @@ func (p *parser) transport(s *settings) {
 		p.errorf("--transport %s: it is auto, loop or nethttp", p.c.String("transport"))
 		return
 	}
-	s.HTTP2 = p.c.Bool("http2")
 	s.kind().transport(p, s, asked)
 }
 
@@ -154,9 +150,7 @@ func (p *parser) tritonTransport(s *settings, asked openai.Transport) {
 	case asked == openai.NetHTTP && s.Protocol == protocolGRPC:
 		p.errorf("--transport nethttp: gRPC has a transport of its own; drop it")
 	}
-	if s.HTTP2 {
-		p.errorf("--http2 belongs to --service-kind openai; Triton's HTTP is HTTP/1.1, its gRPC is HTTP/2 anyway")
-	}
+	p.refuse(s.HTTP2, "--http2 belongs to --service-kind openai; Triton's HTTP is HTTP/1.1, its gRPC is HTTP/2 anyway")
 }
 
 // openAITransports asks the backends, which are not used, for theirs.
@@ -339,29 +333,16 @@ func (p *parser) tlsFiles(s *settings) (*tlsFiles, tlsChecks) {
 	}
 	format := func(name string) string {
 		value := strings.ToUpper(p.c.String(name))
-		if value != formatPEM && value != formatDER {
-			p.errorf("--%s %s: the format is PEM or DER", name, p.c.String(name))
-		}
+		p.refuse(value != formatPEM && value != formatDER, "--%s %s: the format is PEM or DER", name, p.c.String(name))
 		return value
 	}
 	verify := func(name string, most int) bool {
 		n := p.c.Int(name)
-		if n < 0 || n > most {
-			p.errorf("--%s %d: must be 0 to %d", name, n, most)
-		}
+		p.refuse(n < 0 || n > most, "--%s %d: must be 0 to %d", name, n, most)
 		return n != 0
 	}
 	return &tlsFiles{
 		CA: file("ssl-https-ca-certificates-file"), Certificate: file("ssl-https-client-certificate-file"), Key: file("ssl-https-private-key-file"),
 		CertificateFormat: format("ssl-https-client-certificate-type"), KeyFormat: format("ssl-https-private-key-type"), KeyInCertificate: true,
 	}, tlsChecks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
-}
-
-// tlsFor returns the configuration for connections to a host, nil for the
-// default.
-func (s *settings) tlsFor(host string) *tls.Config {
-	if s.tls == nil {
-		return nil
-	}
-	return tlsChecks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
 }

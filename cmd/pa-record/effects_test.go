@@ -92,7 +92,7 @@ var elsewhere = map[string]string{
 func TestEveryFlagIsTried(t *testing.T) {
 	t.Parallel()
 	values := " " + strings.Join(flagValues, " ") + " "
-	for _, f := range recordFlags() {
+	for _, f := range (&settings{}).flags() {
 		group := f.(cli.CategorizableFlag).GetCategory()
 		tried := slices.ContainsFunc(f.Names(), func(name string) bool {
 			return elsewhere[name] != "" || strings.Contains(strings.ReplaceAll(values, "=", " "), " "+strings.Repeat("-", min(len(name), 2))+name+" ")
@@ -225,11 +225,11 @@ type prepared struct {
 // prepareRequests returns what a command line would do, without sending anything.
 func prepareRequests(t *testing.T, args []string) (p prepared) {
 	t.Helper()
+	s := &settings{}
 	app := cmdline.App{
-		Name: "pa-record", Flags: recordFlags(), Unsupported: unsupportedFlags,
+		Name: "pa-record", Flags: s.flags(), Unsupported: unsupportedFlags,
 		Action: func(c *cli.Context) error {
-			s, err := newSettings(c, func(string) string { return "" }, true)
-			if err != nil {
+			if err := s.read(c, func(string) string { return "" }, true); err != nil {
 				return err
 			}
 			data, err := openData(t.Context(), s, func(string) string { return "" }, strings.NewReader(""))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 )
 
 // period and swing are of the power of the simulated GPUs: base + swing · sin(2πt/period), in W.
@@ -76,7 +77,7 @@ func TestEnergyOfSimulatedGPUs(t *testing.T) {
 	}
 	for _, path := range paths {
 		r := exporttest.Open(t, path)
-		rep, err := analyze.Run(t.Context(), r, analyze.Config{Economics: &analyze.EconomicsConfig{EnergyPrice: 0.36}})
+		rep, err := analyze.Run(t.Context(), r, analyze.Config{Economics: &figure.EconomicsConfig{EnergyPrice: 0.36}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,14 +100,14 @@ func TestEnergyOfSimulatedGPUs(t *testing.T) {
 				t.Errorf("%s: GPU %d: %+v, want %.1f J", path, i, g, want)
 			}
 		}
-		energy := e.Figure(analyze.KeyEnergy)
+		energy := e.Figure(figure.KeyEnergy)
 		if math.Abs(energy.Value-total) > energy.Bound+clock || energy.Bound > 0.6*total {
 			t.Errorf("%s: %+v, want %.1f J", path, energy, total)
 		}
 		tokens := 80.0 * 10
 		for key, want := range map[string]float64{
-			analyze.KeyPower: energy.Value / (to - from), analyze.KeyPerOutput: energy.Value / tokens, analyze.KeyPerRequest: energy.Value / 80,
-			analyze.KeyRatePerMW: 1e6 * tokens / energy.Value, analyze.KeyEnergyDollars: energy.Value / tokens * 0.1,
+			figure.KeyPower: energy.Value / (to - from), figure.KeyPerOutput: energy.Value / tokens, figure.KeyPerRequest: energy.Value / 80,
+			figure.KeyRatePerMW: 1e6 * tokens / energy.Value, figure.KeyEnergyDollars: energy.Value / tokens * 0.1,
 		} {
 			if f := e.Figure(key); f.Why != "" || math.Abs(f.Value-want) > 1e-6*want || f.Bound <= 0 {
 				t.Errorf("%s: %+v, want %v", path, f, want)

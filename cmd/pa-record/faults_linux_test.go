@@ -24,6 +24,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -278,10 +279,10 @@ func (r *faultRun) checkReport(t *testing.T, got *outcome, all, n int) {
 	if err != nil || len(report.Experiments) != 1 {
 		t.Fatalf("report: %v", err)
 	}
-	var counts []analyze.Count
+	var counts []figure.Count
 	ok := all
 	if failed {
-		counts, ok = []analyze.Count{{Name: got.status.String(), N: n}}, all-n
+		counts, ok = []figure.Count{{Name: got.status.String(), N: n}}, all-n
 	}
 	x := report.Experiments[0]
 	if diff := cmp.Diff(counts, x.Failed); diff != "" || x.OK != ok {

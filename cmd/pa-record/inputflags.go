@@ -29,29 +29,29 @@ const (
 )
 
 // inputFlags returns the flags for the input data and the shape of requests.
-func inputFlags() []cli.Flag {
+func (s *settings) inputFlags() []cli.Flag {
 	return []cli.Flag{
 		readsData(&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (.txt: a prompt a line; repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"}),
 		&cli.BoolFlag{Name: "z", Category: catInput, Usage: "--input-data zero, as perf_analyzer once spelled it"},
 		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"}),
-		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server"}),
+		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server", Destination: &s.Layout}),
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
 		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` each level and each run of --repeat takes its prompts: fresh (prompts that were not sent before, as long as there are any) or restart (from the first prompt on, which the server may have cached)", Value: freshPrompts},
 		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all of a file; 100 of a fetched data set; made up, the requests of the largest level, from 100 to 2,000"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
-		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB"},
-		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000"},
+		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB", Destination: &s.spool.MaxBytes},
+		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000", Destination: &s.spool.MaxRatio},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
-		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "whole if the row's hash_ids extend the turn before"},
+		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "whole if the row's hash_ids extend the turn before", Destination: &s.TraceRows},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
-		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1},
+		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1, Destination: &s.BatchSize},
 		&cli.IntFlag{Name: "batch-size-text", Category: catInput, Usage: "`N` texts in a request, or passages to be ranked, of prompts that are made up or of files with one each", DefaultText: "1"},
 		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
-		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128},
-		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings"},
-		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up"},
+		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128, Destination: &s.StringLength},
+		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings", Destination: &s.StringData},
+		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up", Destination: &s.Seed},
 	}
 }
 
@@ -113,7 +113,7 @@ func (s *inputSettings) renderOptions() render.Options {
 
 func (p *parser) inputs(s *settings) {
 	c := p.c
-	s.InputData, s.Layout, s.Seed = c.StringSlice("input-data"), c.String("dataset"), c.Uint64("random-seed")
+	s.InputData = c.StringSlice("input-data")
 	if c.Bool("z") {
 		s.InputData = append(s.InputData, "zero")
 	}
@@ -121,36 +121,27 @@ func (p *parser) inputs(s *settings) {
 		s.InputData = append(s.InputData, dir)
 	}
 	for _, d := range s.InputData {
-		if (d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI) {
-			p.errorf("--input-data %s: made-up tensors are for Triton, and exclude files", d)
-		}
+		p.refuse((d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI), "--input-data %s: made-up tensors are for Triton, and exclude files", d)
 	}
-	if s.StringLength, s.StringData = c.Int("string-length"), c.String("string-data"); s.StringLength < 1 {
-		p.errorf("--string-length %d: must be at least 1", s.StringLength)
-	}
+	p.refuse(s.StringLength < 1, "--string-length %d: must be at least 1", s.StringLength)
 	p.batchSize(s)
 	p.shapes(s)
 	p.dataset(s)
 	p.synthetic(s)
 	p.aboutFiles(s)
-	if s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage"); s.ServiceKind == kindTriton && c.IsSet("include-usage") {
-		p.errorf("--include-usage belongs to --service-kind openai")
-	}
+	s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage")
+	p.refuse(s.ServiceKind == kindTriton && c.IsSet("include-usage"), "--include-usage belongs to --service-kind openai")
 	if name := c.String("backend"); name != "" {
 		var err error
-		if s.Style, err = render.ParseStyle(name); err != nil {
-			p.errorf("--backend: %w", err)
-		}
-		if s.ServiceKind == kindOpenAI {
-			p.errorf("--backend belongs to --service-kind triton")
-		}
+		s.Style, err = render.ParseStyle(name)
+		p.refuse(err != nil, "--backend: %w", err)
+		p.refuse(s.ServiceKind == kindOpenAI, "--backend belongs to --service-kind triton")
 	}
 	p.requestTemplate(s)
 }
 
 // batchSize reads how many requests make one: Triton's batch.
 func (p *parser) batchSize(s *settings) {
-	s.BatchSize = p.c.Int("batch-size")
 	switch {
 	case s.ServiceKind == kindOpenAI && s.BatchSize != 1:
 		p.errorf("-b %d: OpenAI requests are not batched; for several texts in one give --batch-size-text", s.BatchSize)
@@ -163,18 +154,11 @@ func (p *parser) batchSize(s *settings) {
 
 // batches reads how many texts a request has.
 func (p *parser) batches(s *settings) {
-	if s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text")); s.BatchTexts > 1 && s.MadeSessions+s.Sessions > 0 {
-		p.errorf("--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
-	}
-	if s.BatchImages > 1 && s.MadeSessions+s.Sessions > 0 {
-		p.errorf("--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
-	}
-	if s.BatchImages > 0 && !s.hasMedia() && !s.readsFiles() {
-		p.errorf("--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
-	}
-	if s.BatchTexts > 0 && s.inputLengths == nil && !s.readsFiles() {
-		p.errorf("--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
-	}
+	s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text"))
+	p.refuse(s.BatchTexts > 1 && s.MadeSessions+s.Sessions > 0, "--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
+	p.refuse(s.BatchImages > 1 && s.MadeSessions+s.Sessions > 0, "--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
+	p.refuse(s.BatchImages > 0 && !s.hasMedia() && !s.readsFiles(), "--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
+	p.refuse(s.BatchTexts > 0 && s.inputLengths == nil && !s.readsFiles(), "--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
 }
 
 // ranks reports whether each request holds a query and passages to rank.
@@ -208,18 +192,15 @@ func (p *parser) requestTemplate(s *settings) {
 	for _, flag := range p.given("backend", "include-usage", "output-tokens-mean-deterministic") {
 		p.errorf("--request-template says all that is in a request; drop --%s", flag)
 	}
-	if s.IncludeUsage = false; s.ServiceKind == kindTriton && s.inputLengths == nil && !s.readsFiles() {
-		p.errorf("--request-template needs prompts; give --input-data or --synthetic-input-tokens-mean")
-	}
+	s.IncludeUsage = false
+	p.refuse(s.ServiceKind == kindTriton && s.inputLengths == nil && !s.readsFiles(), "--request-template needs prompts; give --input-data or --synthetic-input-tokens-mean")
 }
 
 // dataset reads which part of the files is sent, and in which order.
 func (p *parser) dataset(s *settings) {
 	c := p.c
 	kind, err := workload.ParseOrderKind(c.String("dataset-sampling-strategy"))
-	if err != nil {
-		p.errorf("--dataset-sampling-strategy: %w", err)
-	}
+	p.refuse(err != nil, "--dataset-sampling-strategy: %w", err)
 	if s.sendOrder = (workload.Order{Kind: kind, Seed: s.Seed}); kind != workload.Sequential {
 		s.Order = kind.String()
 	}
@@ -231,17 +212,13 @@ func (p *parser) dataset(s *settings) {
 	}
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
-	if s.TraceRows = c.String("trace-rows"); s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
+	if s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
 		p.errorOnce("trace-rows", "--trace-rows %s: expected whole or new", s.TraceRows)
 	}
-	s.spool = spool.Config{MaxBytes: c.Int64("max-spool"), MaxRatio: c.Int("max-ratio")}
-	if s.spool.MaxBytes < 0 {
-		p.errorf("--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
-	}
+	p.refuse(s.spool.MaxBytes < 0, "--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
 	if text := c.String("trace-window"); text != "" {
-		if s.WindowFrom, s.WindowTo, err = parseWindow(text); err != nil {
-			p.errorf("--trace-window %s: %w", text, err)
-		}
+		s.WindowFrom, s.WindowTo, err = parseWindow(text)
+		p.refuse(err != nil, "--trace-window %s: %w", text, err)
 	}
 	layout, window := dataset.Options{Layout: s.Layout}, dataset.Options{From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo)}
 	if err := layout.Validate(); err != nil {
@@ -250,9 +227,7 @@ func (p *parser) dataset(s *settings) {
 	if err := window.Validate(); err != nil {
 		p.errorf("--trace-window: %w", err)
 	}
-	if kind != workload.Sequential && c.Bool("fixed-schedule") {
-		p.errorf("--fixed-schedule sends the entries in the order of their times; drop --dataset-sampling-strategy")
-	}
+	p.refuse(kind != workload.Sequential && c.Bool("fixed-schedule"), "--fixed-schedule sends the entries in the order of their times; drop --dataset-sampling-strategy")
 }
 
 // aboutFiles refuses flags that are about files where there are none.
@@ -300,9 +275,7 @@ func (p *parser) shapes(s *settings) {
 		var dims []int64
 		for _, d := range strings.Split(text[i+1:], ",") {
 			n, err := strconv.ParseInt(d, 10, 64)
-			if err != nil || n < 1 {
-				p.errorf("--shape %s: %q is not a positive whole number", text, d)
-			}
+			p.refuse(err != nil || n < 1, "--shape %s: %q is not a positive whole number", text, d)
 			dims = append(dims, n)
 		}
 		if s.Shapes == nil {
@@ -335,9 +308,7 @@ func (s *settings) namesDataset() bool {
 
 // nameDataset checks the settings of a dataset without files.
 func (p *parser) nameDataset(s *settings) {
-	if s.inputLengths != nil {
-		p.errorf("--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
-	}
+	p.refuse(s.inputLengths != nil, "--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
 	for _, flag := range p.given("trace-window", "block-tokens", "trace-rows") {
 		p.errorf("--%s is about files of a trace; give them with --input-data", flag)
 	}

@@ -26,14 +26,14 @@ import (
 
 // loadFlags returns the flags for the load: concurrency, request rate, schedule, warm-up
 // and repetitions.
-func loadFlags() []cli.Flag {
+func (s *settings) loadFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step (with -l the end may be 0: none), or a list 1,4,8", DefaultText: "1"},
 		&cli.IntFlag{Name: "t", Category: catLoad, Usage: "--concurrency-range `N`, as perf_analyzer once spelled it", DefaultText: "1"},
 		&cli.BoolFlag{Name: "d", Category: catLoad, Usage: "go on from -t to -c, or as far as -l allows, as perf_analyzer once spelled --concurrency-range T:C:1"},
 		&cli.IntFlag{Name: "c", Category: catLoad, Usage: "with -d, end at `N` requests in flight; 0 is no end", DefaultText: "0"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, even if the server is slower: `LEVELS` as for --concurrency-range, also 2.5"},
-		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit"},
+		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit", Destination: &s.LimitMS},
 		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "go through the levels up to the first that does not meet the objective `EXPR`: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level that is below -l or meets --slo, by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
@@ -43,19 +43,19 @@ func loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
-		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with --session-concurrency, `HOW` the history treats the reasoning of answers: keep, drop, or auto, which keeps the reasoning of answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String()},
+		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with --session-concurrency, `HOW` the history treats the reasoning of answers: keep, drop, or auto, which keeps the reasoning of answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String(), Destination: &s.HistoryReasoning},
 		&cli.IntFlag{Name: "session-concurrency", Category: catLoad, Usage: "`N` conversations at a time: entries with one \"session_id\" are the turns of a conversation; each is sent with the conversation so far, \"delay\" ms after the previous answer"},
 		&cli.BoolFlag{Name: "auto-sweep", Category: catLoad, Usage: "measure one request at a time, then --max-concurrency (256) at a time, then 8 rates between the throughputs of both"},
-		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1"},
+		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1", Destination: &s.SpeedUp},
 		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight; what is due waits", DefaultText: "no limit"},
-		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once"},
+		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once", Destination: (*time.Duration)(&s.RampUp)},
 		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
-		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured"},
-		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once"},
+		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured", Destination: &s.Warmup},
+		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once", Destination: (*time.Duration)(&s.WarmupDuration)},
 		&cli.StringSliceFlag{Name: "between-levels", Category: catLoad, Usage: "POST to `URL` between levels, and between runs of --repeat: for example to flush the server's cache (repeatable)"},
-		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff; servers with labels get N runs each", DefaultText: "once, into x.json"},
-		&cli.IntFlag{Name: "warmup-runs", Category: catLoad, Usage: "make `N` runs of the same load first that are in no export, against each server: a cold cache makes a first run unlike the others"},
-		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels, or servers with labels: measure the levels in another order in each run, and let the servers take turns, balanced, so that changes of the machine affect all of them"},
+		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff; servers with labels get N runs each", DefaultText: "once, into x.json", Destination: &s.Repeat},
+		&cli.IntFlag{Name: "warmup-runs", Category: catLoad, Usage: "make `N` runs of the same load first that are in no export, against each server: a cold cache makes a first run unlike the others", Destination: &s.WarmupRuns},
+		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels, or servers with labels: measure the levels in another order in each run, and let the servers take turns, balanced, so that changes of the machine affect all of them", Destination: &s.Interleave},
 	}
 }
 
@@ -115,6 +115,8 @@ func (o sloText) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 type postURL struct {
 	*url.URL
 	shown string
+	// tested says that it is at a server under test, which gets the headers of -H too.
+	tested bool
 }
 
 // String hides the method of the URL, whose text has the user information and the query.
@@ -187,28 +189,19 @@ func (p *parser) load(s *settings) {
 	}
 	s.shapeFlag = given[0].flag
 	p.belongTo(given[0], shapes)
-	if s.Warmup = c.Int("warmup-request-count"); s.Warmup < 0 {
-		p.errorf("--warmup-request-count %d: must not be negative", s.Warmup)
-	}
-	warmup := c.Duration("warmup-duration")
-	if s.WarmupDuration = millis(warmup); warmup < 0 {
-		p.errorf("--warmup-duration %v: must not be negative", warmup)
-	}
+	p.refuse(s.Warmup < 0, "--warmup-request-count %d: must not be negative", s.Warmup)
+	p.refuse(s.WarmupDuration < 0, "--warmup-duration %v: must not be negative", time.Duration(s.WarmupDuration))
 	p.betweenURLs(s)
 	p.limit(s)
 	before := len(p.errs)
-	if s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency")); c.IsSet("speed-up") {
-		s.SpeedUp = c.Float64("speed-up")
-		if !(s.SpeedUp > 0) {
-			p.errorOnce("speed-up", "--speed-up %v: must be above 0", s.SpeedUp)
-		}
+	s.MaxConcurrency = p.positive("max-concurrency", c.Int("max-concurrency"))
+	if c.IsSet("speed-up") && !(s.SpeedUp > 0) {
+		p.errorOnce("speed-up", "--speed-up %v: must be above 0", s.SpeedUp)
 	}
-	ramp := c.Duration("ramp-up")
-	if ramp < 0 {
-		p.errorOnce("ramp-up", "--ramp-up %v: must not be negative", ramp)
-		ramp = 0
+	if s.RampUp < 0 {
+		p.errorOnce("ramp-up", "--ramp-up %v: must not be negative", time.Duration(s.RampUp))
+		s.RampUp = 0
 	}
-	s.RampUp = millis(ramp)
 	given[0].read(s)
 	if len(p.errs) > before {
 		return
@@ -408,12 +401,8 @@ func (p *parser) intervals(s *settings) {
 
 func (p *parser) fixedSchedule(s *settings) {
 	s.FixedSchedule = true
-	if len(s.InputData) == 0 {
-		p.errorf("--fixed-schedule needs --input-data with a \"timestamp\" in each entry")
-	}
-	if p.c.IsSet("request-count") {
-		p.errorf("--fixed-schedule and --request-count exclude each other: the entries are sent once each; drop one")
-	}
+	p.refuse(len(s.InputData) == 0, "--fixed-schedule needs --input-data with a \"timestamp\" in each entry")
+	p.refuse(p.c.IsSet("request-count"), "--fixed-schedule and --request-count exclude each other: the entries are sent once each; drop one")
 }
 
 // defaultPeriod is perf_analyzer's --request-period.
@@ -430,9 +419,7 @@ func (p *parser) periodic(s *settings) {
 	}
 	s.Periodic, s.RequestPeriod = fmt.Sprintf("%d:%d:%d", level.Start, level.End, level.Step), level.Period
 	s.levels = []load.Level{level}
-	if s.ServiceKind == kindTriton && !s.Streaming && level.Period > 1 {
-		p.errorf("--periodic-concurrency-range needs --streaming: an answer that is not streamed is one response")
-	}
+	p.refuse(s.ServiceKind == kindTriton && !s.Streaming && level.Period > 1, "--periodic-concurrency-range needs --streaming: an answer that is not streamed is one response")
 	for _, flag := range p.given("request-count", "duration", "warmup-duration") {
 		p.errorf("--periodic-concurrency-range and --%s exclude each other: each request is sent once; drop one", flag)
 	}
@@ -441,10 +428,8 @@ func (p *parser) periodic(s *settings) {
 func (p *parser) sessions(s *settings) {
 	s.Sessions = p.positive("session-concurrency", p.c.Int("session-concurrency"))
 	s.levels = []load.Level{load.Sessions{N: s.Sessions}}
-	if s.ServiceKind != kindOpenAI {
-		p.errorf("--session-concurrency needs --service-kind openai and its chat endpoint")
-	}
-	if s.HistoryReasoning = p.c.String("history-reasoning"); s.HistoryReasoning != "" {
+	p.refuse(s.ServiceKind != kindOpenAI, "--session-concurrency needs --service-kind openai and its chat endpoint")
+	if s.HistoryReasoning != "" {
 		if _, err := wireopenai.ParseHistoryReasoning(s.HistoryReasoning); err != nil {
 			p.errorf("--history-reasoning: %w", err)
 		}
@@ -532,7 +517,8 @@ func (p *parser) betweenURLs(s *settings) {
 			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redact.URL(text))
 			continue
 		}
-		s.BetweenLevels = append(s.BetweenLevels, postURL{u, redact.URL(text)})
+		tested := slices.ContainsFunc(s.allURLs(), func(server string) bool { return strings.EqualFold(addressOf(server), u.Host) })
+		s.BetweenLevels = append(s.BetweenLevels, postURL{u, redact.URL(text), tested})
 	}
 }
 
@@ -545,7 +531,6 @@ func (s *settings) noteBetween() {
 
 // limit reads the latency at which a search ends.
 func (p *parser) limit(s *settings) {
-	s.LimitMS = p.c.Float64("latency-threshold")
 	if !(s.LimitMS >= 0 && s.LimitMS <= maxLimitMS) {
 		p.errorf("--latency-threshold %v: must be 0 (none) to %.0f ms", s.LimitMS, float64(maxLimitMS))
 		return
@@ -553,9 +538,7 @@ func (p *parser) limit(s *settings) {
 	s.Measure.LatencyLimit = time.Duration(s.LimitMS * float64(time.Millisecond))
 	text := p.c.String("slo")
 	if text == "" {
-		if p.c.IsSet("slo") {
-			p.errorf("--slo is empty; give an objective such as 'ttft_p99<=200ms && itl_p99<=30ms', or drop it")
-		}
+		p.refuse(p.c.IsSet("slo"), "--slo is empty; give an objective such as 'ttft_p99<=200ms && itl_p99<=30ms', or drop it")
 		return
 	}
 	objective, err := expr.ParseLevelObjective(text)
@@ -644,7 +627,5 @@ func (p *parser) autoSweep(s *settings) {
 	if err := probe.Validate(); err != nil {
 		p.errorf("--auto-sweep: %w", err)
 	}
-	if p.c.IsSet("repeat") {
-		p.errorf("--auto-sweep and --repeat exclude each other: every run would find other rates; sweep once, and repeat the rates with --request-rate-range")
-	}
+	p.refuse(p.c.IsSet("repeat"), "--auto-sweep and --repeat exclude each other: every run would find other rates; sweep once, and repeat the rates with --request-rate-range")
 }

@@ -173,6 +173,7 @@ func wholeApp(args []string, env environment) cmdline.App {
 // recordApp is the program without subcommands, for the command line args; reports
 // are arguments of pa-analyze to name at the end of a run, beside the plain report.
 func recordApp(args []string, env environment, reports [][]string) cmdline.App {
+	s := &settings{}
 	return cmdline.App{
 		Name:    "pa-record",
 		Usage:   "send load to an LLM server and record raw timestamps",
@@ -185,13 +186,13 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 			{Does: "see what would be sent, and send nothing", Line: "pa-record -u sim:// --concurrency-range 1,4 --dry-run"},
 		},
 		CommonFlags: map[string][]cmdline.CommonFlag{"": commonFlags, "inputs": commonInputFlags},
-		Flags:       recordFlags(),
+		Flags:       s.flags(),
 		Unsupported: unsupportedFlags,
 		Renamed:     renamedFlags,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
 		Action: func(c *cli.Context) error {
-			return record(c, args, env, reports)
+			return s.record(c, args, env, reports)
 		},
 	}
 }

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -50,11 +47,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	debug.SetGCPercent(mostGCPercent) // as main does
-	if !testenv.Race {
-		// The parallel tests wait for servers more than they compute. The flag -parallel of
-		// the command line, which is parsed later, has precedence.
-		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
-	}
+	testenv.MoreParallel()
 	program.TestMain(leakChecked{m})
 }
 
@@ -179,11 +172,12 @@ func TestSimDocumented(t *testing.T) {
 // parse resolves a command line as the program does.
 func parse(t *testing.T, key string, args ...string) (*settings, error) {
 	t.Helper()
-	var s *settings
+	s := &settings{}
 	var err error
 	app := recordApp(nil, environment{}, nil)
+	app.Flags = s.flags()
 	app.Action = func(c *cli.Context) error {
-		s, err = newSettings(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, true)
+		err = s.read(c, func(name string) string { return map[string]string{"OPENAI_API_KEY": key}[name] }, true)
 		return nil
 	}
 	var stderr strings.Builder

@@ -13,18 +13,18 @@ import (
 )
 
 // runFlags returns the flags for how long a level is measured.
-func runFlags() []cli.Flag {
+func (s *settings) runFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "request-count", Category: catLong, Usage: "measure exactly `N` requests per level; all sends each entry of the input data once; 5x is five times the concurrency, or the requests of five seconds of a rate", DefaultText: "windows decide"},
-		&cli.DurationFlag{Name: "duration", Category: catLong, Usage: "measure each level for `DURATION`, in one window", DefaultText: "windows decide"},
+		&cli.DurationFlag{Name: "duration", Category: catLong, Usage: "measure each level for `DURATION`, in one window", DefaultText: "windows decide", Destination: &s.Measure.Duration},
 		&cli.StringFlag{Name: "measurement-mode", Category: catLong, Usage: "`MODE` of windows: time_windows or count_windows", Value: "time_windows"},
 		&cli.IntFlag{Name: "measurement-interval", Aliases: []string{"p"}, Category: catLong, Usage: "length of a time window in `MS`", Value: 5000},
 		&cli.IntFlag{Name: "measurement-request-count", Category: catLong, Usage: "`N` requests close a count window", Value: 50},
-		&cli.Float64Flag{Name: "stability-percentage", Aliases: []string{"s"}, Category: catLong, Usage: "the level is done when throughput and latency of the last 3 windows differ by at most `PCT` %", Value: 10},
+		&cli.Float64Flag{Name: "stability-percentage", Aliases: []string{"s"}, Category: catLong, Usage: "the level is done when throughput and latency of the last 3 windows differ by at most `PCT` %", Value: 10, Destination: &s.Measure.stabilityPct},
 		&cli.IntFlag{Name: "max-trials", Aliases: []string{"r"}, Category: catLong, Usage: "at most `N` windows per level", Value: 10},
 		&cli.BoolFlag{Name: "stop-on-unstable", Category: catLong, Usage: "measure no more levels after one that was not stable"},
 		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability and -l; -1: the mean", Value: -1},
-		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second},
+		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second, Destination: (*time.Duration)(&s.Grace)},
 		&cli.StringFlag{Name: "max-error-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests fail: 0.05 or 5%", DefaultText: "no limit"},
 	}
 }
@@ -67,12 +67,9 @@ func (m measureSettings) MarshalJSON() ([]byte, error) {
 // measurement reads how long a level is measured, and what ends it.
 func (p *parser) measurement(s *settings) {
 	c := p.c
-	s.Grace = millis(c.Duration("grace-period"))
 	if text := c.String("max-error-rate"); text != "" {
 		r, err := parsePart(text)
-		if err != nil {
-			p.errorf("--max-error-rate %s: %v", text, err)
-		}
+		p.refuse(err != nil, "--max-error-rate %s: %v", text, err)
 		s.MaxErrorRate = &r
 	}
 	m := &s.Measure
@@ -81,14 +78,9 @@ func (p *parser) measurement(s *settings) {
 		if m.All = strings.TrimSpace(text) == "all"; !m.All {
 			m.Requests, m.Times, err = parseCount(text)
 		}
-		if err != nil {
-			p.errorf("--request-count %s: %w", text, err)
-		}
+		p.refuse(err != nil, "--request-count %s: %w", text, err)
 	}
-	m.Duration = c.Duration("duration")
-	if c.IsSet("duration") && m.Duration <= 0 {
-		p.errorf("--duration %v: must be positive", m.Duration)
-	}
+	p.refuse(c.IsSet("duration") && m.Duration <= 0, "--duration %v: must be positive", m.Duration)
 	switch mode := c.String("measurement-mode"); mode {
 	case "time_windows":
 		m.Mode = window.ByTime
@@ -100,14 +92,10 @@ func (p *parser) measurement(s *settings) {
 	m.Interval = time.Duration(p.positive("measurement-interval", c.Int("measurement-interval"))) * time.Millisecond
 	m.WindowRequests = p.positive("measurement-request-count", c.Int("measurement-request-count"))
 	m.MaxTrials = p.positive("max-trials", c.Int("max-trials"))
-	if m.stabilityPct = c.Float64("stability-percentage"); m.stabilityPct < 0 {
-		p.errorf("--stability-percentage %v: must not be negative", m.stabilityPct)
-	}
+	p.refuse(m.stabilityPct < 0, "--stability-percentage %v: must not be negative", m.stabilityPct)
 	m.Stability, m.ThroughputSuffices, m.StatefulThroughputSuffices = m.stabilityPct/100, s.Async, !s.Sync
 	if n := c.Int("percentile"); n != -1 {
-		if n < 1 || n > 99 {
-			p.errorf("--percentile %d: must be 1 to 99, or -1 for the mean", n)
-		}
+		p.refuse(n < 1 || n > 99, "--percentile %d: must be 1 to 99, or -1 for the mean", n)
 		m.Percentile = n
 	}
 	if s.Sessions > 0 && m.Counted() {
@@ -116,16 +104,12 @@ func (p *parser) measurement(s *settings) {
 		m.Requests, m.Times, m.All = 0, 0, false
 	}
 	counted := m.Counted()
-	if counted && m.Duration > 0 {
-		p.errorf("--request-count and --duration exclude each other; drop one")
-	}
+	p.refuse(counted && m.Duration > 0, "--request-count and --duration exclude each other; drop one")
 	if m.Requests > 0 {
 		p.enoughRequests(s)
 	}
 	if !counted && m.Duration == 0 && !s.hasEnd() {
-		if s.Arrivals == scheduleScaled {
-			p.errorf("--schedule scaled needs --request-count or --duration: measurement windows have no number of requests to scale the gaps to; give one of them, or drop it")
-		}
+		p.refuse(s.Arrivals == scheduleScaled, "--schedule scaled needs --request-count or --duration: measurement windows have no number of requests to scale the gaps to; give one of them, or drop it")
 		m.windowed, m.stopOnUnstable = true, c.Bool("stop-on-unstable")
 	}
 }

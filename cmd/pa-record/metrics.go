@@ -62,9 +62,7 @@ func (p *parser) metrics(s *settings) {
 		return
 	}
 	m := &metricsSettings{Collect: true, NvidiaSMI: p.c.String("nvidia-smi"), Interval: spelledDuration(time.Duration(p.c.Int("metrics-interval")) * time.Millisecond)}
-	if m.Interval <= 0 {
-		p.errorf("--metrics-interval %d: must be at least 1 ms", p.c.Int("metrics-interval"))
-	}
+	p.refuse(m.Interval <= 0, "--metrics-interval %d: must be at least 1 ms", p.c.Int("metrics-interval"))
 	for _, text := range p.c.StringSlice("metrics-url") {
 		u, ok := metricsURL(text)
 		if !ok {

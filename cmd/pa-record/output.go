@@ -22,18 +22,17 @@ type hints map[string]string
 
 // output reads the paths of exports and reports, and the hints for pa-analyze.
 func (p *parser) output(s *settings) {
-	s.Calibrate, s.overwrite = p.c.Bool("calibrate"), p.c.Bool("overwrite")
 	if s.Exports = p.c.StringSlice("profile-export-file"); len(s.Exports) == 0 {
 		s.Exports = []string{defaultExport}
 	}
-	if s.ArtifactDir = p.c.String("artifact-dir"); s.ArtifactDir != "" {
+	if s.ArtifactDir != "" {
 		for i, path := range s.Exports {
 			if path != "" && path != "-" && !filepath.IsAbs(path) {
 				s.Exports[i] = filepath.Join(s.ArtifactDir, path)
 			}
 		}
 	}
-	if s.spillDir = p.c.String("spill-dir"); s.spillDir != "" {
+	if s.spillDir != "" {
 		if err := disk.CheckFolder(s.spillDir); err != nil {
 			p.errorf("--spill-dir: %w", err)
 		}
@@ -55,7 +54,6 @@ func (p *parser) output(s *settings) {
 	}
 	p.csv(s)
 	p.html(s)
-	s.Report = p.c.Bool("report")
 }
 
 // html reads --html. A page shows the runs of one process.
@@ -63,7 +61,7 @@ func (p *parser) html(s *settings) {
 	if !p.c.IsSet("html") {
 		return
 	}
-	if s.HTML = p.c.String("html"); s.HTML == "" || s.HTML == "-" {
+	if s.HTML == "" || s.HTML == "-" {
 		p.errorf("--html %q: give the name of a file; standard output is for the console report", s.HTML)
 		return
 	}
@@ -85,7 +83,6 @@ func (s *settings) makeArtifactDir() error {
 
 // csv reads -f.
 func (p *parser) csv(s *settings) {
-	s.CSV, s.VerboseCSV = p.c.String("f"), p.c.Bool("verbose-csv")
 	if !p.c.IsSet("f") {
 		return
 	}
@@ -109,38 +106,28 @@ func checkCSV(path string) error {
 }
 
 // outputFlags returns the flags for the files that a run writes.
-func outputFlags() []cli.Flag {
+func (s *settings) outputFlags() []cli.Flag {
 	return []cli.Flag{
 		cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"}),
-		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one"}),
-		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files"}),
+		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one", Destination: &s.ArtifactDir}),
+		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files", Destination: &s.spillDir}),
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
-		&cli.BoolFlag{Name: "report", Category: catOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report"},
-		cmdline.Derives(&cli.StringFlag{Name: "html", Category: catOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export"}),
-		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models"}),
-		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report"},
-		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate"},
-		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there"},
-	}
-}
-
-// display reads the flags of displayFlags.
-func (p *parser) display(s *settings) {
-	s.verbose, s.quiet, s.dryRun = p.c.Bool("verbose"), p.c.Bool("quiet"), p.c.Bool("dry-run")
-	switch s.ui = p.c.String("ui"); s.ui {
-	case uiAuto, uiPlain, uiNone:
-	default:
-		p.errorf("--ui %s: the kind is auto, plain or none", s.ui)
+		&cli.BoolFlag{Name: "report", Category: catOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report", Destination: &s.Report},
+		cmdline.Derives(&cli.StringFlag{Name: "html", Category: catOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export", Destination: &s.HTML}),
+		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models", Destination: &s.CSV}),
+		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report", Destination: &s.VerboseCSV},
+		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate", Destination: &s.Calibrate},
+		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there", Destination: &s.overwrite},
 	}
 }
 
 // displayFlags returns the flags of a run's printed output.
-func displayFlags() []cli.Flag {
+func (s *settings) displayFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window"},
-		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto},
-		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error"},
-		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing"},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window", Destination: &s.verbose},
+		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto, Destination: &s.ui},
+		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error", Destination: &s.quiet},
+		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing", Destination: &s.dryRun},
 		cmdline.ConfigFlag(catLook),
 	}
 }

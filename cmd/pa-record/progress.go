@@ -140,14 +140,7 @@ func throughput(s *recorder.Progress) float64 {
 
 // plainLine returns a line that says how far the run is.
 func plainLine(s recorder.Progress, of runIndex) string {
-	line := of.prefix() + s.Load.String()
-	switch {
-	case s.Levels > 1:
-		line += fmt.Sprintf(" (level %d of %d)", s.Index+1, s.Levels)
-	case s.Levels == 0:
-		line += fmt.Sprintf(" (level %d)", s.Index+1)
-	}
-	line += ": "
+	line := of.prefix() + levelText(s, " (level %d of %d)") + ": "
 	if s.Warmup {
 		line += "warming up: "
 	}
@@ -158,6 +151,18 @@ func plainLine(s recorder.Progress, of runIndex) string {
 		}
 	}
 	return line + ", " + briefTime(s.Elapsed) + " so far"
+}
+
+// levelText returns the load of the level under way and its number. many is the format of the number
+// among several levels.
+func levelText(s recorder.Progress, many string) string {
+	switch {
+	case s.Levels > 1:
+		return s.Load.String() + fmt.Sprintf(many, s.Index+1, s.Levels)
+	case s.Levels == 0:
+		return s.Load.String() + fmt.Sprintf(" (level %d)", s.Index+1)
+	}
+	return s.Load.String()
 }
 
 // Bounds of the bar's inside, in columns.
@@ -185,13 +190,7 @@ const (
 // redrawnLine returns the line for a terminal of that many columns that says how far the
 // run is. It never fills the last column, where some terminals wrap.
 func redrawnLine(s recorder.Progress, of runIndex, columns int, style displayStyle) string {
-	level := s.Load.String()
-	switch {
-	case s.Levels > 1:
-		level += fmt.Sprintf(" (%d/%d)", s.Index+1, s.Levels)
-	case s.Levels == 0:
-		level += fmt.Sprintf(" (level %d)", s.Index+1)
-	}
+	level := levelText(s, " (%d/%d)")
 	if s.Warmup {
 		level += " warm-up"
 	}

@@ -29,12 +29,12 @@ import (
 const secretVariable = "PA_RECORD_BARRIER_SECRET"
 
 // rankFlags returns the flags for a run that several processes record together.
-func rankFlags() []cli.Flag {
+func (s *settings) rankFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of the processes that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
 		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each with its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
-		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + secretVariable + " holds a secret that all share"},
-		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: ranks.DefaultTimeout},
+		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + secretVariable + " holds a secret that all share", Destination: &s.barrier},
+		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: ranks.DefaultTimeout, Destination: &s.barrierTimeout},
 		&cli.StringFlag{Name: "start-at", Category: catRanks, Usage: "instead of meeting, begin at `TIME` (2026-01-31T12:00:00Z, or seconds since 1970) by each machine's clock; for one level"},
 	}
 }
@@ -66,13 +66,11 @@ func (p *parser) ranks(s *settings, getenv func(string) string) {
 		p.errs = append(p.errs, err)
 		return
 	}
-	s.barrier, s.barrierTimeout, s.barrierSecret = p.c.String("barrier"), p.c.Duration("barrier-timeout"), getenv(secretVariable)
+	s.barrierSecret = getenv(secretVariable)
 	start := p.c.String("start-at")
 	if !s.world.Several() {
 		for flag, text := range map[string]string{"barrier": s.barrier, "start-at": start} {
-			if text != "" && s.world.Size == 0 {
-				p.errorf("--%s needs the rank of this process and the number of ranks: start it with mpirun or srun, or give --rank and --world-size (in Kubernetes %s)", flag, ranks.SizeVariable)
-			}
+			p.refuse(text != "" && s.world.Size == 0, "--%s needs the rank of this process and the number of ranks: start it with mpirun or srun, or give --rank and --world-size (in Kubernetes %s)", flag, ranks.SizeVariable)
 		}
 		return
 	}
@@ -110,9 +108,7 @@ func (p *parser) barrierAddress(s *settings) {
 	case s.barrierSecret == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
 		p.errorf("--barrier %s: set %s to a text that only the ranks know, so that nobody else can join", s.barrier, secretVariable)
 	}
-	if s.barrierTimeout <= 0 {
-		p.errorf("--barrier-timeout %v: must be positive", s.barrierTimeout)
-	}
+	p.refuse(s.barrierTimeout <= 0, "--barrier-timeout %v: must be positive", s.barrierTimeout)
 }
 
 // startAt reads --start-at.
@@ -153,21 +149,11 @@ func (p *parser) indivisible(s *settings) {
 	case !m.Fixed() && !s.hasEnd():
 		p.errorf("%s needs --request-count or --duration, because no rank knows the windows of all", several)
 	}
-	if s.MaxErrorRate != nil {
-		p.errorf("--max-error-rate: no rank of %s knows the failures of all; look at the merged report", several)
-	}
-	if p.c.Bool("cache-bust") {
-		p.errorf("--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
-	}
-	if s.Sessions > 0 && s.Sessions < s.world.Size {
-		p.errorf("--session-concurrency %d: %s needs at least one conversation at a time for each", s.Sessions, several)
-	}
-	if s.Sessions > 0 && s.sendOrder.Kind == workload.Random {
-		p.errorf("--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")
-	}
-	if s.MaxConcurrency > 0 && s.MaxConcurrency < s.world.Size {
-		p.errorf("--max-concurrency %d: less than one request in flight for each of %d ranks", s.MaxConcurrency, s.world.Size)
-	}
+	p.refuse(s.MaxErrorRate != nil, "--max-error-rate: no rank of %s knows the failures of all; look at the merged report", several)
+	p.refuse(p.c.Bool("cache-bust"), "--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
+	p.refuse(s.Sessions > 0 && s.Sessions < s.world.Size, "--session-concurrency %d: %s needs at least one conversation at a time for each", s.Sessions, several)
+	p.refuse(s.Sessions > 0 && s.sendOrder.Kind == workload.Random, "--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")
+	p.refuse(s.MaxConcurrency > 0 && s.MaxConcurrency < s.world.Size, "--max-concurrency %d: less than one request in flight for each of %d ranks", s.MaxConcurrency, s.world.Size)
 	for _, level := range s.levels {
 		if closed, ok := level.(load.Concurrency); ok && closed.N < s.world.Size {
 			s.note("%v: %d of %d ranks idle, because there are fewer slots than ranks", level, s.world.Size-closed.N, s.world.Size)

@@ -13,9 +13,8 @@ import (
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
-func record(c *cli.Context, args []string, env environment, reports [][]string) (err error) {
-	s, err := newSettings(c, env.getenv, true)
-	if err != nil {
+func (s *settings) record(c *cli.Context, args []string, env environment, reports [][]string) (err error) {
+	if err := s.read(c, env.getenv, true); err != nil {
 		return err
 	}
 	if err := s.checkFiles(c); err != nil {

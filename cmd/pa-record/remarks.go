@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,12 +13,14 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A levelWarning is a warning about one or several levels.
@@ -225,7 +226,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 	default:
 		note = fmt.Sprintf("%v is the highest level that was found to meet %s: it %s; %v %s", best.Load, s.judge, had(best), over.Load, had(over))
 	}
-	mode, loads := export.ModeConcurrency, []analyze.LoadLevel(nil)
+	mode, loads := export.ModeConcurrency, []figure.LoadLevel(nil)
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		named := l.Load.Traits().Amount
@@ -236,7 +237,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 				sent = l.Client.AchievedPerSecond
 			}
 		}
-		loads = append(loads, analyze.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
+		loads = append(loads, figure.LoadLevel{Load: sent, Value: strconv.FormatFloat(named, 'f', -1, 64)})
 	}
 	if m := s.judge.MaxLoad(mode, loads); m != nil {
 		note += "; " + report.MaxLoad(m)
@@ -314,35 +315,11 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 }
 
 // otherLengthField returns the member that a server may want for the length of the answer, by the
-// message with which it refuses the member that requests have; "" if the message is about
-// something else.
+// message with which it refuses a request; "" if the message is about something else.
 func (s *settings) otherLengthField(refusal string) string {
 	api, _ := render.APIOf(s.endpointPath())
 	if s.ServiceKind != kindOpenAI || s.template != nil || api != render.Chat && api != render.Completions {
 		return ""
 	}
-	sent, said := s.lengthName(api), memberNames(refusal)
-	refused := unsupported.MatchString(refusal)
-	if !slices.Contains(said, sent) || !refused && !replaced.MatchString(refusal) {
-		return "" // such as a length beyond the model's
-	}
-	others := slices.DeleteFunc([]string{"max_completion_tokens", "max_tokens", "max_output_tokens", "max_new_tokens"}, func(name string) bool { return name == sent })
-	if i := slices.IndexFunc(others, func(name string) bool { return slices.Contains(said, name) }); i >= 0 {
-		return others[i]
-	}
-	if !refused {
-		return ""
-	}
-	return others[0]
-}
-
-// unsupported matches the refusal of a member, and replaced the advice to use another one.
-var (
-	unsupported = regexp.MustCompile(`(?i)unsupported|not supported|unknown|unrecognized|unexpected|extra (inputs|fields)|not permitted`)
-	replaced    = regexp.MustCompile(`(?i)\b(use|instead|deprecated)\b`)
-)
-
-// memberNames returns the names in a message.
-func memberNames(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+	return wireopenai.OtherLengthMember(refusal, s.lengthName(api))
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
@@ -33,17 +32,13 @@ type plannedRun struct {
 
 // repeat reads how often, after the levels and exports, and plans the runs.
 func (p *parser) repeat(s *settings) {
-	s.Interleave = p.c.Bool("interleave")
 	repeated, labels := p.c.IsSet("repeat"), len(s.Servers) > 0
 	if !repeated && !labels {
-		if s.Interleave {
-			p.errorf("--interleave needs --repeat: it is about the order of levels from run to run")
-		}
+		p.refuse(s.Interleave, "--interleave needs --repeat: it is about the order of levels from run to run")
 		return
 	}
 	runs := 1
 	if repeated {
-		s.Repeat = p.c.Int("repeat")
 		runs = s.Repeat
 	}
 	switch {
@@ -70,7 +65,6 @@ func (p *parser) repeat(s *settings) {
 // warmupRuns reads how many runs come first that are not recorded. sends says that requests are
 // sent, not only written.
 func (p *parser) warmupRuns(s *settings, sends bool) {
-	s.WarmupRuns = p.c.Int("warmup-runs")
 	const each = "every run would measure other levels; warm up with --warmup-request-count or --warmup-duration"
 	switch n := s.WarmupRuns; {
 	case n < 0 || n > maxRepeat:
@@ -99,33 +93,6 @@ func (p *parser) warmupRuns(s *settings, sends bool) {
 			s.warn("--warmup-runs with --prompts restart: recorded runs send the prompts of the warm-up runs again, which the server may have cached")
 		}
 	}
-}
-
-// warmupsBefore returns the warm-up runs that come before the planned run of index i: of its server,
-// if it is the first of that server; with --interleave before the first run those of all servers,
-// in turns.
-func (s *settings) warmupsBefore(i int) (all []plannedRun) {
-	run := s.plannedRuns()[i]
-	servers := []int{run.server}
-	switch {
-	case run.number > 1 || s.Interleave && i > 0:
-		return nil
-	case s.Interleave:
-		servers = servers[:0]
-		for k := range max(len(s.Servers), 1) {
-			servers = append(servers, k)
-		}
-	}
-	for n := range s.WarmupRuns {
-		for _, server := range servers {
-			r := plannedRun{server: server, runIndex: runIndex{number: n + 1, total: s.WarmupRuns, warmup: true}}
-			if len(s.Servers) > 0 {
-				r.Label = s.Servers[server].Label
-			}
-			all = append(all, r)
-		}
-	}
-	return all
 }
 
 // andServers returns what --interleave orders beside levels.
@@ -247,38 +214,6 @@ func numberedPath(path, number string) string {
 	}
 	name := exportStem(path)
 	return name + "." + number + path[len(name):]
-}
-
-// ordered returns levels, which are in the order of the settings, in the order in which
-// the run measures them.
-func (r *plannedRun) ordered(levels []load.Level) []load.Level {
-	if r.order == nil {
-		return levels
-	}
-	ordered := make([]load.Level, len(levels))
-	for i, level := range r.order {
-		ordered[i] = levels[level]
-	}
-	return ordered
-}
-
-// listed is the reverse of ordered: it returns measured levels in the order of the
-// settings.
-func (r *plannedRun) listed(levels []recorder.Level) []recorder.Level {
-	if r.order == nil {
-		return levels
-	}
-	byIndex := make([]*recorder.Level, len(r.order))
-	for i := range levels {
-		byIndex[r.order[i]] = &levels[i]
-	}
-	var all []recorder.Level
-	for _, l := range byIndex {
-		if l != nil {
-			all = append(all, *l)
-		}
-	}
-	return all
 }
 
 // exportStem returns the path of an export without the suffix that tells its format.

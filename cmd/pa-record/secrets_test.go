@@ -425,8 +425,8 @@ func TestSettingsPrinted(t *testing.T) {
 	for _, x := range []any{
 		header{"Authorization", key},
 		[]header{{"Authorization", key}},
-		postURL{target, "http://host/flush"},
-		[]postURL{{target, "http://host/flush"}},
+		postURL{URL: target, shown: "http://host/flush"},
+		[]postURL{{URL: target, shown: "http://host/flush"}},
 		redactedJSON(`{"api_key":"` + key + `"}`),
 		redactedURLs{target.String()},
 	} {

@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
 
@@ -138,6 +139,65 @@ func (r *repeatedRun) warmUp(ctx context.Context, i int) error {
 		r.warmedUp++
 	}
 	return nil
+}
+
+// warmupsBefore returns the warm-up runs that come before the planned run of index i: of its server,
+// if it is the first of that server; with --interleave before the first run those of all servers,
+// in turns.
+func (s *settings) warmupsBefore(i int) (all []plannedRun) {
+	run := s.plannedRuns()[i]
+	servers := []int{run.server}
+	switch {
+	case run.number > 1 || s.Interleave && i > 0:
+		return nil
+	case s.Interleave:
+		servers = servers[:0]
+		for k := range max(len(s.Servers), 1) {
+			servers = append(servers, k)
+		}
+	}
+	for n := range s.WarmupRuns {
+		for _, server := range servers {
+			r := plannedRun{server: server, runIndex: runIndex{number: n + 1, total: s.WarmupRuns, warmup: true}}
+			if len(s.Servers) > 0 {
+				r.Label = s.Servers[server].Label
+			}
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+// ordered returns levels, which are in the order of the settings, in the order in which
+// the run measures them.
+func (r *plannedRun) ordered(levels []load.Level) []load.Level {
+	if r.order == nil {
+		return levels
+	}
+	ordered := make([]load.Level, len(levels))
+	for i, level := range r.order {
+		ordered[i] = levels[level]
+	}
+	return ordered
+}
+
+// listed is the reverse of ordered: it returns measured levels in the order of the
+// settings.
+func (r *plannedRun) listed(levels []recorder.Level) []recorder.Level {
+	if r.order == nil {
+		return levels
+	}
+	byIndex := make([]*recorder.Level, len(r.order))
+	for i := range levels {
+		byIndex[r.order[i]] = &levels[i]
+	}
+	var all []recorder.Level
+	for _, l := range byIndex {
+		if l != nil {
+			all = append(all, *l)
+		}
+	}
+	return all
 }
 
 // summarize prints the levels of all runs, and the commands that read the exports.

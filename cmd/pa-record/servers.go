@@ -23,25 +23,25 @@ import (
 )
 
 // targetFlags returns the flags for the server, the model and the protocol.
-func targetFlags() []cli.Flag {
+func (s *settings) targetFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},
 		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` to choose among several models for an entry that names none: round_robin or random", DefaultText: workload.RoundRobinModels},
-		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given"},
+		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given", Destination: &s.ModelVersion},
 		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn; LABEL=URL, given for two or more servers, makes runs against each, to compare them (default: localhost:8000, with -i grpc localhost:8001)"},
-		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: " + cmdline.OneOf(kindNames()) + " (default: " + kindTriton + ")"},
-		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)"},
-		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)"},
-		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests"},
-		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable as soon as its throughput is; pa-record sends asynchronously in any case"},
-		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too"},
+		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: " + cmdline.OneOf(kindNames()) + " (default: " + kindTriton + ")", Destination: &s.ServiceKind},
+		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)", Destination: &s.Endpoint},
+		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)", Destination: &s.Protocol},
+		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests", Destination: &s.Streaming},
+		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable as soon as its throughput is; pa-record sends asynchronously in any case", Destination: &s.Async},
+		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too", Destination: &s.Sync},
 		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
 		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"}),
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
-		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute},
-		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait"},
+		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute, Destination: (*time.Duration)(&s.RequestTimeout)},
+		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait", Destination: &s.waitReady},
 	}
 }
 
@@ -56,7 +56,6 @@ func (h header) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // target reads which server and models to ask, how, and with which headers.
 func (p *parser) target(s *settings, getenv func(string) string) {
-	s.ModelVersion, s.RequestTimeout, s.waitReady = p.c.String("model-version"), millis(p.c.Duration("request-timeout")), p.c.Duration("wait-ready")
 	p.models(s)
 	p.service(s)
 	p.headers(s, getenv)
@@ -67,8 +66,6 @@ func (p *parser) target(s *settings, getenv func(string) string) {
 // service reads the kind, the protocol and the address of the server.
 func (p *parser) service(s *settings) {
 	c := p.c
-	s.ServiceKind, s.Protocol, s.Endpoint = c.String("service-kind"), c.String("protocol"), c.String("endpoint")
-	s.Streaming = c.Bool("streaming")
 	s.rawURLs, s.Servers = p.readURLs(c.StringSlice("url"))
 	simulated := len(s.rawURLs) > 0 && s.simulated()
 	if s.ServiceKind == "" {
@@ -84,17 +81,10 @@ func (p *parser) service(s *settings) {
 		s.Protocol = protocolHTTP
 	}
 	s.Protocol = strings.ToLower(s.Protocol)
-	if s.Protocol != protocolHTTP && s.Protocol != protocolGRPC {
-		p.errorf("-i %s: the protocol is http or grpc", s.Protocol)
-	}
-	if c.Bool("async") && c.Bool("sync") {
-		p.errorf("--async and --sync exclude each other; drop one")
-	}
-	if s.Streaming && c.Bool("sync") {
-		p.errorf("--streaming needs asynchronous calls; drop --sync")
-	}
-	s.Sync = c.Bool("sync")
-	s.Async = c.Bool("async") || s.Streaming || s.ServiceKind == kindOpenAI
+	p.refuse(s.Protocol != protocolHTTP && s.Protocol != protocolGRPC, "-i %s: the protocol is http or grpc", s.Protocol)
+	p.refuse(s.Async && s.Sync, "--async and --sync exclude each other; drop one")
+	p.refuse(s.Streaming && s.Sync, "--streaming needs asynchronous calls; drop --sync")
+	s.Async = s.Async || s.Streaming || s.ServiceKind == kindOpenAI
 	if why, ok := unsupportedKinds[s.ServiceKind]; ok {
 		p.errorf("--service-kind %s: %s", s.ServiceKind, why)
 	} else if s.kind().name != s.ServiceKind {
@@ -106,28 +96,20 @@ func (p *parser) service(s *settings) {
 }
 
 func (p *parser) triton(s *settings) {
-	if s.Model == "" {
-		p.errorf("no model; give its name with -m (an OpenAI server: add --service-kind openai)")
-	}
+	p.refuse(s.Model == "", "no model; give its name with -m (an OpenAI server: add --service-kind openai)")
 	if s.Endpoint != "" {
 		// perf_analyzer passes over it, and people have it on their command lines.
 		s.note("--endpoint has no effect with --service-kind triton")
 		s.Endpoint = ""
 	}
-	if s.Streaming && s.Protocol != protocolGRPC {
-		p.errorf("--streaming needs -i grpc; for an OpenAI server add --service-kind openai")
-	}
+	p.refuse(s.Streaming && s.Protocol != protocolGRPC, "--streaming needs -i grpc; for an OpenAI server add --service-kind openai")
 	for _, f := range []string{"extra-body", "api-key-file"} {
-		if p.c.String(f) != "" {
-			p.errorf("--%s belongs to --service-kind openai", f)
-		}
+		p.refuse(p.c.String(f) != "", "--%s belongs to --service-kind openai", f)
 	}
 }
 
 func (p *parser) openAI(s *settings) {
-	if s.Protocol == protocolGRPC {
-		p.errorf("OpenAI servers speak HTTP; drop -i grpc")
-	}
+	p.refuse(s.Protocol == protocolGRPC, "OpenAI servers speak HTTP; drop -i grpc")
 	s.rawEndpoint = strings.Trim(s.Endpoint, "/")
 	if s.rawEndpoint == "" {
 		s.rawEndpoint = chatEndpoint
@@ -186,20 +168,14 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
 		key, err := disk.ReadFile(p.c.Context, path, maxTLSFileBytes)
-		if err != nil {
-			p.errorf("--api-key-file: %v", err)
-		}
+		p.refuse(err != nil, "--api-key-file: %v", err)
 		s.apiKey = strings.TrimSpace(string(key))
-		if err == nil && s.apiKey == "" {
-			p.errorf("--api-key-file: %s is empty", path)
-		}
+		p.refuse(err == nil && s.apiKey == "", "--api-key-file: %s is empty", path)
 	case !authorized:
 		s.apiKey = getenv("OPENAI_API_KEY")
 	}
 	if s.apiKey != "" {
-		if authorized {
-			p.errorf("--api-key-file and -H 'Authorization: …' exclude each other; drop one")
-		}
+		p.refuse(authorized, "--api-key-file and -H 'Authorization: …' exclude each other; drop one")
 		s.Headers = append(s.Headers, header{"Authorization", "Bearer " + s.apiKey})
 	}
 }
@@ -218,9 +194,7 @@ func (p *parser) parameters(s *settings) {
 		s.requestParameters = append(s.requestParameters, q)
 		s.bodies = append(s.bodies, q.Name+":"+fmt.Sprint(q.Value))
 	}
-	if len(s.Parameters) > 0 && s.Protocol != protocolGRPC {
-		p.errorf("--request-parameter needs -i grpc")
-	}
+	p.refuse(len(s.Parameters) > 0 && s.Protocol != protocolGRPC, "--request-parameter needs -i grpc")
 }
 
 // noteCredentials notes credentials that payloads hold.
@@ -325,9 +299,7 @@ func (p *parser) readURLs(flags []string) (urls []string, all []labelledServer) 
 // label checks server i.
 func (p *parser) label(all []labelledServer, i int) {
 	label := all[i].Label
-	if strings.Trim(label[:1], "_-.") == "" {
-		p.errorf("-u %s=…: the label must begin with a letter or a digit", label)
-	}
+	p.refuse(strings.Trim(label[:1], "_-.") == "", "-u %s=…: the label must begin with a letter or a digit", label)
 	for _, u := range all[i].rawURLs {
 		if inner, _, ok := cutLabel(u); ok {
 			p.errorf("-u %s=…: a label within a list; give %s=… a -u of its own", label, inner)

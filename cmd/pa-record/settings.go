@@ -128,13 +128,14 @@ type settings struct {
 	oneRound          bool // the input data is not gone through again for several models
 }
 
-// newSettings reads the flags of c. getenv is os.Getenv except in tests. sends is false for a
-// command that only writes requests, for which flags of the load need not have an effect. The
-// error is a usage error with all mistakes.
-func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*settings, error) {
-	p, s := &parser{c: c}, &settings{}
+// read completes settings whose flags, see [settings.flags], have been parsed into c: it checks the
+// flags and resolves what several of them say together. getenv is os.Getenv except in tests. sends is
+// false for a command that only writes requests, for which flags of the load need not have an effect.
+// The error is a usage error with all mistakes.
+func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) error {
+	p := &parser{c: c}
 	p.noArguments()
-	p.display(s)
+	p.refuse(s.ui != uiAuto && s.ui != uiPlain && s.ui != uiNone, "--ui %s: the kind is auto, plain or none", s.ui)
 	p.target(s, getenv)
 	p.connections(s, getenv)
 	p.inputs(s)
@@ -161,9 +162,9 @@ func newSettings(c *cli.Context, getenv func(string) string, sends bool) (*setti
 		p.labelled(s, getenv)
 	}
 	if len(p.errs) > 0 {
-		return nil, &cmdline.UsageError{Msg: errors.Join(p.errs...).Error()}
+		return &cmdline.UsageError{Msg: errors.Join(p.errs...).Error()}
 	}
-	return s, nil
+	return nil
 }
 
 // analyzeCommands names commands of pa-analyze that people try with pa-record.
@@ -190,6 +191,13 @@ type parser struct {
 
 func (p *parser) errorf(format string, args ...any) {
 	p.errs = append(p.errs, fmt.Errorf(format, args...))
+}
+
+// refuse is errorf where something is wrong.
+func (p *parser) refuse(wrong bool, format string, args ...any) {
+	if wrong {
+		p.errorf(format, args...)
+	}
 }
 
 // errorOnce is errorf for a mistake in a flag. It reports only the first mistake of a flag.
@@ -320,10 +328,10 @@ const (
 	catLook    = "Display"
 )
 
-// recordFlags returns all flags of a run, in the order of the help page. Flags that
-// perf_analyzer has, too, have its names, meanings and defaults.
-func recordFlags() []cli.Flag {
-	return slices.Concat(targetFlags(), connectionFlags(), tlsFlags(), loadFlags(), runFlags(), rankFlags(), inputFlags(), syntheticFlags(), mediaFlags(), sequenceFlags(), tritonFlags(), outputFlags(), metricsFlags(), displayFlags())
+// flags returns all flags of a run, in the order of the help page. Those with one value write it into
+// s. Flags that perf_analyzer has, too, have its names, meanings and defaults.
+func (s *settings) flags() []cli.Flag {
+	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
 }
 
 // commonFlags are on the first screen of the help.

@@ -24,21 +24,21 @@ import (
 
 // simCommand is "pa-record sim": the simulated server as a process.
 func simCommand(env environment) *cli.Command {
+	cfg := &sim.Config{}
 	return &cli.Command{
 		Name:        "sim",
 		Usage:       "run a simulated LLM server",
 		Description: simDescription(),
-		Flags:       simFlags(),
-		Action:      func(c *cli.Context) error { return serveSim(c, env) },
+		Flags:       simFlags(cfg),
+		Action:      func(c *cli.Context) error { return serveSim(c, cfg, env) },
 	}
 }
 
-func serveSim(c *cli.Context, env environment) (err error) {
+func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	if c.Args().Present() {
 		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())
 	}
-	cfg, err := newSimConfig(c)
-	if err != nil {
+	if err := readSim(c, cfg); err != nil {
 		return err
 	}
 	if err := cmdline.CheckFiles(c); err != nil {
@@ -56,7 +56,7 @@ func serveSim(c *cli.Context, env environment) (err error) {
 		cfg.MaxNewcomers = int(min(max(files/2, 1), sim.DefaultMaxNewcomers))
 	}
 	sim.TakeCompressed()
-	srv, err := sim.Start(c.Context, cfg)
+	srv, err := sim.Start(c.Context, *cfg)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		var flags []string
 		for _, a := range simAPIs {
@@ -163,11 +163,11 @@ func simAddresses(flags ...string) (args []string) {
 	return args
 }
 
-// simFlags returns the flags of "pa-record sim".
-func simFlags() []cli.Flag {
+// simFlags returns the flags of "pa-record sim". Those with one value write it into cfg.
+func simFlags(cfg *sim.Config) []cli.Flag {
 	var all []cli.Flag
 	for _, a := range simAPIs {
-		all = append(all, &cli.StringFlag{Name: a.flag, Category: "Addresses", Usage: "listen on `ADDR` for " + a.requests + "; off: do not", Value: a.addr})
+		all = append(all, &cli.StringFlag{Name: a.flag, Category: "Addresses", Usage: "listen on `ADDR` for " + a.requests + "; off: do not", Value: a.addr, Destination: a.config(cfg)})
 	}
 	return append(all,
 		cmdline.Reads(&cli.StringFlag{Name: "api-key-file", Category: "Addresses", Usage: "refuse OpenAI requests without the key in `FILE`"}, nil),
@@ -176,13 +176,13 @@ func simFlags() []cli.Flag {
 		&cli.StringFlag{Name: "ttft", Category: "Behaviour", Usage: "`DELAY` to the first token", DefaultText: sim.DefaultTTFT.String()},
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
-		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token", DefaultText: "0"},
-		&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1},
-		&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit"},
+		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token", DefaultText: "0", Destination: &cfg.PrefillPerToken},
+		&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1, Destination: &cfg.TokensPerEvent},
+		&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit", Destination: &cfg.MaxConcurrency},
 		&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, tricky (quotes, control characters, emoji), or stamp (each token is the time at which it was sent)", Value: "plain"},
-		&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random"},
+		&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random", Destination: &cfg.Seed},
 		&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` is one of the faults above, as in http_500:every=10 or reset:every=5,after=3 (repeatable; the first that fits a request counts)"},
-		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each"},
+		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each", Destination: &cfg.KernelSends},
 		&cli.StringFlag{Name: "ledger-content", Category: "Output", Usage: "`WHAT` to remember of each write: bytes (and times), hash (and times), times, or none: no ledger at all", Value: "bytes"},
 		cmdline.Writes(&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"}),
 		&cli.BoolFlag{Name: "stop-at-eof", Category: "Output", Usage: "stop when standard input ends too, as it does with the process that started this one"},
@@ -219,17 +219,13 @@ Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 	return b.String()
 }
 
-// newSimConfig returns the configuration that the flags set. Its error is a
-// [*cmdline.UsageError] with all mistakes. It does not open the ledger's file.
-func newSimConfig(c *cli.Context) (sim.Config, error) {
-	cfg := sim.Config{
-		Models: c.StringSlice("model"), PrefillPerToken: c.Duration("prefill-per-token"), TokensPerEvent: c.Int("tokens-per-event"),
-		MaxConcurrency: c.Int("max-concurrency"), Seed: c.Uint64("seed"), KernelSends: c.Bool("kernel-sends"),
-	}
+// readSim checks the flags and completes the configuration. Its error is a [*cmdline.UsageError]
+// with all mistakes. It does not open the ledger's file.
+func readSim(c *cli.Context, cfg *sim.Config) error {
+	cfg.Models = c.StringSlice("model")
 	var errs []error
 	for _, a := range simAPIs {
-		addr := c.String(a.flag)
-		*a.config(&cfg) = addr
+		addr := *a.config(cfg)
 		if _, _, err := net.SplitHostPort(addr); err != nil && addr != sim.Off {
 			errs = append(errs, fmt.Errorf("--%s %s: expected an address such as 127.0.0.1:8000, or %s", a.flag, addr, sim.Off))
 		}
@@ -250,14 +246,14 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 	}
 	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
 		if v := c.String(name); v != "" {
-			errs = append(errs, setSim(&cfg, strings.ReplaceAll(name, "-", "_"), v))
+			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), v))
 		}
 	}
 	for _, m := range c.StringSlice("triton-model") {
-		errs = append(errs, setSim(&cfg, "triton_model", m))
+		errs = append(errs, setSim(cfg, "triton_model", m))
 	}
 	for _, rule := range c.StringSlice("fault") {
-		errs = append(errs, setSim(&cfg, "fault", rule))
+		errs = append(errs, setSim(cfg, "fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
 		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
@@ -265,9 +261,9 @@ func newSimConfig(c *cli.Context) (sim.Config, error) {
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}
 	if err := errors.Join(errs...); err != nil {
-		return cfg, &cmdline.UsageError{Msg: err.Error()}
+		return &cmdline.UsageError{Msg: err.Error()}
 	}
-	return cfg, nil
+	return nil
 }
 
 // offersModel returns a usage error when a simulated Triton server has no model of

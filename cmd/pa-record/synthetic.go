@@ -21,7 +21,7 @@ import (
 const lengthLaws = "N, fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:MEAN,STDDEV or histogram:FILE"
 
 // syntheticFlags returns the flags for synthetic prompts and the lengths of answers.
-func syntheticFlags() []cli.Flag {
+func (s *settings) syntheticFlags() []cli.Flag {
 	return []cli.Flag{
 		readsLaw(&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + lengthLaws}),
 		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Aliases: []string{"isl"}, Category: catMadeUp, Usage: "make up prompts whose lengths are normal with mean `N`", DefaultText: "550"},
@@ -29,20 +29,20 @@ func syntheticFlags() []cli.Flag {
 		readsLaw(&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"}),
 		&cli.Float64Flag{Name: "output-tokens-mean", Aliases: []string{"osl"}, Category: catMadeUp, Usage: "ask for answers whose lengths are normal with mean `N`"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
-		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are no shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)"},
-		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the length of an answer as the member `NAME`, such as max_completion_tokens, for servers that refuse max_tokens; a row that names a member keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses"},
-		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0"},
-		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100"},
+		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are no shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)", Destination: &s.ExactOutput},
+		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the length of an answer as the member `NAME`, such as max_completion_tokens, for servers that refuse max_tokens; a row that names a member keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses", Destination: &s.LengthField},
+		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0", Destination: &s.Prefixes},
+		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100", Destination: &s.PrefixTokens},
 		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations"},
-		&cli.Float64Flag{Name: "session-turns-mean", Category: catMadeUp, Usage: "of `N` prompts each", DefaultText: "1"},
-		&cli.Float64Flag{Name: "session-turns-stddev", Category: catMadeUp, Usage: "with standard deviation `N`", DefaultText: "0"},
-		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0"},
-		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "session-turns-mean", Category: catMadeUp, Usage: "of `N` prompts each", DefaultText: "1", Destination: &s.TurnsMean},
+		&cli.Float64Flag{Name: "session-turns-stddev", Category: catMadeUp, Usage: "with standard deviation `N`", DefaultText: "0", Destination: &s.TurnsStddev},
+		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0", Destination: &s.DelayMeanMS},
+		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0", Destination: &s.DelayStddevMS},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
 		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that is new for each level and run, so that the server cannot reuse cached prompts"},
-		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but command lines with the same `TEXT` begin their prompts with the same texts", DefaultText: "new for each command line"},
-		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in"}),
-		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available"}),
+		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but command lines with the same `TEXT` begin their prompts with the same texts", DefaultText: "new for each command line", Destination: &s.CacheSalt},
+		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in", Destination: &s.Tokenizer}),
+		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available", Destination: &s.DefaultTokenizer}),
 	}
 }
 
@@ -102,25 +102,18 @@ func (p *parser) synthetic(s *settings) {
 	} else if s.noOutputLength {
 		s.OutputLaw = "none"
 	}
-	if s.ExactOutput = c.Bool("output-tokens-mean-deterministic"); s.ExactOutput && s.outputLengths == nil {
-		p.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean or --output-tokens")
-	}
+	p.refuse(s.ExactOutput && s.outputLengths == nil, "--output-tokens-mean-deterministic needs --output-tokens-mean or --output-tokens")
 	p.lengthField(s)
 	p.prefixes(s)
 	p.conversations(s)
 	p.salt(s)
-	s.Tokenizer, s.DefaultTokenizer = c.String("tokenizer"), c.String("default-tokenizer")
-	if s.Tokenizer != "" && s.DefaultTokenizer != "" {
-		p.errorf("--tokenizer and --default-tokenizer exclude each other; drop one")
-	}
+	p.refuse(s.Tokenizer != "" && s.DefaultTokenizer != "", "--tokenizer and --default-tokenizer exclude each other; drop one")
 	if s.inputLengths == nil && !s.readsFiles() {
 		for _, flag := range p.given("num-prefix-prompts", "prefix-prompt-length") {
 			p.errorOnce(flag, "--%s is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it", flag)
 		}
 	}
-	if s.inputLengths != nil && len(s.InputData) > 0 {
-		p.errorf("--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
-	}
+	p.refuse(s.inputLengths != nil && len(s.InputData) > 0, "--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 }
 
 // madeEntries sets how many prompts are made up, unless a flag says it: enough for each
@@ -140,7 +133,6 @@ func (p *parser) madeEntries(s *settings) {
 // lengthField reads the name of the answers' lengths in requests.
 func (p *parser) lengthField(s *settings) {
 	const flag = "max-tokens-field"
-	s.LengthField = p.c.String(flag)
 	api, _ := render.APIOf(s.endpointPath())
 	if s.ServiceKind == kindOpenAI {
 		s.promptMember = api.PromptMember()
@@ -196,7 +188,6 @@ func (p *parser) law(name string, mean float64) synth.LengthDistribution {
 
 func (p *parser) prefixes(s *settings) {
 	c := p.c
-	s.Prefixes, s.PrefixTokens = c.Int("num-prefix-prompts"), c.Int("prefix-prompt-length")
 	switch {
 	case s.Prefixes < 0:
 		p.errorOnce("num-prefix-prompts", "--num-prefix-prompts %d: must not be negative", s.Prefixes)
@@ -217,25 +208,20 @@ func (p *parser) prefixes(s *settings) {
 func (p *parser) conversations(s *settings) {
 	c := p.c
 	s.MadeSessions = p.positive("num-sessions", c.Int("num-sessions"))
-	s.TurnsMean, s.TurnsStddev = c.Float64("session-turns-mean"), c.Float64("session-turns-stddev")
-	s.DelayMeanMS, s.DelayStddevMS = c.Float64("session-turn-delay-mean"), c.Float64("session-turn-delay-stddev")
 	if s.MadeSessions > 0 && !c.IsSet("session-turns-mean") {
 		s.TurnsMean = 1
 	}
 	if c.IsSet("session-delay-ratio") {
 		ratio := c.Float64("session-delay-ratio")
-		if s.DelayRatio = &ratio; !(ratio >= 0) {
-			p.errorf("--session-delay-ratio %v: must not be negative", ratio)
-		}
+		s.DelayRatio = &ratio
+		p.refuse(!(ratio >= 0), "--session-delay-ratio %v: must not be negative", ratio)
 	}
 	for _, flag := range []string{"session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev"} {
 		if c.IsSet(flag) && !c.IsSet("num-sessions") {
 			p.errorOnce(flag, "--%s belongs to --num-sessions; give that, or drop it", flag)
 		}
 	}
-	if c.IsSet("num-sessions") && c.IsSet("num-dataset-entries") {
-		p.errorf("--num-sessions and --num-dataset-entries exclude each other: how many prompts there are follows from the turns; drop one")
-	}
+	p.refuse(c.IsSet("num-sessions") && c.IsSet("num-dataset-entries"), "--num-sessions and --num-dataset-entries exclude each other: how many prompts there are follows from the turns; drop one")
 	if s.MadeSessions == 0 {
 		return
 	}
@@ -259,13 +245,10 @@ func (s *syntheticSettings) levelSalt(set workload.Set) string {
 
 // salt reads what prompts begin with. --cache-bust draws a new text.
 func (p *parser) salt(s *settings) {
-	s.CacheSalt = p.c.String("cache-salt")
 	if !p.c.Bool("cache-bust") {
 		return
 	}
-	if s.CacheSalt != "" {
-		p.errorf("--cache-bust and --cache-salt exclude each other; drop one")
-	}
+	p.refuse(s.CacheSalt != "", "--cache-bust and --cache-salt exclude each other; drop one")
 	s.CacheSalt = rand.Text()
 }
 
@@ -276,17 +259,17 @@ func (s *syntheticSettings) thinkTime() *synth.Delay {
 
 // mediaFlags returns the flags for the images and audio of made-up prompts, with the names
 // of GenAI-Perf and AIPerf.
-func mediaFlags() []cli.Flag {
+func (s *settings) mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "make up an image beside each made-up prompt, `PX` pixels wide"},
-		&cli.Float64Flag{Name: "image-width-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0"},
-		&cli.Float64Flag{Name: "image-height-mean", Category: catMedia, Usage: "and `PX` pixels high"},
-		&cli.Float64Flag{Name: "image-height-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "make up an image beside each made-up prompt, `PX` pixels wide", Destination: &s.ImageWidthMean},
+		&cli.Float64Flag{Name: "image-width-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0", Destination: &s.ImageWidthStddev},
+		&cli.Float64Flag{Name: "image-height-mean", Category: catMedia, Usage: "and `PX` pixels high", Destination: &s.ImageHeightMean},
+		&cli.Float64Flag{Name: "image-height-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0", Destination: &s.ImageHeightStddev},
 		&cli.StringFlag{Name: "image-format", Category: catMedia, Usage: "as `FORMAT` png or jpeg", DefaultText: "png"},
 		&cli.StringFlag{Name: "image-content", Category: catMedia, Usage: "of `WHAT`: scene, about as many bytes as a photograph, or noise", DefaultText: "scene"},
 		&cli.IntFlag{Name: "batch-size-image", Category: catMedia, Usage: "`N` images in a request, also of files with one in each row", DefaultText: "1"},
-		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "make up an audio clip beside each made-up prompt, of `S` seconds"},
-		&cli.Float64Flag{Name: "audio-length-stddev", Category: catMedia, Usage: "with standard deviation `S`", DefaultText: "0"},
+		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "make up an audio clip beside each made-up prompt, of `S` seconds", Destination: &s.AudioLengthMean},
+		&cli.Float64Flag{Name: "audio-length-stddev", Category: catMedia, Usage: "with standard deviation `S`", DefaultText: "0", Destination: &s.AudioLengthStddev},
 		&cli.StringFlag{Name: "audio-format", Category: catMedia, Usage: "as `FORMAT` wav", DefaultText: "wav"},
 		&cli.StringFlag{Name: "audio-depths", Category: catMedia, Usage: "with one of `BITS,…` a sample: 8, 16, 24, 32", DefaultText: "16"},
 		&cli.StringFlag{Name: "audio-sample-rates", Category: catMedia, Usage: "at one of `KHZ,…`", DefaultText: "16"},
@@ -339,9 +322,7 @@ func (p *parser) media(s *settings) {
 	} else {
 		p.withoutMean("audio-length-mean", "audio-length-stddev", "audio-format", "audio-depths", "audio-sample-rates", "audio-num-channels", "batch-size-audio")
 	}
-	if s.hasMedia() && c.IsSet("num-sessions") {
-		p.errorf("--num-sessions: the turns of made-up conversations are texts alone; drop the flags for images and audio")
-	}
+	p.refuse(s.hasMedia() && c.IsSet("num-sessions"), "--num-sessions: the turns of made-up conversations are texts alone; drop the flags for images and audio")
 }
 
 // withoutMean refuses flags about media without the flag that makes them.
@@ -353,20 +334,16 @@ func (p *parser) withoutMean(mean string, flags ...string) {
 
 func (p *parser) images(m *mediaSettings) {
 	c := p.c
-	m.ImageWidthMean, m.ImageWidthStddev = c.Float64("image-width-mean"), c.Float64("image-width-stddev")
-	m.ImageHeightMean, m.ImageHeightStddev = c.Float64("image-height-mean"), c.Float64("image-height-stddev")
 	made := &m.media.Images
 	made.Width, made.Height = synth.Normal{Mean: m.ImageWidthMean, Stddev: m.ImageWidthStddev}, synth.Normal{Mean: m.ImageHeightMean, Stddev: m.ImageHeightStddev}
 	var err error
 	if name := c.String("image-format"); name != "" {
-		if made.Format, err = synth.ParseImageFormat(name); err != nil {
-			p.errorf("--image-format %w", err)
-		}
+		made.Format, err = synth.ParseImageFormat(name)
+		p.refuse(err != nil, "--image-format %w", err)
 	}
 	if name := c.String("image-content"); name != "" {
-		if made.Content, err = synth.ParseImageContent(name); err != nil {
-			p.errorf("--image-content %w", err)
-		}
+		made.Content, err = synth.ParseImageContent(name)
+		p.refuse(err != nil, "--image-content %w", err)
 	}
 	m.ImageFormat, m.ImageContent = made.Format.String(), made.Content.String()
 	if err := made.Validate(); err != nil {
@@ -377,7 +354,6 @@ func (p *parser) images(m *mediaSettings) {
 
 func (p *parser) audio(m *mediaSettings) {
 	c := p.c
-	m.AudioLengthMean, m.AudioLengthStddev = c.Float64("audio-length-mean"), c.Float64("audio-length-stddev")
 	depths, rates := p.numbers("audio-depths", 16), p.numbers("audio-sample-rates", 16)
 	if m.AudioChannels = c.Int("audio-num-channels"); !c.IsSet("audio-num-channels") {
 		m.AudioChannels = 1
@@ -393,9 +369,7 @@ func (p *parser) audio(m *mediaSettings) {
 	made.Seconds = synth.AudioLength{Mean: m.AudioLengthMean, Stddev: m.AudioLengthStddev}
 	made.Channels = m.AudioChannels
 	for _, bits := range depths {
-		if bits != math.Trunc(bits) {
-			p.errorf("--audio-depths %v: must be a whole number", bits)
-		}
+		p.refuse(bits != math.Trunc(bits), "--audio-depths %v: must be a whole number", bits)
 		made.Depths = append(made.Depths, int(bits))
 	}
 	for _, khz := range rates {
@@ -433,12 +407,12 @@ const (
 )
 
 // sequenceFlags returns the flags for sequences of requests to stateful models.
-func sequenceFlags() []cli.Flag {
+func (s *settings) sequenceFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.IntFlag{Name: "num-of-sequences", Category: catSequence, Usage: "`N` sequences at a time when the load is a rate; of a concurrency, each request in flight has its own", Value: load.DefaultLiveSequences},
 		&cli.IntFlag{Name: "sequence-length", Category: catSequence, Usage: "`N` requests in a sequence", DefaultText: "the steps of its stream of input data; 20 for made-up tensors"},
 		&cli.Float64Flag{Name: "sequence-length-variation", Category: catSequence, Usage: "more or fewer by up to `PCT` %, unless each stream is sent once", Value: defaultSequenceVariation},
-		&cli.StringFlag{Name: "sequence-id-range", Category: catSequence, Usage: "ids of sequences are in `FIRST:LAST`", DefaultText: "1:4294967295"},
+		&cli.StringFlag{Name: "sequence-id-range", Category: catSequence, Usage: "ids of sequences are in `FIRST:LAST`", DefaultText: "1:4294967295", Destination: &s.Sequence.IDs},
 		&cli.BoolFlag{Name: "serial-sequences", Category: catSequence, Usage: "accepted for perf_analyzer's sake: of a sequence one request is in flight at most"},
 	}
 }
@@ -471,20 +445,16 @@ func (p *parser) sequences(s *settings) {
 	}
 	variation := c.Float64("sequence-length-variation")
 	if c.IsSet("sequence-length-variation") {
-		if q.Variation = &variation; !(variation >= 0) {
-			p.errorf("--sequence-length-variation %v: must not be negative", variation)
-		}
+		q.Variation = &variation
+		p.refuse(!(variation >= 0), "--sequence-length-variation %v: must not be negative", variation)
 	}
 	q.asked = load.Sequences{Live: q.Live, Length: q.Length, Variation: variation / 100}
-	if q.IDs = c.String("sequence-id-range"); q.IDs != "" {
+	if q.IDs != "" {
 		var err error
-		if q.asked.First, q.asked.Last, err = parseIDs(q.IDs); err != nil {
-			p.errorf("--sequence-id-range %s: %w", q.IDs, err)
-		}
+		q.asked.First, q.asked.Last, err = parseIDs(q.IDs)
+		p.refuse(err != nil, "--sequence-id-range %s: %w", q.IDs, err)
 	}
-	if !q.IsZero() && s.ServiceKind != kindTriton {
-		p.errorf("sequences are for Triton's models that keep state; drop --num-of-sequences and --sequence-…")
-	}
+	p.refuse(!q.IsZero() && s.ServiceKind != kindTriton, "sequences are for Triton's models that keep state; drop --num-of-sequences and --sequence-…")
 }
 
 // resolve returns the sequences for data that is read from files, or made up: a file

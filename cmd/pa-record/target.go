@@ -195,6 +195,15 @@ func (s *settings) openAIConfig(url string) openai.Config {
 	return cfg
 }
 
+// tlsFor returns the configuration for connections to a host, nil for the
+// default.
+func (s *settings) tlsFor(host string) *tls.Config {
+	if s.tls == nil {
+		return nil
+	}
+	return tlsChecks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
+}
+
 // watchers returns the collectors of the servers' metrics and statistics during a run; b
 // is the servers' backend. A collector with nothing to collect is nil.
 func watchers(s *settings, urls []string, b backend.Backend, clock *rxclock.Clock) (*observe.Metrics, *observe.Statistics, error) {
@@ -250,7 +259,7 @@ func postBetween(ctx context.Context, s *settings) error {
 	ctx, cancel := context.WithTimeout(ctx, betweenTimeout)
 	defer cancel()
 	for _, u := range s.BetweenLevels {
-		if err := postOnce(ctx, s, u.URL); err != nil {
+		if err := postOnce(ctx, s, u); err != nil {
 			return fmt.Errorf("--between-levels %s: %w", u.shown, err)
 		}
 	}
@@ -258,8 +267,8 @@ func postBetween(ctx context.Context, s *settings) error {
 }
 
 // postOnce sends one request of --between-levels.
-func postOnce(ctx context.Context, s *settings, u *url.URL) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), http.NoBody)
+func postOnce(ctx context.Context, s *settings, u postURL) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL.String(), http.NoBody)
 	if err != nil {
 		return errors.New("it cannot be asked") // the text may have a password
 	}
@@ -269,15 +278,11 @@ func postOnce(ctx context.Context, s *settings, u *url.URL) error {
 		req.SetBasicAuth(u.User.Username(), password)
 		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
 	}
-	for _, server := range s.allURLs() {
-		if !strings.EqualFold(addressOf(server), u.Host) {
-			continue
-		}
-		for _, h := range s.Headers {
+	for _, h := range s.Headers {
+		if u.tested {
 			req.Header.Add(h.name, h.value)
 			secrets.AddHeader(h.name, h.value)
 		}
-		break
 	}
 	transport := &http.Transport{TLSClientConfig: s.tlsFor(u.Hostname()), DisableKeepAlives: true}
 	if s.proxy != nil {

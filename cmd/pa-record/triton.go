@@ -13,10 +13,10 @@ import (
 )
 
 // tritonFlags returns the flags that apply only to Triton.
-func tritonFlags() []cli.Flag {
+func (s *settings) tritonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},
-		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; the models of ensembles are known"},
+		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; the models of ensembles are known", Destination: &s.BLS},
 		&cli.StringFlag{Name: "input-tensor-format", Category: catTriton, Usage: "send tensors over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
 		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for them over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
 		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},
@@ -55,12 +55,12 @@ type tritonSettings struct {
 
 func (p *parser) tritonOnly(s *settings) {
 	c, t := p.c, &s.tritonSettings
-	for _, f := range tritonFlags() {
+	for _, f := range s.tritonFlags() {
 		if name := f.Names()[0]; s.ServiceKind == kindOpenAI && c.IsSet(name) {
 			p.errorf("--%s belongs to --service-kind triton", name)
 		}
 	}
-	if t.BLS = c.String("bls-composing-models"); t.BLS != "" {
+	if t.BLS != "" {
 		for one := range strings.SplitSeq(t.BLS, ",") {
 			name, version, _ := strings.Cut(strings.TrimSpace(one), ":")
 			if name == "" {
@@ -77,12 +77,8 @@ func (p *parser) tritonOnly(s *settings) {
 		if _, err := grpcconn.ParseCompression(how); err != nil {
 			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", how)
 		}
-		if s.Protocol != protocolGRPC {
-			p.errorf("--grpc-compression-algorithm needs -i grpc")
-		}
-		if s.simulated() {
-			p.errorf("--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
-		}
+		p.refuse(s.Protocol != protocolGRPC, "--grpc-compression-algorithm needs -i grpc")
+		p.refuse(s.simulated(), "--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
 	}
 	t.JSONInputs, t.JSONOutputs = p.tensorFormat(s, "input-tensor-format"), p.tensorFormat(s, "output-tensor-format")
 	switch which := c.String("shared-memory"); which {
@@ -110,9 +106,7 @@ func (p *parser) tritonOnly(s *settings) {
 			continue
 		}
 		n := c.Int(f.name)
-		if n < f.least {
-			p.errorf("--%s %d: must be at least %d", f.name, n, f.least)
-		}
+		p.refuse(n < f.least, "--%s %d: must be at least %d", f.name, n, f.least)
 		*f.to = strconv.Itoa(n)
 	}
 }

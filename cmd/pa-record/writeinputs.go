@@ -21,6 +21,7 @@ import (
 
 // inputsCommand is "pa-record inputs": it writes what would be sent.
 func inputsCommand(env environment) *cli.Command {
+	s := &settings{}
 	return &cli.Command{
 		Name:  "inputs",
 		Usage: "write the requests that would be sent, and send nothing",
@@ -30,17 +31,17 @@ element for each request, in their order. --input-data reads it again.
 
 No server is asked: name the model with -m if requests are to name it, and for
 Triton say with --backend how the model takes prompts.`,
-		Flags: append(recordFlags(),
+		Flags: append(s.flags(),
 			cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: catOutput, Usage: "write to `FILE`", DefaultText: "standard output"}),
 			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: catOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
 		),
-		Action: func(c *cli.Context) error { return writeInputs(c, env) },
+		Action: func(c *cli.Context) error { return s.writeInputs(c, env) },
 	}
 }
 
-func writeInputs(c *cli.Context, env environment) (err error) {
-	s, err := newSettings(c, env.getenv, false)
-	if err != nil {
+// writeInputs is pa-record inputs.
+func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
+	if err := s.read(c, env.getenv, false); err != nil {
 		return err
 	}
 	if c.IsSet("count") && c.Int("count") < 1 {

@@ -27,25 +27,12 @@ type fileMark struct {
 
 func (m fileMark) mark() fileMark { return m }
 
-// A fileFlag is a flag whose value names a file.
-type fileFlag struct {
-	*cli.StringFlag
-	fileMark
-}
-
-// A fileList is a fileFlag with several values.
-type fileList struct {
-	*cli.StringSliceFlag
-	fileMark
-}
-
 // markOf returns the mark of a flag.
-func markOf(f cli.Flag) (m fileMark, ok bool) {
-	marked, ok := f.(interface{ mark() fileMark })
-	if ok {
-		m = marked.mark()
+func markOf(f cli.Flag) fileMark {
+	if marked, ok := f.(interface{ mark() fileMark }); ok {
+		return marked.mark()
 	}
-	return m, ok
+	return fileMark{}
 }
 
 // Reads marks a flag whose values name files that the command reads, so that [Files] has them.
@@ -64,21 +51,15 @@ func Writes(f cli.Flag) cli.Flag { return marked(f, WritesFiles, nil) }
 func Derives(f cli.Flag) cli.Flag { return marked(f, DerivesFiles, nil) }
 
 func marked(f cli.Flag, use FileUse, files func(string) []string) cli.Flag {
-	mark := fileMark{use, files}
-	switch f := f.(type) {
-	case *cli.StringFlag:
-		return fileFlag{f, mark}
-	case *cli.StringSliceFlag:
-		return fileList{f, mark}
+	switch f.(type) {
+	case *cli.StringFlag, *cli.StringSliceFlag:
+		return withMark(f, fileMark{use, files})
 	}
 	panic("cmdline: flag " + f.Names()[0] + " has no text that could name a file") // a programmer's mistake
 }
 
 // FileUseOf returns what a command does with the files of a flag.
-func FileUseOf(f cli.Flag) FileUse {
-	mark, _ := markOf(f)
-	return mark.use
-}
+func FileUseOf(f cli.Flag) FileUse { return markOf(f).use }
 
 // commandFiles holds the files of the command line that is running.
 type commandFiles struct {
@@ -102,13 +83,13 @@ func Files(c *cli.Context) *disk.Files {
 	}
 	all.files = &disk.Files{}
 	for _, f := range all.flags {
-		mark, ok := markOf(f)
-		if !ok {
+		mark := markOf(f)
+		if mark.use == NoFiles {
 			continue
 		}
 		name := f.Names()[0]
 		values := []string{c.String(name)}
-		if _, list := f.(fileList); list {
+		if _, list := f.(namedList); list {
 			values = c.StringSlice(name)
 		}
 		for _, v := range values {

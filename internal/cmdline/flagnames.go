@@ -3,10 +3,12 @@ package cmdline
 import "github.com/urfave/cli/v2"
 
 // A namedFlag keeps the names of a flag, because the cli library asks all flags for their names at
-// every lookup, and each flag cuts its names at a comma or blank by a regular expression.
+// every lookup, and each flag cuts its names at a comma or blank by a regular expression. It also
+// says what its value has to do with files.
 type namedFlag struct {
 	valueFlag
 	names []string
+	fileMark
 }
 
 // A valueFlag is a flag of the cli library that is not a list.
@@ -26,6 +28,7 @@ func (f namedFlag) Names() []string { return f.names }
 type namedList struct {
 	*cli.StringSliceFlag
 	names []string
+	fileMark
 }
 
 // Names returns the name and the aliases.
@@ -35,16 +38,22 @@ func (f namedList) Names() []string { return f.names }
 func withNames(flags []cli.Flag) []cli.Flag {
 	named := make([]cli.Flag, len(flags))
 	for i, f := range flags {
-		switch f := unwrapped(f).(type) {
-		case *cli.StringSliceFlag:
-			named[i] = namedList{f, f.Names()}
-		case valueFlag:
-			named[i] = namedFlag{f, f.Names()}
-		default:
-			named[i] = f
-		}
+		named[i] = withMark(f, fileMark{})
 	}
 	return named
+}
+
+// withMark returns a flag with its names kept, and the mark unless it has one already.
+func withMark(f cli.Flag, mark fileMark) cli.Flag {
+	switch f := f.(type) {
+	case namedFlag, namedList:
+		return f
+	case *cli.StringSliceFlag:
+		return namedList{f, f.Names(), mark}
+	case valueFlag:
+		return namedFlag{f, f.Names(), mark}
+	}
+	return f
 }
 
 // unwrapped returns the flag of the cli library in a flag of this package; f itself if there is
@@ -54,10 +63,6 @@ func unwrapped(f cli.Flag) cli.Flag {
 	case namedFlag:
 		return f.valueFlag
 	case namedList:
-		return f.StringSliceFlag
-	case fileFlag:
-		return f.StringFlag
-	case fileList:
 		return f.StringSliceFlag
 	}
 	return f

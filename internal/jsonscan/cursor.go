@@ -194,6 +194,33 @@ func (c *Cursor) Elem(first bool) (more bool, err error) {
 	return true, err
 }
 
+// Members calls do with the name of each further member of an object, at its value. do goes past the value.
+// first says that no member came before. It returns the first error of do.
+func (c *Cursor) Members(first bool, do func(name string) error) error {
+	for ; ; first = false {
+		name, more, err := c.Key(first)
+		if err != nil || !more {
+			return err
+		}
+		if err := do(name); err != nil {
+			return err
+		}
+	}
+}
+
+// Elements calls do at each further element of an array. do goes past the element. first says that no element
+// came before. It returns the first error of do.
+func (c *Cursor) Elements(first bool, do func() error) error {
+	for ; ; first = false {
+		if more, err := c.Elem(first); err != nil || !more {
+			return err
+		}
+		if err := do(); err != nil {
+			return err
+		}
+	}
+}
+
 // Skip goes past the array or object at Pos without holding it and without
 // checking more than where it ends.
 func (c *Cursor) Skip() error {

@@ -15,14 +15,11 @@
 // A Cursor goes through an object member by member:
 //
 //	c := jsonscan.NewCursor("run.json", file, size, limit, jsonscan.DefaultChunk)
-//	for first := true; ; first = false {
-//		name, more, err := c.Key(first) // the Cursor is behind a '{'
-//		if err != nil || !more {
-//			return err
-//		}
-//		text, err := c.Value(name) // or c.Skip() past other values
+//	err := c.Members(true, func(name string) error { // the Cursor is behind a '{'
+//		text, err := c.Value(name) // or c.Skip() past arrays and objects
 //		…
-//	}
+//		return err
+//	})
 //
 // Strings are bytes: they need not be UTF-8.
 package jsonscan

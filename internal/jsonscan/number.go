@@ -6,27 +6,6 @@ import (
 	"strconv"
 )
 
-// NextElem goes to the next element of an array; i is after the '[' or after an
-// element. more is false, and next after the ']', when there is none.
-func NextElem(b []byte, i int, first bool) (next int, more bool, err error) {
-	i = SkipSpace(b, i)
-	switch {
-	case i >= len(b):
-		return i, false, ErrMore
-	case b[i] == ']':
-		return i + 1, false, nil
-	case first:
-		return i, true, nil
-	case b[i] != ',':
-		return i, false, Expected("',' or ']'", b, i)
-	}
-	i = SkipSpace(b, i+1)
-	if i >= len(b) {
-		return i, false, ErrMore
-	}
-	return i, true, nil
-}
-
 // Uint scans an integer, also one that is written as 1.0 or 1e+18. bad
 // reports a sound JSON value that is not one of 64 bits without a sign.
 func Uint(b []byte, i int) (v uint64, end int, bad bool, err error) {

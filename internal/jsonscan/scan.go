@@ -380,3 +380,39 @@ func AppendCompact(dst, v []byte) []byte {
 	}
 	return dst
 }
+
+// NextElem goes to the next element of an array; i is after the '[' or after an
+// element. more is false, and next after the ']', when there is none.
+func NextElem(b []byte, i int, first bool) (next int, more bool, err error) {
+	i = SkipSpace(b, i)
+	switch {
+	case i >= len(b):
+		return i, false, ErrMore
+	case b[i] == ']':
+		return i + 1, false, nil
+	case first:
+		return i, true, nil
+	case b[i] != ',':
+		return i, false, Expected("',' or ']'", b, i)
+	}
+	i = SkipSpace(b, i+1)
+	if i >= len(b) {
+		return i, false, ErrMore
+	}
+	return i, true, nil
+}
+
+// Elements calls do with the position of each element of the array that starts at b[i]. do returns the position
+// after the element. Elements returns the position after the array, or the first error.
+func Elements(b []byte, i int, do func(at int) (end int, err error)) (end int, err error) {
+	i++
+	for first := true; ; first = false {
+		at, more, err := NextElem(b, i, first)
+		if err != nil || !more {
+			return at, err
+		}
+		if i, err = do(at); err != nil {
+			return i, err
+		}
+	}
+}

@@ -81,9 +81,12 @@ func WriteJSON(w io.Writer, o Object) error {
 // v is nil, a bool, int, int64, uint64, float64, string, []float64, []int64,
 // []string, [Array], [Object] or [Raw]; anything else is a mistake of the
 // programmer and panics. Bytes that are not UTF-8 become U+FFFD.
-func AppendJSON(b []byte, v any, indent int) []byte {
+func AppendJSON(b []byte, v any, indent int) []byte { return AppendJSONWithin(b, v, indent, 0) }
+
+// AppendJSONWithin does as AppendJSON for a value within so many lists and dicts.
+func AppendJSONWithin(b []byte, v any, indent, depth int) []byte {
 	w := writer{indent: indent, text: AppendJSONString}
-	return w.value(b, v, 0)
+	return w.value(b, v, depth)
 }
 
 // AppendJSONUnicode does as AppendJSON, with strings as ensure_ascii=False has them:

@@ -124,9 +124,9 @@ func (p *parser) value(i, depth int) int {
 	case c == '"':
 		return p.str(i)
 	case c == '{':
-		return p.object(i, depth)
+		return p.elements(i, depth, '}')
 	case c == '[':
-		return p.array(i, depth)
+		return p.elements(i, depth, ']')
 	case c == 't':
 		return p.literal(i, "true")
 	case c == 'f':
@@ -291,66 +291,43 @@ func (p *parser) hex(i int) (r rune, ok bool) {
 	return jsonscan.Hex4([]byte(p.s[i+2 : i+6]))
 }
 
-func (p *parser) object(i, depth int) int {
+// elements reads a dict or a list, which end closes.
+func (p *parser) elements(i, depth int, end byte) int {
 	i = p.space(i + 1)
-	if p.at(i) == '}' {
+	if p.at(i) == end {
 		return i + 1
 	}
-	for p.err == nil {
-		if p.at(i) != '"' {
-			return p.fail(i, "Expecting property name enclosed in double quotes", "unexpected character, expected a string key")
+	for {
+		if end == '}' {
+			if i = p.key(i); p.err != nil {
+				return i
+			}
 		}
-		i = p.space(p.str(i))
-		if p.err != nil {
-			break
+		if i = p.space(p.value(i, depth+1)); p.err != nil {
+			return i
 		}
-		if p.at(i) != ':' {
-			return p.fail(i, "Expecting ':' delimiter", "unexpected character, expected ':' after key")
-		}
-		i = p.value(p.space(i+1), depth+1)
-		if p.err != nil {
-			break
-		}
-		i = p.space(i)
 		switch p.at(i) {
-		case '}':
+		case end:
 			return i + 1
 		case ',':
 		default:
-			return p.fail(i, "Expecting ',' delimiter", "unexpected character, expected ',' or '}'")
+			return p.fail(i, "Expecting ',' delimiter", "unexpected character, expected ',' or '"+string(rune(end))+"'")
 		}
 		comma := i
 		i = p.space(i + 1)
-		if p.orjson && p.at(i) == '}' {
+		if p.orjson && p.at(i) == end {
 			return p.fail(comma, "", "trailing comma is not allowed")
 		}
 	}
-	return len(p.s)
 }
 
-func (p *parser) array(i, depth int) int {
-	i = p.space(i + 1)
-	if p.at(i) == ']' {
-		return i + 1
+// key reads the name of a member, with what is around the colon.
+func (p *parser) key(i int) int {
+	if p.at(i) != '"' {
+		return p.fail(i, "Expecting property name enclosed in double quotes", "unexpected character, expected a string key")
 	}
-	for p.err == nil {
-		i = p.value(i, depth+1)
-		if p.err != nil {
-			break
-		}
-		i = p.space(i)
-		switch p.at(i) {
-		case ']':
-			return i + 1
-		case ',':
-		default:
-			return p.fail(i, "Expecting ',' delimiter", "unexpected character, expected ',' or ']'")
-		}
-		comma := i
-		i = p.space(i + 1)
-		if p.orjson && p.at(i) == ']' {
-			return p.fail(comma, "", "trailing comma is not allowed")
-		}
+	if i = p.space(p.str(i)); p.err == nil && p.at(i) != ':' {
+		return p.fail(i, "Expecting ':' delimiter", "unexpected character, expected ':' after key")
 	}
-	return len(p.s)
+	return p.space(i + 1)
 }

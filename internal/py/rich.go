@@ -153,6 +153,10 @@ func length(s string) int { return utf8.RuneCountInString(s) }
 // splitLines splits at line feeds; the empty text is one empty line.
 func splitLines(text string) []string { return strings.Split(text, "\n") }
 
+// Wrap breaks a line between words so that the parts fit the width. Blanks stay at the ends of parts. A word that is
+// too long is a part of its own.
+func Wrap(line string, width int) []string { return wrap(line, width, false) }
+
 // wrap breaks a line between words so that the parts fit the width. A word that
 // is too long for a line begins a new one; it is broken where fold is set, else
 // left too long.

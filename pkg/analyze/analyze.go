@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -39,57 +40,104 @@ func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
 // runOnce reads r from the beginning. contradicted is what another runOnce found in the derived values of
 // r, which are then not used; nil for nothing. The error is a *contradiction if runOnce finds that.
 func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *contradiction) (_ *Report, err error) {
-	run := export.Preview(r)
-	rep := &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: unavailable(run), Tokenizer: cfg.Tokenizer}
-	if rep.SLO != nil {
-		rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
-	}
-	if run.Meta != nil {
-		rep.Model = run.Meta.Model
-		if severalModels(run) {
-			rep.Model = strings.Join(run.Meta.Models, ", ")
+	a := newAnalysis(ctx, r, cfg, contradicted)
+	defer func() {
+		if e := errors.Join(a.memory.Close(), a.blocks.Close()); e != nil {
+			err = errors.Join(err, e)
 		}
+	}()
+	if stop, err := a.read(ctx); stop {
+		return a.rep, err
 	}
-	source := newRequestSource(ctx, r, &cfg, contradicted != nil)
-	if d, ok := source.stored.storedModel(); ok && rep.Model == "" {
-		rep.Model = d
+	a.queue.End()
+	if cfg.Observer != nil {
+		cfg.Observer.End()
 	}
-	var checked contradiction
+	a.finishLevels()
+	addCached(&a.prompts, a.rep)
+	if err := addServerFigures(ctx, r, a.rep, cfg.Observer); a.err == nil {
+		a.err = err
+	}
+	if unread := a.blocks.Err(); unread != nil {
+		a.err = errors.Join(a.err, unread)
+	}
+	a.warn(contradicted)
+	return a.rep, a.err
+}
+
+// An analysis is the state of a Run: what it reads, the levels that gather the requests, and the report.
+type analysis struct {
+	r      export.Reader
+	cfg    Config
+	run    *export.Run
+	source *requestSource
+	memory *stat.Store   // of the values of all levels
+	blocks *spool.Blocks // of the requests that are kept
+	rep    *Report
+	err    error // from the reader, or from reading values back
+
+	levels  []*level // grows with the run: a reader may find more
+	asked   askedLengths
+	prompts figure.Prompts
+	queue   *answer.StreamQueue[*Point]
+	checked contradiction // in the derived values
+}
+
+// newAnalysis begins to read r.
+func newAnalysis(ctx context.Context, r export.Reader, cfg Config, contradicted *contradiction) *analysis {
+	run := export.Preview(r)
 	valueMemory, pointMemory := cmp.Or(cfg.ValueMemory, ValueMemory(cfg.MemoryLimit)), int64(0)
 	if cfg.keeps() {
 		pointMemory = int64(pointShare * float64(valueMemory))
 		valueMemory -= pointMemory
 	}
-	memory, blocks := stat.NewStore(valueMemory, ""), spool.NewBlocks(pointMemory, "", "requests")
-	defer func() {
-		if e := errors.Join(memory.Close(), blocks.Close()); e != nil {
-			err = errors.Join(err, e)
+	a := &analysis{
+		r: r, cfg: cfg, run: run, asked: askedOf(run),
+		rep:    &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: figure.UnavailableIn(run), Tokenizer: cfg.Tokenizer},
+		memory: stat.NewStore(valueMemory, ""), blocks: spool.NewBlocks(pointMemory, "", "requests"),
+	}
+	a.source = newRequestSource(ctx, r, &a.cfg, contradicted != nil)
+	a.queue = answer.NewStreamQueue(a.use)
+	if a.rep.SLO != nil {
+		a.rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
+	}
+	if run.Meta != nil {
+		a.rep.Model = run.Meta.Model
+		if severalModels(run) {
+			a.rep.Model = strings.Join(run.Meta.Models, ", ")
 		}
-	}()
+	}
+	if model, ok := a.source.stored.storedModel(); ok && a.rep.Model == "" {
+		a.rep.Model = model
+	}
 	if cfg.Follower != nil {
 		cfg.Follower.Begin(run)
 	}
 	if cfg.Observer != nil {
 		cfg.Observer.Begin(run)
 	}
-	var prompts promptLevels
-	var all []*level // grows with the run: a reader may find more
-	asked := askedOf(run)
-	use := func(i int, p *Point) {
-		if cfg.Observer != nil {
-			cfg.Observer.Request(i, p)
-		}
-		all[i].add(&cfg, run, p)
+	return a
+}
+
+// use counts a request of level i of which it is known whether it was streamed.
+func (a *analysis) use(i int, p *Point) {
+	if a.cfg.Observer != nil {
+		a.cfg.Observer.Request(i, p)
 	}
-	queue := answer.NewStreamQueue(use)
-	for b := source.next(); b != nil; b = source.next() {
-		if checked.add(&b.contradicted); source.mustRestart(b) {
-			return rep, &checked
+	a.levels[i].add(&a.cfg, a.run, p)
+}
+
+// read reads all requests. stop says that there are no figures, for the reason err.
+func (a *analysis) read(ctx context.Context) (stop bool, err error) {
+	rep := a.rep
+	for b := a.source.next(); b != nil; b = a.source.next() {
+		if a.checked.add(&b.contradicted); a.source.mustRestart(b) {
+			return true, &a.checked
 		}
-		i := source.Experiment()
-		all = atLeast(all, len(run.Experiments), &cfg, memory, blocks, asked)
-		if i < 0 || i >= len(all) {
-			return rep, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(all))
+		i := a.source.Experiment()
+		a.growLevels()
+		if i < 0 || i >= len(a.levels) {
+			return true, fmt.Errorf("request %d belongs to experiment %d, but the file has %d", rep.Requests, i, len(a.levels))
 		}
 		if rep.Model == "" && rep.Requests == 0 {
 			rep.Model = b.model
@@ -100,115 +148,121 @@ func runOnce(ctx context.Context, r export.Reader, cfg Config, contradicted *con
 			if rep.FirstNS == 0 || p.StartNS != 0 && p.StartNS < rep.FirstNS {
 				rep.FirstNS = p.StartNS
 			}
-			prompts.add(i, p)
-			if queue.Pass(i, &p.Measured) {
-				use(i, p)
+			a.prompts.Add(i, &p.Measured, p.prompt)
+			if a.queue.Pass(i, &p.Measured) {
+				a.use(i, p)
 			} else {
-				queue.Hold(i, &p.Measured, p.held)
+				a.queue.Hold(i, &p.Measured, p.held)
 			}
 		}
-		all[i].counts.Plus(&b.counts)
+		a.levels[i].counts.Plus(&b.counts)
 		rep.Requests += len(b.requests)
 		if b.cut {
-			err = context.Cause(ctx)
+			a.err = context.Cause(ctx)
 			break
 		}
 	}
-	if err == nil {
-		err = r.Err()
-		rep.Cut = err != nil
+	if a.err == nil {
+		a.err = a.r.Err()
+		rep.Cut = a.err != nil
 	}
-	if errors.Is(err, export.ErrRunChanged) || errors.Is(err, export.ErrContradiction) {
-		return rep, err
-	}
-	queue.End()
-	if cfg.Observer != nil {
-		cfg.Observer.End()
-	}
-	all = atLeast(all, len(run.Experiments), &cfg, memory, blocks, asked)
-	rep.Experiments = make([]Experiment, 0, len(all))
-	sent := make([][]timed, len(all))
-	for i, l := range all {
-		all[i] = nil // the memory of a finished level is for the analyses of the next ones
-		l.wants(cfg.Certified, cfg.Curve)
-		counted, excluded := r.Skipped(i)
-		l.unreadable = counted + excluded
-		if m := run.Experiments[i].Meta; m != nil { // of the file that this one was made of
-			l.unreadable += m.Unreadable
-		}
-		e := &run.Experiments[i]
-		if err := placed(run, cfg); err != nil {
-			rep.Experiments = append(rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
+	return errors.Is(a.err, export.ErrRunChanged) || errors.Is(a.err, export.ErrContradiction), a.err
+}
+
+// growLevels makes a level for each experiment of the run.
+func (a *analysis) growLevels() {
+	a.levels = atLeast(a.levels, len(a.run.Experiments), &a.cfg, a.memory, a.blocks, a.asked)
+}
+
+// finishLevels computes the figures of all levels.
+func (a *analysis) finishLevels() {
+	a.growLevels()
+	a.rep.Experiments = make([]Experiment, 0, len(a.levels))
+	sent := make([][]timed, len(a.levels))
+	for i, l := range a.levels {
+		a.levels[i] = nil // the memory of a finished level is for the analyses of the next ones
+		e := &a.run.Experiments[i]
+		if err := placed(a.run, a.cfg); err != nil {
+			a.rep.Experiments = append(a.rep.Experiments, Experiment{Mode: e.Mode, Value: e.Value, Problem: err})
 			continue
 		}
-		_, l.startsUnknown = run.LevelLacks(e.Mode, e.Value, export.PartStarts)
-		x := l.finish(run, i, cfg, memory)
-		x.dropUnsureRates(run)
-		if why, partial := run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {
-			x.dropShares(why)
-		}
-		if !rep.Cut {
-			l.dropPartialRates(e, &x)
-		}
-		if unread := errors.Join(l.err, l.models.err); unread != nil {
-			err = errors.Join(err, unread)
-		}
-		x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u Unavailable) bool { // said once for the run
-			return slices.ContainsFunc(rep.Unavailable, func(o Unavailable) bool { return o.Key == u.Key })
-		})
-		if err == nil && counted+excluded == 0 { // else requests are missing for another reason
-			x.Warnings = append(x.Warnings, countWarnings(&run.Experiments[i], &l.counts)...)
-		}
-		var doubts []error
-		x.Client, doubts = checkClient(x.Client, run.Meta != nil && run.Meta.Merged != nil)
-		x.Warnings = append(x.Warnings, doubts...)
-		x.SeveralResponses = queue.SeveralResponses(i)
-		rep.Experiments = append(rep.Experiments, x)
-		rep.Stamps.plus(l.stamps)
+		a.rep.Experiments = append(a.rep.Experiments, a.finishLevel(i, e, l))
+		a.rep.Stamps.plus(l.stamps)
 		sent[i] = l.timed
 	}
-	(&adviser{run, cfg, sent, rep}).advise()
-	prompts.addCached(rep)
-	if serr := addServerFigures(ctx, r, rep, cfg.Observer); serr != nil && err == nil {
-		err = serr
+	(&adviser{a.run, a.cfg, sent, a.rep}).advise()
+}
+
+// finishLevel returns the figures of level i, the experiment e.
+func (a *analysis) finishLevel(i int, e *export.Experiment, l *level) Experiment {
+	l.wants(a.cfg.Certified, a.cfg.Curve)
+	unread, excluded := a.r.Skipped(i)
+	l.unreadable = unread + excluded
+	if e.Meta != nil { // of the file that this one was made of
+		l.unreadable += e.Meta.Unreadable
 	}
-	if unread := blocks.Err(); unread != nil {
-		err = errors.Join(err, unread)
+	_, l.startsUnknown = a.run.LevelLacks(e.Mode, e.Value, export.PartStarts)
+	x := l.finish(a.run, i, a.cfg, a.memory)
+	x.dropUnsureRates(a.run)
+	if why, partial := a.run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {
+		x.DropShares(why)
 	}
-	if full := cmp.Or(memory.Full(), blocks.Full()); full != nil {
-		rep.Warnings = append(rep.Warnings, said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+	if !a.rep.Cut {
+		l.dropPartialRates(e, &x)
 	}
+	if err := errors.Join(l.err, l.models.err); err != nil {
+		a.err = errors.Join(a.err, err)
+	}
+	x.Unavailable = slices.DeleteFunc(x.Unavailable, func(u figure.Unavailable) bool { // said once for the run
+		return slices.ContainsFunc(a.rep.Unavailable, func(o figure.Unavailable) bool { return o.Key == u.Key })
+	})
+	if a.err == nil && unread+excluded == 0 { // else requests are missing for another reason
+		x.Warnings = append(x.Warnings, countWarnings(e, &l.counts)...)
+	}
+	var doubts []error
+	x.Client, doubts = checkClient(x.Client, a.run.Meta != nil && a.run.Meta.Merged != nil)
+	x.Warnings = append(x.Warnings, doubts...)
+	x.SeveralResponses = a.queue.SeveralResponses(i)
+	return x
+}
+
+// warn adds the warnings about the whole run.
+func (a *analysis) warn(contradicted *contradiction) {
+	add := func(w error) { a.rep.Warnings = append(a.rep.Warnings, w) }
+	if full := cmp.Or(a.memory.Full(), a.blocks.Full()); full != nil {
+		add(said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+	}
+	stored := &a.source.stored
 	switch {
 	case contradicted != nil:
-		rep.Warnings = append(rep.Warnings, contradicted.warning(source.stored.timesOnly, false))
-	case checked.found > 0:
-		rep.Warnings = append(rep.Warnings, checked.warning(source.stored.timesOnly, cfg.Verify))
+		add(contradicted.warning(stored.timesOnly, false))
+	case a.checked.found > 0:
+		add(a.checked.warning(stored.timesOnly, a.cfg.Verify))
 	}
-	if source.stored.timesOnly && source.stored.replaces() {
-		rep.Warnings = append(rep.Warnings, unverified())
+	if stored.timesOnly && stored.replaces() {
+		add(unverified())
 	}
-	if w := shardWarning(run); w != nil {
-		rep.Warnings = append(rep.Warnings, w)
+	if w := shardWarning(a.run); w != nil {
+		add(w)
 	}
-	if m := r.Run().Meta; m != nil {
+	if m := a.r.Run().Meta; m != nil {
 		if _, wrong := m.Calibration.Possible(); wrong != nil {
-			rep.Warnings = append(rep.Warnings, impossibleFigures(SubCalibration, "errors of the calibration", wrong))
+			add(impossibleFigures(SubCalibration, "errors of the calibration", wrong))
 		}
 		for _, w := range m.Warnings {
-			rep.Warnings = append(rep.Warnings, RecorderWarning(w))
+			add(RecorderWarning(w))
 		}
 		for _, w := range m.WithoutEffect {
 			text := sanitize.Clip(w.String(), maxNoEffectBytes)
-			rep.Warnings = append(rep.Warnings, &Warning{Kind: KindNoEffect, Sub: text, text: text})
+			add(&Warning{Kind: KindNoEffect, Sub: text, text: text})
 		}
 	}
-	for _, w := range r.Warnings() {
-		rep.Warnings = append(rep.Warnings, said(KindUnreadable, "%s", w.String()))
+	for _, w := range a.r.Warnings() {
+		add(said(KindUnreadable, "%s", w.String()))
 	}
-	if rep.Stamps.Mixed > 0 {
-		rep.Warnings = append(rep.Warnings, counted(KindClock, "mixed", func(n []int64) string {
+	if mixed := a.rep.Stamps.Mixed; mixed > 0 {
+		add(counted(KindClock, "mixed", func(n []int64) string {
 			return plural.GroupedOf(n[0], "request") + " had some times from the kernel and some from the program, which are taken at different places"
-		}, int64(rep.Stamps.Mixed)))
+		}, int64(mixed)))
 	}
-	return rep, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -58,10 +59,10 @@ func TestRun(t *testing.T) {
 		t.Fatalf("%d experiments, want 2", len(rep.Experiments))
 	}
 	e := &rep.Experiments[0]
-	if diff := cmp.Diff([]Count{{"http_error", 2}, {"timeout", 1}}, e.Failed); diff != "" {
+	if diff := cmp.Diff([]figure.Count{{Name: "http_error", N: 2}, {Name: "timeout", N: 1}}, e.Failed); diff != "" {
 		t.Errorf("failed (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]Count{{"cancelled", 1}, {"warmup", 1}}, e.Excluded); diff != "" {
+	if diff := cmp.Diff([]figure.Count{{Name: "cancelled", N: 1}, {Name: "warmup", N: 1}}, e.Excluded); diff != "" {
 		t.Errorf("excluded (-want +got):\n%s", diff)
 	}
 	if e.OK != 2 || e.FailedRequests() != 3 || e.ExcludedRequests() != 2 {
@@ -73,15 +74,15 @@ func TestRun(t *testing.T) {
 	if e.TokenSource != answer.TokenUsage || e.TokenEvents != 3 {
 		t.Errorf("%d token events, tokens from %v, want 3 and usage", e.TokenEvents, e.TokenSource)
 	}
-	wantRates := Throughput{
-		Requests:            Rate{2 / 150e-9, true},
-		OutputTokens:        Rate{10 / 150e-9, true},
-		TotalTokens:         Rate{28 / 150e-9, true},
-		OutputTokensPerUser: Rate{10 / 150e-9, true},
+	wantRates := figure.Throughput{
+		Requests:            figure.PerSecond(2 / 150e-9),
+		OutputTokens:        figure.PerSecond(10 / 150e-9),
+		TotalTokens:         figure.PerSecond(28 / 150e-9),
+		OutputTokensPerUser: figure.PerSecond(10 / 150e-9),
 	}
 	for _, x := range []struct {
 		name      string
-		got, want Rate
+		got, want figure.Rate
 	}{
 		{"requests", e.Throughput.Requests, wantRates.Requests},
 		{"output", e.Throughput.OutputTokens, wantRates.OutputTokens},
@@ -106,7 +107,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("warnings\n%s\nwithout %q", warningTexts(e.Warnings), want)
 	}
 	empty := &rep.Experiments[1]
-	if empty.OK != 0 || len(empty.Metrics) != 0 || empty.Throughput != (Throughput{}) || empty.Metric(answer.TTFT) != nil || len(empty.Warnings) != 1 {
+	if empty.OK != 0 || len(empty.Metrics) != 0 || empty.Throughput != (figure.Throughput{}) || empty.Metric(answer.TTFT) != nil || len(empty.Warnings) != 1 {
 		t.Errorf("an experiment without requests: %+v", empty)
 	}
 }
@@ -156,7 +157,7 @@ func TestRunNoResponse(t *testing.T) {
 	for name, silent := range map[string]export.Request{"perf_analyzer": at(1000), "pa-record": said} {
 		r := reader("", []export.Request{at(1000, 2000), silent, at(1000, 1000+1e9)})
 		e := &analyzed(t, r, Config{}).Experiments[0]
-		if diff := cmp.Diff([]Count{{answer.NoResponse, 1}}, e.Failed); diff != "" || e.OK != 2 || e.Throughput.Requests.PerSecond != 2 {
+		if diff := cmp.Diff([]figure.Count{{Name: answer.NoResponse, N: 1}}, e.Failed); diff != "" || e.OK != 2 || e.Throughput.Requests.PerSecond != 2 {
 			t.Errorf("%s: %d ok at %v/s, failed (-want +got):\n%s", name, e.OK, e.Throughput.Requests.PerSecond, diff)
 		}
 	}

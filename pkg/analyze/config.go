@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -54,7 +55,7 @@ type Config struct {
 	// Quality asks for [Experiment.Quality]; nil means no.
 	Quality *quality.Config
 	// Economics asks for [Experiment.Economics]; nil means no.
-	Economics *EconomicsConfig
+	Economics *figure.EconomicsConfig
 	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].
 	Prefix, Phases bool
 	// Certified asks for [Summary.Certified] of the metrics of whole levels.
@@ -103,12 +104,6 @@ func ValueMemory(memoryLimit int64) int64 {
 	limit := float64(max(cmp.Or(memoryLimit, DefaultMemoryLimit), LeastMemoryLimit))
 	cores := float64(min(runtime.GOMAXPROCS(0), mostCores))
 	return int64(max(valueShare*(limit-fixedMemory-coreMemory*cores), leastValues))
-}
-
-// A Tokenizer describes a tokenizer in reports.
-type Tokenizer struct {
-	Name   string // as the user named it
-	SHA256 string // of its file, in hex
 }
 
 // defaultSLOTarget is the share of requests that should meet an objective.

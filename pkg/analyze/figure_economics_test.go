@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -31,7 +32,7 @@ func economicsRun() *memrun.Reader {
 	return r
 }
 
-func economicsOf(t *testing.T, r *memrun.Reader, cfg Config, e EconomicsConfig) *Experiment {
+func economicsOf(t *testing.T, r *memrun.Reader, cfg Config, e figure.EconomicsConfig) *Experiment {
 	t.Helper()
 	cfg.Economics = &e
 	rep, err := Run(t.Context(), r, cfg)
@@ -49,20 +50,20 @@ func economicsOf(t *testing.T, r *memrun.Reader, cfg Config, e EconomicsConfig) 
 // million tokens; at $0.36 a kWh, 100 J are $0.00001.
 func TestEconomicsByHand(t *testing.T) {
 	want := map[string][2]float64{
-		KeyUserRate: {4, 0}, KeyUserRateE2E: {(5 + 5/1.5) / 2, 0}, KeyRatePerGPU: {2.5, 0},
-		KeyEnergy: {1000, 200}, KeyPower: {500, 100}, KeyPerOutput: {100, 20}, KeyPerRequest: {500, 100},
-		KeyRatePerMW: {10_000, 2_500}, KeyGPUDollars: {400, 0}, KeyEnergyDollars: {10, 2},
+		figure.KeyUserRate: {4, 0}, figure.KeyUserRateE2E: {(5 + 5/1.5) / 2, 0}, figure.KeyRatePerGPU: {2.5, 0},
+		figure.KeyEnergy: {1000, 200}, figure.KeyPower: {500, 100}, figure.KeyPerOutput: {100, 20}, figure.KeyPerRequest: {500, 100},
+		figure.KeyRatePerMW: {10_000, 2_500}, figure.KeyGPUDollars: {400, 0}, figure.KeyEnergyDollars: {10, 2},
 	}
 	for name, cfg := range map[string]Config{"as they come": {}, "kept": {Series: true}} {
-		x := economicsOf(t, economicsRun(), cfg, EconomicsConfig{GPUHourPrice: 3.6, EnergyPrice: 0.36})
+		x := economicsOf(t, economicsRun(), cfg, figure.EconomicsConfig{GPUHourPrice: 3.6, EnergyPrice: 0.36})
 		e := x.Economics
-		if e.GPUs != 2 || !e.Counted || len(e.Figures) != len(EconomicsFigures) {
+		if e.GPUs != 2 || !e.Counted || len(e.Figures) != len(figure.EconomicsFigures) {
 			t.Errorf("%s: %+v", name, e)
 		}
 		for _, f := range e.Figures {
 			w, ok := want[f.Key]
 			switch {
-			case f.Key == KeyPerToken: // the run has no input tokens
+			case f.Key == figure.KeyPerToken: // the run has no input tokens
 				if f.Why != "the input tokens of some requests are not known" {
 					t.Errorf("%s: %+v", name, f)
 				}
@@ -76,15 +77,15 @@ func TestEconomicsByHand(t *testing.T) {
 // Idle power is subtracted for each GPU of the telemetry, and only on request; it cannot take all.
 func TestEconomicsIdlePower(t *testing.T) {
 	// 1000 J − 2 GPUs · 50 W · 2 s.
-	e := economicsOf(t, economicsRun(), Config{}, EconomicsConfig{IdleWatts: 50}).Economics
-	if f := e.Figure(KeyEnergy); f.Value != 800 || f.Bound != 200 {
+	e := economicsOf(t, economicsRun(), Config{}, figure.EconomicsConfig{IdleWatts: 50}).Economics
+	if f := e.Figure(figure.KeyEnergy); f.Value != 800 || f.Bound != 200 {
 		t.Errorf("%+v", f)
 	}
-	e = economicsOf(t, economicsRun(), Config{}, EconomicsConfig{IdleWatts: 250}).Economics
-	if f := e.Figure(KeyPerOutput); f.Why != "the idle power of 250 W a GPU is at or above the mean power of 250 W a GPU" {
+	e = economicsOf(t, economicsRun(), Config{}, figure.EconomicsConfig{IdleWatts: 250}).Economics
+	if f := e.Figure(figure.KeyPerOutput); f.Why != "the idle power of 250 W a GPU is at or above the mean power of 250 W a GPU" {
 		t.Errorf("%+v", f)
 	}
-	if e.Figure(KeyGPUDollars) != nil || e.Figure(KeyEnergyDollars) != nil {
+	if e.Figure(figure.KeyGPUDollars) != nil || e.Figure(figure.KeyEnergyDollars) != nil {
 		t.Error("a price that was not asked for")
 	}
 }
@@ -95,25 +96,25 @@ func TestEconomicsMissing(t *testing.T) {
 		name string
 		run  func(r *memrun.Reader)
 		cfg  Config
-		e    EconomicsConfig
+		e    figure.EconomicsConfig
 		key  string
 		why  string
 	}{
-		{"no telemetry", func(r *memrun.Reader) { r.Telemetry, r.Header.Meta = nil, &export.RunMeta{} }, Config{}, EconomicsConfig{}, KeyEnergy, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"},
-		{"no telemetry of perf_analyzer", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{}, KeyEnergy, "the file holds no telemetry of GPUs"},
+		{"no telemetry", func(r *memrun.Reader) { r.Telemetry, r.Header.Meta = nil, &export.RunMeta{} }, Config{}, figure.EconomicsConfig{}, figure.KeyEnergy, "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"},
+		{"no telemetry of perf_analyzer", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, figure.EconomicsConfig{}, figure.KeyEnergy, "the file holds no telemetry of GPUs"},
 		{"no telemetry of GuideLLM", func(r *memrun.Reader) {
 			r.Requests[0][0].HasMeta = true // as importers set it
 			r.Telemetry, r.Header.Meta = nil, &export.RunMeta{Import: &export.Import{Format: "GuideLLM benchmarks.json"}}
-		}, Config{}, EconomicsConfig{}, KeyEnergy, "GuideLLM benchmarks.json holds no telemetry of GPUs"},
-		{"no number of GPUs", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, EconomicsConfig{GPUHourPrice: 1}, KeyGPUDollars, "the number of GPUs is not known: --gpus"},
-		{"one GPU without energy", func(r *memrun.Reader) { r.Telemetry[6].Samples[0].Value = 5 }, Config{}, EconomicsConfig{}, KeyPerOutput, "GPU-a s: DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION: the counter fell from 500 J to 0.005 J"},
+		}, Config{}, figure.EconomicsConfig{}, figure.KeyEnergy, "GuideLLM benchmarks.json holds no telemetry of GPUs"},
+		{"no number of GPUs", func(r *memrun.Reader) { r.Telemetry = nil }, Config{}, figure.EconomicsConfig{GPUHourPrice: 1}, figure.KeyGPUDollars, "the number of GPUs is not known: --gpus"},
+		{"one GPU without energy", func(r *memrun.Reader) { r.Telemetry[6].Samples[0].Value = 5 }, Config{}, figure.EconomicsConfig{}, figure.KeyPerOutput, "GPU-a s: DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION: the counter fell from 500 J to 0.005 J"},
 		{"no times of starts", func(r *memrun.Reader) {
 			r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartStarts, Why: "no starts"}}}}
-		}, Config{}, EconomicsConfig{}, KeyEnergy, "no starts"},
+		}, Config{}, figure.EconomicsConfig{}, figure.KeyEnergy, "no starts"},
 		{"pauses are left out", func(r *memrun.Reader) {
 			r.Header.Meta = &export.RunMeta{Pauses: []export.Pause{{StartNS: 11_100e6, EndNS: 11_300e6, DurationNS: 200e6}}}
 			r.Requests[0] = append(r.Requests[0], memrun.At(11_050e6, 11_350e6), memrun.At(12_000e6, 12_400e6, 12_500e6))
-		}, Config{Selection: Selection{WithoutPauses: true}}, EconomicsConfig{}, KeyEnergy, "the time of the pauses is left out, but energy was used in it"},
+		}, Config{Selection: Selection{WithoutPauses: true}}, figure.EconomicsConfig{}, figure.KeyEnergy, "the time of the pauses is left out, but energy was used in it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := economicsRun()
@@ -129,8 +130,8 @@ func TestEconomicsMissing(t *testing.T) {
 // A stated number of GPUs counts for prices and rates; if the telemetry has others, a warning says what
 // the energy is of.
 func TestEconomicsStatedGPUs(t *testing.T) {
-	x := economicsOf(t, economicsRun(), Config{}, EconomicsConfig{GPUs: 5})
-	if f := x.Economics.Figure(KeyRatePerGPU); f.Value != 1 || x.Economics.Counted {
+	x := economicsOf(t, economicsRun(), Config{}, figure.EconomicsConfig{GPUs: 5})
+	if f := x.Economics.Figure(figure.KeyRatePerGPU); f.Value != 1 || x.Economics.Counted {
 		t.Errorf("%+v", f)
 	}
 	if len(x.Warnings) == 0 || !strings.Contains(x.Warnings[len(x.Warnings)-1].Error(), "the telemetry holds 2 GPUs, but --gpus says 5") {
@@ -138,7 +139,7 @@ func TestEconomicsStatedGPUs(t *testing.T) {
 	}
 	r := economicsRun()
 	r.Telemetry = nil
-	if f := economicsOf(t, r, Config{}, EconomicsConfig{GPUs: 5}).Economics.Figure(KeyRatePerGPU); f.Value != 1 || f.Why != "" {
+	if f := economicsOf(t, r, Config{}, figure.EconomicsConfig{GPUs: 5}).Economics.Figure(figure.KeyRatePerGPU); f.Value != 1 || f.Why != "" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -149,16 +150,16 @@ func TestEconomicsOfPart(t *testing.T) {
 	// From 10 s to 11 s: 200 J and 300 J. The first request delivers 4 tokens in it, the second one; the
 	// token at 11 s is of the next part.
 	w := &Interval{From: 1e9, To: 2e9}
-	e := economicsOf(t, economicsRun(), Config{Selection: Selection{Window: w}}, EconomicsConfig{}).Economics
-	if f := e.Figure(KeyEnergy); f.Value != 500 {
+	e := economicsOf(t, economicsRun(), Config{Selection: Selection{Window: w}}, figure.EconomicsConfig{}).Economics
+	if f := e.Figure(figure.KeyEnergy); f.Value != 500 {
 		t.Errorf("%+v", f)
 	}
-	if f := e.Figure(KeyPerOutput); math.Abs(f.Value-500/5.0) > 1e-9 {
+	if f := e.Figure(figure.KeyPerOutput); math.Abs(f.Value-500/5.0) > 1e-9 {
 		t.Errorf("%+v", f)
 	}
 	r := economicsRun()
 	r.Requests[0][0], r.Requests[0][1] = r.Requests[0][1], r.Requests[0][0]
-	if a, b := economicsOf(t, economicsRun(), Config{}, EconomicsConfig{}).Economics, economicsOf(t, r, Config{}, EconomicsConfig{}).Economics; !reflect.DeepEqual(a, b) {
+	if a, b := economicsOf(t, economicsRun(), Config{}, figure.EconomicsConfig{}).Economics, economicsOf(t, r, Config{}, figure.EconomicsConfig{}).Economics; !reflect.DeepEqual(a, b) {
 		t.Errorf("%+v\n%+v", a, b)
 	}
 }
@@ -170,11 +171,11 @@ func TestEconomicsOfUncertainEnergy(t *testing.T) {
 	for i := range r.Telemetry {
 		r.Telemetry[i].Samples = r.Telemetry[i].Samples[:1]
 	}
-	e := economicsOf(t, r, Config{Selection: Selection{Window: &Interval{From: 1e9, To: 1.5e9}}}, EconomicsConfig{}).Economics
-	if f := e.Figure(KeyEnergy); f.Value != 100 || f.Bound != 200 {
+	e := economicsOf(t, r, Config{Selection: Selection{Window: &Interval{From: 1e9, To: 1.5e9}}}, figure.EconomicsConfig{}).Economics
+	if f := e.Figure(figure.KeyEnergy); f.Value != 100 || f.Bound != 200 {
 		t.Errorf("%+v", f)
 	}
-	if f := e.Figure(KeyRatePerMW); f.Value != 0 || f.Why != "the energy may be 0: it is 100 J ± 200 J" {
+	if f := e.Figure(figure.KeyRatePerMW); f.Value != 0 || f.Why != "the energy may be 0: it is 100 J ± 200 J" {
 		t.Errorf("%+v", f)
 	}
 }
@@ -186,7 +187,7 @@ func TestEconomicsPerToken(t *testing.T) {
 	for i := range r.Requests[0] {
 		r.Requests[0][i].Stated = &export.Stated{OutputTokens: &output, InputTokens: &input}
 	}
-	if f := economicsOf(t, r, Config{}, EconomicsConfig{}).Economics.Figure(KeyPerToken); f.Why != "" || f.Value != 25 || f.Bound != 5 {
+	if f := economicsOf(t, r, Config{}, figure.EconomicsConfig{}).Economics.Figure(figure.KeyPerToken); f.Why != "" || f.Value != 25 || f.Bound != 5 {
 		t.Errorf("%+v", f)
 	}
 }
@@ -194,7 +195,7 @@ func TestEconomicsPerToken(t *testing.T) {
 // The table of figures is complete.
 func TestEconomicsFigures(t *testing.T) {
 	seen := map[string]bool{}
-	for _, f := range EconomicsFigures {
+	for _, f := range figure.EconomicsFigures {
 		if f.Key == "" || f.Label == "" || f.Unit == "" || f.Formula == "" || seen[f.Key] || f.Value != 0 || f.Why != "" {
 			t.Errorf("%+v", f)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -164,7 +165,7 @@ func (j *ObjectiveJudge) attained() attainedLevel {
 // about percentiles, and there are two levels with requests.
 //
 // The share of requests that did not fail is an objective, too, if too many failed at a level.
-func (j *ObjectiveJudge) MaxLoad(mode string, loads []LoadLevel) *MaxLoad {
+func (j *ObjectiveJudge) MaxLoad(mode string, loads []figure.LoadLevel) *figure.MaxLoad {
 	if j.shares == nil || len(loads) != len(j.levels) {
 		return nil
 	}
@@ -180,14 +181,14 @@ func (j *ObjectiveJudge) MaxLoad(mode string, loads []LoadLevel) *MaxLoad {
 		return nil
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loads[a].Load, loads[b].Load) })
-	objectives := make([]LoadObjective, len(j.shares), len(j.shares)+1)
+	objectives := make([]figure.LoadObjective, len(j.shares), len(j.shares)+1)
 	for i := range j.shares {
 		objectives[i].Target = j.shares[i].Target
 	}
 	if fail {
-		objectives = append(objectives, LoadObjective{Target: 1 - mostFailed})
+		objectives = append(objectives, figure.LoadObjective{Target: 1 - mostFailed})
 	}
-	var levels []LoadLevel
+	var levels []figure.LoadLevel
 	for _, i := range order {
 		l := loads[i]
 		l.Share = math.NaN() // the conditions have none in common
@@ -200,7 +201,7 @@ func (j *ObjectiveJudge) MaxLoad(mode string, loads []LoadLevel) *MaxLoad {
 			objectives[k].Shares = append(objectives[k].Shares, share)
 		}
 	}
-	m := MaxLoadOf(mode, levels, objectives...)
+	m := figure.MaxLoadOf(mode, levels, objectives...)
 	m.Target = 0 // a share of values, not of requests
 	return m
 }

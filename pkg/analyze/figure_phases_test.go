@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // phasesOf returns the figures of a run with these scrapes of series, before and after the requests.
-func phasesOf(t *testing.T, r *memrun.Reader, values map[string][2]float64) map[string]LevelFigure {
+func phasesOf(t *testing.T, r *memrun.Reader, values map[string][2]float64) map[string]figure.Figure {
 	t.Helper()
 	r.Header.Experiments[0].WindowBoundaries = []uint64{1000, 9000}
 	scrapes := []export.Scrape{{Source: "s", StartNS: 900, EndNS: 900}, {Source: "s", StartNS: 9100, EndNS: 9100}}
@@ -26,7 +27,7 @@ func phasesOf(t *testing.T, r *memrun.Reader, values map[string][2]float64) map[
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]LevelFigure{}
+	all := map[string]figure.Figure{}
 	for _, f := range rep.Experiments[0].Phases.Figures {
 		all[f.Key] = f
 	}
@@ -117,13 +118,13 @@ func TestPhases(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := phasesOf(t, tt.run(), tt.values)
-			for i, key := range []string{KeyQueueTime, KeyPrefillTime, KeyDecodeTime, KeyOtherTime} {
+			for i, key := range []string{figure.KeyQueueTime, figure.KeyPrefillTime, figure.KeyDecodeTime, figure.KeyOtherTime} {
 				want := []float64{tt.queue, tt.prefill, tt.decode, tt.rest}[i]
 				if f := got[key]; f.Why != tt.why[i] || math.Abs(f.Value-want) > 1e-4*want {
 					t.Errorf("%+v, want %v, %q", f, want, tt.why[i])
 				}
 			}
-			if from := got[KeyPrefillTime].From; from != tt.from {
+			if from := got[figure.KeyPrefillTime].From; from != tt.from {
 				t.Errorf("from %q, want %q", from, tt.from)
 			}
 		})

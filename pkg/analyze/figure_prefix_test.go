@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -45,8 +46,8 @@ func prefixRun() *memrun.Reader {
 func TestPrefixByHand(t *testing.T) {
 	slope := 27150.0 / 227
 	want := map[string]float64{
-		KeyHitRate: 206.0 / 240, KeyHitRateZero: 206.0 / 300,
-		KeyTTFTSlope: slope, KeyTTFTBase: 1025 - slope*8.5, KeyTTFTExplains: 27150.0 * 27150 / 227 / 3307500,
+		figure.KeyHitRate: 206.0 / 240, figure.KeyHitRateZero: 206.0 / 300,
+		figure.KeyTTFTSlope: slope, figure.KeyTTFTBase: 1025 - slope*8.5, figure.KeyTTFTExplains: 27150.0 * 27150 / 227 / 3307500,
 	}
 	for name, cfg := range map[string]Config{"as they come": {Prefix: true}, "kept": {Prefix: true, Series: true}} {
 		rep, err := Run(t.Context(), prefixRun(), cfg)
@@ -54,7 +55,7 @@ func TestPrefixByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := rep.Experiments[0].Prefix
-		if p.Stated != 4 || p.Unstated != 1 || len(p.Figures) != len(PrefixFigures) {
+		if p.Stated != 4 || p.Unstated != 1 || len(p.Figures) != len(figure.PrefixFigures) {
 			t.Errorf("%s: %+v", name, p)
 		}
 		for _, f := range p.Figures {
@@ -62,8 +63,8 @@ func TestPrefixByHand(t *testing.T) {
 				t.Errorf("%s: %+v, want %v", name, f, w)
 			}
 		}
-		if buckets := []PrefixBucket{
-			{0, 0, 1, 1, 100, 100, 100}, {4, 7, 1, 0.96, 500, 500, 500}, {8, 15, 1, 0.9, 1000, 1000, 1000}, {16, 31, 1, 0, 2500, 2500, 2500},
+		if buckets := []figure.PrefixBucket{
+			{From: 0, To: 0, N: 1, CachedShare: 1, Mean: 100, P50: 100, P90: 100}, {From: 4, To: 7, N: 1, CachedShare: 0.96, Mean: 500, P50: 500, P90: 500}, {From: 8, To: 15, N: 1, CachedShare: 0.9, Mean: 1000, P50: 1000, P90: 1000}, {From: 16, To: 31, N: 1, CachedShare: 0, Mean: 2500, P50: 2500, P90: 2500},
 		}; !reflect.DeepEqual(p.Buckets, buckets) {
 			t.Errorf("%s: %+v, want %+v", name, p.Buckets, buckets)
 		}
@@ -94,10 +95,10 @@ func TestPrefixAbsent(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := rep.Experiments[0].Prefix
-		if f := p.Figures[0]; f.Key != KeyHitRate || f.Why != want || f.Value != 0 {
+		if f := p.Figures[0]; f.Key != figure.KeyHitRate || f.Why != want || f.Value != 0 {
 			t.Errorf("%q: %+v, want %q", cached, f, want)
 		}
-		if slices.ContainsFunc(p.Figures, func(f LevelFigure) bool { return f.Key == KeyHitRateZero }) {
+		if slices.ContainsFunc(p.Figures, func(f figure.Figure) bool { return f.Key == figure.KeyHitRateZero }) {
 			t.Errorf("%q: a second hit rate", cached)
 		}
 	}
@@ -123,15 +124,15 @@ func TestPrefixWithoutLine(t *testing.T) {
 		key      string
 		why      string
 	}{
-		{[]export.Request{prompt(1, 9, `{"cached_tokens":0}`, 5), prompt(1, 8, `{"cached_tokens":0}`, 5)}, KeyTTFTSlope, "fewer than 3 requests state cached tokens and have a TTFT"},
-		{[]export.Request{prompt(1, 9, `{"cached_tokens":0}`, 5), prompt(1, 9, `{"cached_tokens":0}`, 6), prompt(1, 19, `{"cached_tokens":10}`, 7)}, KeyTTFTBase, "all requests have the same number of uncached input tokens"},
-		{[]export.Request{prompt(1, 9, `{"cached_tokens":0}`, 5), prompt(1, 8, `{"cached_tokens":0}`, 5), prompt(1, 7, `{"cached_tokens":0}`, 5)}, KeyTTFTExplains, "all requests have the same TTFT"},
+		{[]export.Request{prompt(1, 9, `{"cached_tokens":0}`, 5), prompt(1, 8, `{"cached_tokens":0}`, 5)}, figure.KeyTTFTSlope, "fewer than 3 requests state cached tokens and have a TTFT"},
+		{[]export.Request{prompt(1, 9, `{"cached_tokens":0}`, 5), prompt(1, 9, `{"cached_tokens":0}`, 6), prompt(1, 19, `{"cached_tokens":10}`, 7)}, figure.KeyTTFTBase, "all requests have the same number of uncached input tokens"},
+		{[]export.Request{prompt(1, 9, `{"cached_tokens":0}`, 5), prompt(1, 8, `{"cached_tokens":0}`, 5), prompt(1, 7, `{"cached_tokens":0}`, 5)}, figure.KeyTTFTExplains, "all requests have the same TTFT"},
 	} {
 		rep, err := Run(t.Context(), memrun.New("openai", tt.requests), Config{Prefix: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		i := slices.IndexFunc(rep.Experiments[0].Prefix.Figures, func(f LevelFigure) bool { return f.Key == tt.key })
+		i := slices.IndexFunc(rep.Experiments[0].Prefix.Figures, func(f figure.Figure) bool { return f.Key == tt.key })
 		if f := rep.Experiments[0].Prefix.Figures[i]; f.Why != tt.why {
 			t.Errorf("%+v, want %q", f, tt.why)
 		}

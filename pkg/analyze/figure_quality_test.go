@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -31,7 +32,7 @@ func qualityRun(single int) *memrun.Reader {
 	return memrun.New("", all)
 }
 
-func qualityOf(t *testing.T, r *memrun.Reader, cfg Config) *Quality {
+func qualityOf(t *testing.T, r *memrun.Reader, cfg Config) *figure.Quality {
 	t.Helper()
 	q := quality.Default()
 	q.FirstTokenNS, q.TokenNS, q.PaceNS, q.StallNS, q.StallFactor = 100e6, 50e6, 60e6, 100e6, 2
@@ -118,11 +119,11 @@ func TestTokensPerEventOfHiddenTokens(t *testing.T) {
 	}{
 		{"all visible", usage(8, ""), 2, ""},
 		{"hidden", usage(108, hidden), 2, ""},
-		{"hidden, and the server does not say how many", usage(108, ""), 0, whyUntimed},
+		{"hidden, and the server does not say how many", usage(108, ""), 0, figure.WhyUntimed},
 	} {
 		parts := append(slices.Repeat([]string{delta("two words ")}, 4), tt.usage, done)
 		q := qualityOf(t, reader("openai", []export.Request{openaiRequest(parts...), openaiRequest(parts...)}), Config{})
-		if f := findFigure(q.Figures, "tokens_per_event"); f.Value != tt.want || f.Why != tt.why {
+		if f := figure.Find(q.Figures, "tokens_per_event"); f.Value != tt.want || f.Why != tt.why {
 			t.Errorf("%s: %v (%s), want %v (%s)", tt.name, f.Value, f.Why, tt.want, tt.why)
 		}
 		if s := summary.Find(q.Metrics, answer.TokensPerEvent); (s != nil) != (tt.why == "") || s != nil && (s.N != 2 || s.Mean != tt.want) {
@@ -166,7 +167,7 @@ func TestQualityMissing(t *testing.T) {
 	r.Header.Meta = &export.RunMeta{Import: &export.Import{Lacks: []export.Lack{{Part: export.PartStarts, Why: "no starts"}, {Part: export.PartEnds, Why: "no ends"}}}}
 	late := qualityOf(t, r, Config{})
 	for key, want := range map[string]string{"smooth_goodput": "no starts", "interactivity_p90": "no ends", "interactivity_p75": "no ends"} {
-		if f := findFigure(late.Figures, key); f.Why != want {
+		if f := figure.Find(late.Figures, key); f.Why != want {
 			t.Errorf("%+v, want %q", f, want)
 		}
 	}
@@ -188,7 +189,7 @@ func TestQualityMetrics(t *testing.T) {
 	if answer.QualityMetrics[answer.NumQuality-1].Metric != answer.NormalizedLatency {
 		t.Error("metrics of quality are missing")
 	}
-	for i, f := range QualityFigures {
+	for i, f := range figure.QualityFigures {
 		if f.Key == "" || f.Label == "" || f.Unit == "" || f.Formula == "" || strings.Contains(f.Key, " ") {
 			t.Errorf("figure %d: %+v", i, f)
 		}

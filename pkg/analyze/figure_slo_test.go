@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pa-tools/pa/pkg/analyze/expr"
-	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -52,22 +51,22 @@ func TestAttainment(t *testing.T) {
 		slo        string
 		cfg        Config
 		want       alone
-		share      Share
+		share      figure.Share
 		conditions []alone
 		requests   float64 // goodput; −1 for n/a
 		tokens     float64
 	}{
-		{"one condition", "ttft<=200ms", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.7},
-		{"the issue's form", "ttft<=200ms && itl_p99<=500ms && e2el<5s", Config{}, alone{1, 2, 1, 1}, Share{V: 1. / 4, OK: true}, []alone{{3, 1, 1, 0}, {2, 1, 1, 1}, {4, 0, 1, 0}}, 0.1, 0.3},
-		{"a percentile of the request's gaps", "itl_p50<=150ms", Config{}, alone{2, 1, 1, 1}, Share{V: 2. / 4, OK: true}, nil, 0.2, 0.7},
-		{"by the number of tokens", "output_tokens>=3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 1},
+		{"one condition", "ttft<=200ms", Config{}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, 0.7},
+		{"the issue's form", "ttft<=200ms && itl_p99<=500ms && e2el<5s", Config{}, alone{1, 2, 1, 1}, figure.Share{V: 1. / 4, OK: true}, []alone{{3, 1, 1, 0}, {2, 1, 1, 1}, {4, 0, 1, 0}}, 0.1, 0.3},
+		{"a percentile of the request's gaps", "itl_p50<=150ms", Config{}, alone{2, 1, 1, 1}, figure.Share{V: 2. / 4, OK: true}, nil, 0.2, 0.7},
+		{"by the number of tokens", "output_tokens>=3", Config{}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, 1},
 		// 10, 4/1.3, 2.5 and 10 tokens per second.
-		{"by the pace", "output_tokens_per_s>3", Config{}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, 0.8},
-		{"warm-up if asked for", "ttft<=200ms", Config{IncludeWarmup: true}, alone{3, 2, 1, 0}, Share{V: 3. / 6, OK: true}, nil, 3. / 12, 7. / 12},
-		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, Share{NA: "no request has cached_tokens"}, nil, -1, -1},
-		{"decided by the other condition", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
-		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
-		{"tokens not told", "ttft<=200ms", Config{TokenSource: answer.TokenUsage}, alone{3, 1, 1, 0}, Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
+		{"by the pace", "output_tokens_per_s>3", Config{}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, 0.8},
+		{"warm-up if asked for", "ttft<=200ms", Config{IncludeWarmup: true}, alone{3, 2, 1, 0}, figure.Share{V: 3. / 6, OK: true}, nil, 3. / 12, 7. / 12},
+		{"a metric that no request has", "cached_tokens>5", Config{}, alone{0, 0, 1, 4}, figure.Share{NA: "no request has cached_tokens"}, nil, -1, -1},
+		{"decided by the other condition", "cached_tokens>5 || ttft<=200ms", Config{}, alone{3, 0, 1, 1}, figure.Share{V: 3. / 4, OK: true}, nil, 0.3, 0.7},
+		{"in a part", "ttft<=200ms", Config{Selection: Selection{Window: &Interval{0, 5 * time.Second}}}, alone{2, 1, 0, 0}, figure.Share{V: 2. / 3, OK: true}, nil, 0.4, 1.2},
+		{"tokens not told", "ttft<=200ms", Config{TokenSource: answer.TokenUsage}, alone{3, 1, 1, 0}, figure.Share{V: 3. / 5, OK: true}, nil, 0.3, -1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.cfg.SLO = objective(t, tt.slo)
@@ -85,7 +84,7 @@ func TestAttainment(t *testing.T) {
 			}
 			for _, r := range []struct {
 				name string
-				got  Rate
+				got  figure.Rate
 				want float64
 			}{{"requests", x.Requests, tt.requests}, {"tokens", x.OutputTokens, tt.tokens}} {
 				if r.got.OK != (r.want >= 0) || r.got.OK && !close12(r.got.PerSecond, r.want) {
@@ -103,7 +102,7 @@ func TestAttainmentWarnings(t *testing.T) {
 	if want := "4 of 5 requests had no cached_tokens: whether they meet the SLO is unknown, so the share leaves them out"; !strings.Contains(warningTexts(e.Warnings), want) {
 		t.Errorf("%s\nwithout %q", warningTexts(e.Warnings), want)
 	}
-	if diff := cmp.Diff([]Count{{"cached_tokens", 4}, {"itl_max", 1}}, e.SLO.Lacking); diff != "" {
+	if diff := cmp.Diff([]figure.Count{{Name: "cached_tokens", N: 4}, {Name: "itl_max", N: 1}}, e.SLO.Lacking); diff != "" {
 		t.Errorf("lacking (-want +got):\n%s", diff)
 	}
 }
@@ -114,11 +113,11 @@ func TestAttainmentOfNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		r    []export.Request
-		want Share
+		want figure.Share
 	}{
-		{"no request", nil, Share{NA: "no request counts"}},
-		{"all failed", []export.Request{failed, failed}, Share{V: 0, OK: true}},
-		{"one", []export.Request{sent(0, 1)}, Share{V: 1, OK: true}},
+		{"no request", nil, figure.Share{NA: "no request counts"}},
+		{"all failed", []export.Request{failed, failed}, figure.Share{V: 0, OK: true}},
+		{"one", []export.Request{sent(0, 1)}, figure.Share{V: 1, OK: true}},
 	} {
 		x := analyzed(t, reader("", tt.r), Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s && e2el<2s")}).Experiments[0].SLO
 		if x.Share != tt.want || len(tt.r) != 1 && x.Requests.OK {
@@ -213,46 +212,6 @@ func TestMaxLoad(t *testing.T) {
 	mixed.Header.Experiments[1].Mode = export.ModeRequestRate
 	if m := analyzed(t, mixed, Config{Streaming: &streamed, SLO: objective(t, "ttft<=1s")}).MaxLoad(); m != nil {
 		t.Errorf("of two modes: %+v", m)
-	}
-}
-
-// The loads to measure next lie within the interval, are few, and have not been measured.
-func TestNextLoads(t *testing.T) {
-	inf := math.Inf(1)
-	for _, tt := range []struct {
-		name           string
-		mode           string
-		loads          []float64
-		within, beyond float64 // 0: none
-		low, high      float64
-		want           []float64
-	}{
-		{"whole numbers", export.ModeConcurrency, []float64{4, 8}, 4, 8, 5.2, 7.1, []float64{5, 6, 7}},
-		{"many whole numbers", export.ModeConcurrency, []float64{1, 128, 256}, 128, 256, 131, 239, []float64{150, 180, 210}},
-		{"large whole numbers", export.ModeConcurrency, []float64{128, 136}, 128, 136, 130.5, 132.5, []float64{130, 131, 132}},
-		{"neighbours", export.ModeConcurrency, []float64{6, 7}, 6, 7, 6.1, 6.8, nil},
-		{"rates", export.ModeRequestRate, []float64{40, 60}, 40, 60, 48, 56, []float64{49.9, 51.8, 53.9}},
-		{"rates in a wide interval", export.ModeRequestRate, []float64{32, 64}, 32, 64, 42, 55, []float64{45, 48, 51}},
-		{"a rate that was measured", export.ModeRequestRate, []float64{32, 48.2, 64}, 32, 64, 42, 55, []float64{45, 51}},
-		{"all attain", export.ModeRequestRate, []float64{2.5, 5}, 5, 0, 5, inf, []float64{10, 20}},
-		{"none attains", export.ModeRequestRate, []float64{2.5, 5}, 0, 2.5, -inf, 2.5, []float64{0.63, 1.3}},
-		{"none attains, one at a time", export.ModeConcurrency, []float64{1, 2}, 0, 1, -inf, 1, nil},
-		{"no bound", export.ModeConcurrency, []float64{1, 2}, 0, 0, -inf, inf, nil},
-	} {
-		m := MaxLoad{Mode: tt.mode, Interval: inference.Interval{Low: tt.low, High: tt.high}}
-		var levels []LoadLevel
-		for _, load := range tt.loads {
-			levels = append(levels, LoadLevel{Load: load, Value: strconv.FormatFloat(load, 'f', -1, 64)})
-		}
-		if tt.within > 0 {
-			m.Within = &LoadLevel{Load: tt.within}
-		}
-		if tt.beyond > 0 {
-			m.Beyond = &LoadLevel{Load: tt.beyond}
-		}
-		if got := m.between(levels); !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
-		}
 	}
 }
 

@@ -1,11 +1,14 @@
 package analyze
 
 import (
+	"fmt"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
+	"time"
 )
 
 // A level collects the requests of one experiment while the run is read.
@@ -67,10 +70,10 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 	l.points.sort()
 	points := l.points.each
 	if cfg.Selection.WithoutPauses {
-		var out []Span
+		var out []figure.Span
 		points(func(p *Point) bool {
 			if p.LeftOut {
-				out = append(out, Span{p.PlaceNS, p.EndNS})
+				out = append(out, figure.Span{FromNS: p.PlaceNS, ToNS: p.EndNS})
 			}
 			return true
 		})
@@ -151,20 +154,60 @@ func (l *level) dropPartialRates(e *export.Experiment, x *Experiment) {
 		return
 	}
 	why := "the file keeps " + plural.Grouped(l.kept) + " of " + plural.GroupedOf(e.Meta.Measured, "request")
-	x.dropRates(why)
-	x.dropShares(why)
+	x.DropRates(why)
+	x.DropShares(why)
 	x.Warnings = append(x.Warnings, said(KindIncomplete, "%s: latencies are of the requests that it keeps, and rates are n/a", why))
 }
 
 // addPauses adds the pauses of the level, and warnings about them, to its analysis x.
 func (l *level) addPauses(run *export.Run, e *export.Experiment, x *Experiment, cfg Config) {
-	part := Span{l.firstStart, l.lastEnd}
+	part := figure.Span{FromNS: l.firstStart, ToNS: l.lastEnd}
 	if m := e.Meta; m != nil && m.StartNS != 0 && m.EndNS != 0 {
-		part = Span{m.StartNS, m.EndNS}
+		part = figure.Span{FromNS: m.StartNS, ToNS: m.EndNS}
 	}
 	if x.Selected != nil {
 		part = x.Selected.Span
 	}
 	x.Pauses, x.Paused = pausesIn(run, part), l.paused
 	x.Warnings = append(pauseWarnings(x.Pauses, x.Paused, cfg.Selection.WithoutPauses, canLeaveOutPauses(run)), x.Warnings...)
+}
+
+// placed returns an error if cfg asks for a part or for windows of a run whose requests
+// have no known times, or to leave out the pauses of single ranks.
+func placed(run *export.Run, cfg Config) error {
+	if cfg.Selection.WithoutPauses && !canLeaveOutPauses(run) {
+		return fmt.Errorf("the pause of one rank cannot be left out of a merged run: the other ranks went on; leave out the shard of rank %d instead", run.Meta.Pauses[0].Rank)
+	}
+	why, lacks := run.Lacks(export.PartStarts)
+	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {
+		return nil
+	}
+	return fmt.Errorf("no part of it can be chosen: %s", why)
+}
+
+// partsWithinClocks returns the first error of withinClocks for the selected part and the
+// windows of a level.
+func partsWithinClocks(run *export.Run, sel *Selected, windows []Window) error {
+	if sel != nil {
+		if err := withinClocks(run, sel.Duration(), "a part"); err != nil {
+			return err
+		}
+	}
+	for i := range windows {
+		if err := withinClocks(run, windows[i].Duration(), "a window"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropUnsureRates removes the rates of a level of a merged run that is shorter than the bound
+// of its clocks, and says why.
+func (x *Experiment) dropUnsureRates(run *export.Run) {
+	if run.Meta == nil || run.Meta.Merged == nil || run.Meta.Merged.ClockBoundNS == nil || x.DurationNS <= 0 {
+		return
+	}
+	if err := withinClocks(run, time.Duration(x.DurationNS), "the level"); err != nil {
+		x.DropRates(err.Error())
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -16,11 +17,11 @@ type LevelWindows struct {
 	// Mode and Value are the mode and the value of the level, as in [Experiment].
 	Mode, Value string
 	// Level is the whole level: see [Selected].
-	Level Span
+	Level figure.Span
 	// Windows are in order. A request belongs to a window if its start (for a request that never
 	// left: its issue, schedule or end, the first of them that is known) is not before FromNS and is before
 	// ToNS. A window that ends with the level includes the last instant of the level.
-	Windows []Span
+	Windows []figure.Span
 }
 
 // Bounds reads all requests of r and returns the windows into which [Run] cuts its levels for w. Unlike Run,
@@ -78,7 +79,7 @@ func (w Windows) boundsOnce(ctx context.Context, r export.Reader, contradicted b
 		x := LevelWindows{Index: i, Mode: e.Mode, Value: e.Value, Level: level}
 		bounds, err := w.of(e, level, nil)
 		for k := 1; k < len(bounds) && err == nil; k++ {
-			x.Windows = append(x.Windows, Span{bounds[k-1], bounds[k]})
+			x.Windows = append(x.Windows, figure.Span{FromNS: bounds[k-1], ToNS: bounds[k]})
 			err = withinClocks(run, x.Windows[k-1].Duration(), "a window")
 		}
 		if err != nil {

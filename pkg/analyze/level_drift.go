@@ -24,17 +24,6 @@ const (
 	driftSigmas = 3
 )
 
-// An Unsteady is a reason why a level may not be in a steady state, so that a later or
-// repeated measurement may differ.
-type Unsteady struct {
-	Brief string // in a few words, for a table
-	text  string
-	start bool // it is about the start of the level, which a selection could leave out
-}
-
-// Error returns the reason in full, with advice.
-func (u *Unsteady) Error() string { return u.text }
-
 // steadyMetrics are the latencies that a steady level keeps.
 var steadyMetrics = []struct {
 	name string

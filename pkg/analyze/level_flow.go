@@ -3,7 +3,10 @@ package analyze
 import (
 	"sort"
 
-	"github.com/pa-tools/pa/pkg/answer"
+	"cmp"
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 )
 
 // A flow counts the requests that completed and the tokens that were delivered between
@@ -13,62 +16,6 @@ type flow struct {
 	output, input float64 // tokens
 	tally         tokenTally
 }
-
-// A tokenTally counts the requests that were in flight or ended in a flow by whether their
-// token counts are known. dropped counts requests whose token events were not recorded or
-// are no tokens because the answer was not streamed. It also counts requests with a text
-// that the tokenizer could not count.
-type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
-
-func (t *tokenTally) plus(u tokenTally) {
-	t.knownOutput += u.knownOutput
-	t.unknownOutput += u.unknownOutput
-	t.unknownInput += u.unknownInput
-	t.dropped += u.dropped
-}
-
-func (t *tokenTally) minus(u tokenTally) {
-	t.knownOutput -= u.knownOutput
-	t.unknownOutput -= u.unknownOutput
-	t.unknownInput -= u.unknownInput
-	t.dropped -= u.dropped
-}
-
-// tokens returns the tally of one request that counts for a flow.
-func (p *Point) tokens() tokenTally {
-	var t tokenTally
-	switch {
-	case p.TokensLost():
-		t.dropped = 1
-	case p.OutputTokens.OK:
-		t.knownOutput = 1
-	default:
-		t.unknownOutput = 1
-	}
-	if p.complete && !p.InputTokens.OK {
-		t.unknownInput = 1
-	}
-	return t
-}
-
-// Complete reports whether the request was answered in full, in any phase: it counts in rates of
-// requests over time.
-func (p *Point) Complete() bool { return p.complete }
-
-// Delivers reports whether the tokens of the request count in rates over time: it is complete, or was
-// cancelled.
-func (p *Point) Delivers() bool { return p.complete || p.cancelled }
-
-// TokensLost reports whether the request has tokens of unknown number: their events were not recorded or
-// are no tokens because the answer was not streamed, the tokenizer could not count a text, or the stated number
-// cannot be true.
-func (p *Point) TokensLost() bool {
-	return p.Dropped || p.Uncounted || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
-}
-
-// An eachPoint calls do with points in the order of their starts until it returns false. A point is valid
-// until do returns.
-type eachPoint func(do func(p *Point) bool)
 
 // A flowMeter measures the flow in each of the windows between its bounds, which ascend. A
 // window includes its first bound and excludes its last, except that the window that
@@ -153,21 +100,76 @@ func (m *flowMeter) finish() []flow {
 
 // throughput returns the rates of f over seconds; users is as concurrency
 // returns it.
-func (f *flow) throughput(seconds, users float64) Throughput {
-	var t Throughput
+func (f *flow) throughput(seconds, users float64) figure.Throughput {
+	var t figure.Throughput
 	if seconds <= 0 {
 		return t
 	}
-	t.Requests = Rate{float64(f.requests) / seconds, true}
+	t.Requests = figure.PerSecond(float64(f.requests) / seconds)
 	if k := &f.tally; k.dropped > 0 || k.knownOutput == 0 && k.unknownOutput > 0 {
 		return t
 	}
-	t.OutputTokens = Rate{f.output / seconds, true}
+	t.OutputTokens = figure.PerSecond(f.output / seconds)
 	if f.tally.unknownInput == 0 {
-		t.TotalTokens = Rate{(f.output + f.input) / seconds, true}
+		t.TotalTokens = figure.PerSecond((f.output + f.input) / seconds)
 	}
 	if users > 0 {
-		t.OutputTokensPerUser = Rate{t.OutputTokens.PerSecond / users, true}
+		t.OutputTokensPerUser = figure.PerSecond(t.OutputTokens.PerSecond / users)
 	}
 	return t
+}
+
+// stepsOf calls add with the steps of an analyzed level, of all its requests; with none when no time
+// passed. The time in lost does not count.
+func stepsOf(points eachPoint, x *Experiment, lost *lostTime, add func(Step)) {
+	switch {
+	case x.DurationNS <= 0:
+		return
+	case x.Selected != nil:
+		stepsWithin(points, x.Selected, add)
+		return
+	}
+	type completed struct {
+		endNS  uint64
+		tokens int64
+	}
+	done := make([]completed, 0, x.OK)
+	var before uint64
+	points(func(p *Point) bool {
+		if p.Counted {
+			if p.StartNS != 0 && (before == 0 || p.StartNS < before) {
+				before = p.StartNS
+			}
+			done = append(done, completed{p.EndNS, p.OutputTokens.V})
+		}
+		return true
+	})
+	slices.SortStableFunc(done, func(a, b completed) int { return cmp.Compare(a.endNS, b.endNS) })
+	for _, d := range done {
+		// An end before the first start, of a clock set back, takes no time.
+		end := max(d.endNS, before)
+		add(Step{lost.counting(before, end).Seconds(), 1, float64(d.tokens)})
+		before = end
+	}
+}
+
+func stepsWithin(points eachPoint, s *Selected, add func(Step)) {
+	var ends []uint64
+	points(func(p *Point) bool {
+		if p.complete && p.EndNS >= s.FromNS && p.EndNS < s.ToNS {
+			ends = append(ends, p.EndNS)
+		}
+		return true
+	})
+	slices.Sort(ends)
+	if len(ends) == 0 {
+		ends = []uint64{0}
+	}
+	bounds := ends
+	bounds[0] = s.FromNS // where the first step begins
+	bounds = append(bounds, s.ToNS)
+	f := flows(points, bounds, s.Level.ToNS)
+	for i := range f {
+		add(Step{s.lost.counting(bounds[i], bounds[i+1]).Seconds(), f[i].requests, f[i].output})
+	}
 }

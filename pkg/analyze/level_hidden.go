@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -53,11 +54,11 @@ func (h *hiddenCount) summary() *Hidden {
 const howToTime = `--extra-body '{"stream_options":{"include_usage":true,"continuous_usage_stats":true}}' makes vLLM and SGLang count the tokens of each event; --token-source responses counts events`
 
 // unavailable returns TPOT if the level has none because of tokens that no event carried.
-func (h *hiddenCount) unavailable(metrics []summary.Metric) []Unavailable {
+func (h *hiddenCount) unavailable(metrics []summary.Metric) []figure.Unavailable {
 	if h.untimed == 0 || summary.Find(metrics, answer.TPOT) != nil {
 		return nil
 	}
-	return []Unavailable{{answer.TPOT.Key(), answer.TPOT.Label(), whyUntimed}}
+	return []figure.Unavailable{{Key: answer.TPOT.Key(), Name: answer.TPOT.Label(), Why: figure.WhyUntimed}}
 }
 
 // warnings returns the warnings about output tokens that no event carried, of ok requests.

@@ -46,7 +46,7 @@ func TestWrongSpan(t *testing.T) {
 		if got := x.Throughput.Requests.OK; got != (tt.want == "") {
 			t.Errorf("%s: a rate: %v", tt.name, got)
 		}
-		if why := x.whyNot("throughput"); why != tt.want || !strings.Contains(warningTexts(x.Warnings), tt.want) {
+		if why := x.WhyNot("throughput"); why != tt.want || !strings.Contains(warningTexts(x.Warnings), tt.want) {
 			t.Errorf("%s: %q, warnings %q, want %q", tt.name, why, warningTexts(x.Warnings), tt.want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,7 +32,7 @@ type lostTime struct {
 // newLostTime returns the time that pauses and left-out requests took from a level.
 // slots is the concurrency of a closed loop; 0 means another load, which loses only
 // the pauses.
-func newLostTime(p answer.Pauses, requests []Span, slots float64) *lostTime {
+func newLostTime(p answer.Pauses, requests []figure.Span, slots float64) *lostTime {
 	if slots <= 0 {
 		requests = nil
 	}
@@ -79,7 +80,7 @@ func (l *lostTime) until(t uint64) float64 {
 
 // counting returns how much of the time between two instants counts.
 func (l *lostTime) counting(from, to uint64) time.Duration {
-	d := Span{from, to}.Duration()
+	d := figure.Span{FromNS: from, ToNS: to}.Duration()
 	if l == nil || len(l.at) == 0 || to <= from {
 		return d
 	}
@@ -91,7 +92,7 @@ func (l *lostTime) counting(from, to uint64) time.Duration {
 }
 
 // pausesIn returns the pauses of a run that overlap part.
-func pausesIn(run *export.Run, part Span) []export.Pause {
+func pausesIn(run *export.Run, part figure.Span) []export.Pause {
 	if run.Meta == nil {
 		return nil
 	}
@@ -148,4 +149,13 @@ func pauseWarnings(in []export.Pause, touched int, without, possible bool) []err
 		advice = "; " + withoutPauses + " leaves them out"
 	}
 	return []error{said(KindPaused, "%s for %s, which touched %s and distorts latencies and rates%s", what, PausedFor(in), requests, advice)}
+}
+
+// withoutPauses is the flag that leaves out pauses.
+const withoutPauses = "--without-pauses"
+
+// canLeaveOutPauses reports whether the pauses of a run can be left out: not the pauses of single
+// ranks.
+func canLeaveOutPauses(run *export.Run) bool {
+	return run.Meta == nil || run.Meta.Merged == nil || len(run.Meta.Pauses) == 0
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -46,35 +47,35 @@ func TestPauses(t *testing.T) {
 		paused     int
 		seconds    float64
 		perSecond  float64
-		excluded   []Count
+		excluded   []figure.Count
 		warning    string
 	}{
 		{
 			"named",
 			Config{},
 			7, 1, 2, 9.5, 7 / 9.5,
-			[]Count{{"warmup", 1}},
+			[]figure.Count{{Name: "warmup", N: 1}},
 			"the recorder's process was stopped for 2.5 s, which touched 2 requests and distorts latencies and rates; --without-pauses leaves them out",
 		},
 		{
 			"left out",
 			Config{Selection: Selection{WithoutPauses: true}},
 			5, 0, 3, 5, 1,
-			[]Count{{"paused", 3}, {"warmup", 1}},
+			[]figure.Count{{Name: "paused", N: 3}, {Name: "warmup", N: 1}},
 			"the recorder's process was stopped for 2.5 s; that time and the 3 requests that it touched are left out",
 		},
 		{
 			"left out of kept requests",
 			Config{Series: true, Selection: Selection{WithoutPauses: true}},
 			5, 0, 3, 5, 1,
-			[]Count{{"paused", 3}, {"warmup", 1}},
+			[]figure.Count{{Name: "paused", N: 3}, {Name: "warmup", N: 1}},
 			"are left out",
 		},
 		{
 			"left out of a part",
 			Config{Series: true, Selection: Selection{WithoutPauses: true, Window: &Interval{To: 6 * time.Second}}},
 			2, 0, 3, 2, 1,
-			[]Count{{"paused", 3}, {"warmup", 1}},
+			[]figure.Count{{Name: "paused", N: 3}, {Name: "warmup", N: 1}},
 			"are left out",
 		},
 		{
@@ -129,11 +130,11 @@ func TestPausesInWindows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []Rate
+	var got []figure.Rate
 	for _, w := range rep.Experiments[0].Windows {
 		got = append(got, w.Throughput.Requests)
 	}
-	want := []Rate{{1, true}, {}, {0, true}, {3 / 2.0, true}}
+	want := []figure.Rate{{PerSecond: 1, OK: true}, {}, {PerSecond: 0, OK: true}, {PerSecond: 3 / 2.0, OK: true}}
 	if d := cmp.Diff(want, got, cmp.Comparer(func(a, b float64) bool { return math.Abs(a-b) < 1e-6 })); d != "" {
 		t.Errorf("requests per second (-want +got):\n%s", d)
 	}
@@ -143,7 +144,7 @@ func TestPausesInWindows(t *testing.T) {
 func TestLostTime(t *testing.T) {
 	p := answer.Pauses{{StartNS: 10, EndNS: 30}, {StartNS: 40, EndNS: 40}, {StartNS: 50, EndNS: 60}}
 	// Both of two slots had requests that are left out: from 4 to 34, and from 20 to 70.
-	out := []Span{{4, 34}, {20, 70}}
+	out := []figure.Span{{FromNS: 4, ToNS: 34}, {FromNS: 20, ToNS: 70}}
 	for _, tt := range []struct {
 		from, to   uint64
 		open, loop time.Duration // what counts of an open loop, and of the closed one

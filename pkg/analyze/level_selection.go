@@ -8,6 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"slices"
+
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -183,11 +186,11 @@ func ParseTrim(s string) (Trim, error) {
 type Selected struct {
 	How string // "window", "trim" or "steady_state"
 	// Span is the part.
-	Span
+	figure.Span
 	// Level is the whole level: from the start of the recorder's first window to the end
 	// of its last one, extended to measured requests outside of them, failed ones
 	// included. Without windows it is the time of the requests.
-	Level  Span
+	Level  figure.Span
 	Steady *Steady // of SteadyState
 
 	lost *lostTime // time of the part that does not count; nil for none
@@ -252,15 +255,180 @@ func (t Trim) of(length time.Duration) time.Duration {
 	return t.Length
 }
 
-// placed returns an error if cfg asks for a part or for windows of a run whose requests
-// have no known times, or to leave out the pauses of single ranks.
-func placed(run *export.Run, cfg Config) error {
-	if cfg.Selection.WithoutPauses && !canLeaveOutPauses(run) {
-		return fmt.Errorf("the pause of one rank cannot be left out of a merged run: the other ranks went on; leave out the shard of rank %d instead", run.Meta.Pauses[0].Rank)
+// A Steady describes the steady state of a closed loop: the time from when the
+// number of requests in flight first reaches Threshold to when it last falls
+// below, or the level ends. All requests of the level count as in flight,
+// warm-up and late ones too; one that ends when another starts makes room
+// first. vllm-bench defines it so.
+type Steady struct {
+	Concurrency int
+	Threshold   int // 95 % of Concurrency, rounded up, at least 1
+	Peak        int // the most in flight, warm-up left out
+	// AtPlateau is the share of the time with Threshold or more requests in flight. It
+	// is below 1 because of the moments between the end of a request and the start of
+	// the next one in the same slot, and because of pauses.
+	AtPlateau float64
+}
+
+// A steady state shorter than steadyShortest, or than steadyLeastShare of the level, has
+// a warning. So has one with less than steadyLeastPlateau of its time at the plateau.
+const (
+	steadyShortest     = 10 * time.Second
+	steadyLeastShare   = 0.1
+	steadyLeastPlateau = 0.9
+)
+
+// steady shortens s to the steady state.
+func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
+	users := concurrency(e)
+	if users < 1 || users > math.MaxInt32 {
+		return fmt.Errorf("%s holds no number of requests in flight, so it has no steady state; --window or --trim-start select a part", strings.ReplaceAll(e.Mode, "_", " ")+" "+e.Value)
 	}
-	why, lacks := run.Lacks(export.PartStarts)
-	if !lacks || cfg.Selection.wholeLevel() && cfg.Windows == (Windows{}) {
+	x := &Steady{Concurrency: int(users)}
+	x.Threshold = threshold(x.Concurrency)
+	starts, ends := flights(points)
+	inFlight, j := 0, 0
+	up, down := uint64(0), uint64(0) // first and last crossing; 0: none yet
+	since, plateau := uint64(0), uint64(0)
+	// leave takes out all that ended until t.
+	leave := func(t uint64) {
+		for ; j < len(ends) && ends[j] <= t; j++ {
+			if inFlight == x.Threshold && ends[j] > s.Level.FromNS {
+				if up == 0 { // reached by warm-up requests that are still there
+					up = s.Level.FromNS
+				}
+				down = min(ends[j], s.Level.ToNS)
+				if from := max(since, s.Level.FromNS); from < down {
+					plateau += down - from
+				}
+			}
+			inFlight--
+		}
+	}
+	for _, t := range starts {
+		leave(t)
+		if inFlight++; inFlight == x.Threshold {
+			since = t
+			if up == 0 && t >= s.Level.FromNS {
+				up = t
+			}
+		}
+		if t >= s.Level.FromNS {
+			x.Peak = max(x.Peak, inFlight)
+		}
+	}
+	leave(math.MaxUint64)
+	if up == 0 || down <= up {
+		return fmt.Errorf("never in a steady state: at most %d of %d requests in flight, and %d are needed (95%%)", x.Peak, x.Concurrency, x.Threshold)
+	}
+	s.Span = figure.Span{FromNS: up, ToNS: down}
+	x.AtPlateau = float64(plateau) / float64(down-up)
+	s.Steady = x
+	return nil
+}
+
+// flights returns the starts and the ends of the requests, each in order. Requests that
+// took no time are left out.
+func flights(points eachPoint) (starts, ends []uint64) {
+	points(func(p *Point) bool {
+		if p.PlaceNS != 0 && p.EndNS > p.PlaceNS {
+			starts = append(starts, p.PlaceNS)
+			ends = append(ends, p.EndNS)
+		}
+		return true
+	})
+	slices.Sort(starts)
+	slices.Sort(ends)
+	return starts, ends
+}
+
+// warnings returns the reasons to distrust the part.
+func (s *Selected) warnings() []*Unsteady {
+	var w []*Unsteady
+	if s.Steady == nil {
 		return nil
 	}
-	return fmt.Errorf("no part of it can be chosen: %s", why)
+	if d, share := s.Duration(), s.Duration().Seconds()/s.Level.Duration().Seconds(); d < steadyShortest || share < steadyLeastShare {
+		of := about(d) + " of " + about(s.Level.Duration())
+		w = append(w, &Unsteady{Brief: "steady for only " + of, text: "the steady state is short: " + of + "; 10s and a tenth of the level are the least to rely on"})
+	}
+	if s.Steady.AtPlateau < steadyLeastPlateau {
+		what := fmt.Sprintf("%d or more requests were in flight for only %.1f%% of the steady state", s.Steady.Threshold, 100*s.Steady.AtPlateau)
+		w = append(w, &Unsteady{Brief: what, text: what + ": the load paused, or slots took long to send again"})
+	}
+	return w
+}
+
+// Windows sets how a level, or the part in a Selection, is cut into windows for a table.
+// The zero value does not cut.
+type Windows struct {
+	// Every is the length of successive windows. The rest at the end is a window if it
+	// has at least half of this length; otherwise it belongs to the previous window.
+	Every time.Duration
+	// Recorded takes the windows that the recorder measured by.
+	Recorded bool
+}
+
+// maxWindows bounds the table.
+const maxWindows = 10_000
+
+// of returns the bounds of the windows of a level or of its selected part, in order; nil for no windows.
+func (w Windows) of(e *export.Experiment, level figure.Span, sel *Selected) ([]uint64, error) {
+	switch {
+	case sel != nil:
+		return w.bounds(e, sel.Span)
+	case w.Recorded: // recorded windows keep their own bounds
+		return w.bounds(e, figure.Span{FromNS: 0, ToNS: math.MaxUint64})
+	}
+	return w.bounds(e, level)
+}
+
+// bounds returns the bounds of the windows in whole, in order; nil for no windows.
+func (w Windows) bounds(e *export.Experiment, whole figure.Span) ([]uint64, error) {
+	switch {
+	case w.Recorded:
+		b := recorded(e)
+		if b == nil {
+			return nil, errors.New("the file holds no windows in order; --windows takes a length too, such as 10s")
+		}
+		if len(b) > maxWindows+1 {
+			return nil, fmt.Errorf("%d windows; %d are the most", len(b)-1, maxWindows)
+		}
+		return clip(b, whole), nil
+	case w.Every > 0:
+		n := (whole.Duration()-1)/w.Every + 1
+		if n > maxWindows {
+			return nil, fmt.Errorf("windows of %s make %d in %s; %d are the most", seconds(w.Every), n, seconds(whole.Duration()), maxWindows)
+		}
+		if rest := whole.Duration() - (n-1)*w.Every; n > 1 && rest < w.Every/2 {
+			n--
+		}
+		b := []uint64{whole.FromNS}
+		for i := range n - 1 {
+			b = append(b, whole.FromNS+uint64((i+1)*w.Every))
+		}
+		return append(b, whole.ToNS), nil
+	}
+	return nil, nil
+}
+
+// clip returns the bounds of the windows inside of a selected part; nil if none is.
+func clip(bounds []uint64, part figure.Span) []uint64 {
+	var b []uint64
+	for i, t := range bounds {
+		switch {
+		case t >= part.ToNS:
+			if i > 0 && bounds[i-1] < part.ToNS {
+				b = append(b, part.ToNS)
+			}
+		case t <= part.FromNS:
+			b = append(b[:0], part.FromNS)
+		default:
+			b = append(b, t)
+		}
+	}
+	if len(b) < 2 {
+		return nil
+	}
+	return b
 }

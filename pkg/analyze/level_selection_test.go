@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -207,7 +208,7 @@ func TestExtent(t *testing.T) {
 		r := reader("", steps())
 		r.Header.Experiments[0].WindowBoundaries = tt.bounds
 		e := analyzed(t, r, Config{Selection: Selection{TrimStart: Trim{Share: 0.5}}}).Experiments[0]
-		if got, want := e.Selected.Level, (Span{sec(tt.from), sec(tt.to)}); got != want {
+		if got, want := e.Selected.Level, (figure.Span{FromNS: sec(tt.from), ToNS: sec(tt.to)}); got != want {
 			t.Errorf("%s: level %v, want %v", tt.name, got, want)
 		}
 	}
@@ -238,7 +239,7 @@ func TestSelectionOfNothing(t *testing.T) {
 func TestSelectionOfOneInstant(t *testing.T) {
 	for _, s := range []Selection{{Window: &Interval{}}, {TrimStart: Trim{Share: 0.5}}} {
 		e := analyzed(t, reader("", []export.Request{sent(0, 0)}), Config{Selection: s, Windows: Windows{Every: time.Second}}).Experiments[0]
-		if e.Problem != nil || e.OK != 1 || e.Throughput != (Throughput{}) || len(e.Windows) != 1 || e.Windows[0].OK != 1 {
+		if e.Problem != nil || e.OK != 1 || e.Throughput != (figure.Throughput{}) || len(e.Windows) != 1 || e.Windows[0].OK != 1 {
 			t.Errorf("%+v: %+v", s, e)
 		}
 	}

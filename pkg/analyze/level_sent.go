@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -14,9 +15,6 @@ type sentRequests struct {
 	first, last uint64  // starts
 	perSecond   float64 // as the recorder measured it; 0 if it did not
 }
-
-// SubSent is the Sub of warnings that a level did not send the rate that it names.
-const SubSent = "sent"
 
 // fewestStarts is the number of starts from which their rate is compared with the named one,
 // if the file does not say when the first gap began.
@@ -35,14 +33,14 @@ func (s *sentRequests) add(startNS uint64) {
 }
 
 // rate returns the rate of requests that were sent.
-func (s *sentRequests) rate() Rate {
+func (s *sentRequests) rate() figure.Rate {
 	switch {
 	case s.perSecond > 0:
-		return Rate{s.perSecond, true}
+		return figure.PerSecond(s.perSecond)
 	case s.n < 2 || s.last <= s.first:
-		return Rate{}
+		return figure.Rate{}
 	}
-	return Rate{float64(s.n-1) / (float64(s.last-s.first) / 1e9), true}
+	return figure.PerSecond(float64(s.n-1) / (float64(s.last-s.first) / 1e9))
 }
 
 // namedRate returns the requests per second that a level of the run names, or the part of
@@ -70,17 +68,3 @@ func (s *sentRequests) warning(named float64, x *Experiment) error {
 	}
 	return nil
 }
-
-// sentWarning returns the warning with the text of [export.SentWarning]. Several of them are
-// one about their levels.
-func sentWarning(text string) *Warning {
-	return counted(KindLoad, SubSent, func(n []int64) string {
-		if n[0] == 1 {
-			return text
-		}
-		return "the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"
-	}, 1)
-}
-
-// isUnsent reports whether a warning says that requests of the schedule were not sent.
-func isUnsent(err error) bool { return unsent.MatchString(err.Error()) }

@@ -37,11 +37,11 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 			if asked := e.Economics.Config.GPUs; asked > 0 && gpus > 0 && gpus != asked {
 				e.Warnings = append(e.Warnings, said(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), asked))
 			}
-			e.addEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
+			e.AddEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
 		}
 		e.Server = results[i].Figures
 		if e.Phases != nil {
-			e.addPhases(r.Run())
+			e.AddPhases(r.Run())
 		}
 		for _, w := range results[i].Warnings {
 			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))
@@ -81,18 +81,6 @@ func (e *Experiment) meanOf(model string, m answer.Metric) (mean float64, ok boo
 		return s.Mean, true
 	}
 	return 0, false
-}
-
-// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
-func (r *Report) withoutGPUs() string {
-	m := r.Run.Meta
-	switch {
-	case r.FromRecorder():
-		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
-	case m != nil && m.Import.Format != "":
-		return m.Import.Format + " holds no telemetry of GPUs"
-	}
-	return "the file holds no telemetry of GPUs"
 }
 
 // gpusOf returns the number of GPUs in the telemetry of a run: of all levels together.

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -102,8 +103,8 @@ func TestSteadyState(t *testing.T) {
 				t.Fatal(e.Problem)
 			}
 			s := e.Selected
-			if s.Span != (Span{sec(tt.from), sec(tt.to)}) || e.OK != tt.ok {
-				t.Errorf("%v, %d requests, want %v and %d", s.Span, e.OK, Span{sec(tt.from), sec(tt.to)}, tt.ok)
+			if s.Span != (figure.Span{FromNS: sec(tt.from), ToNS: sec(tt.to)}) || e.OK != tt.ok {
+				t.Errorf("%v, %d requests, want %v and %d", s.Span, e.OK, figure.Span{FromNS: sec(tt.from), ToNS: sec(tt.to)}, tt.ok)
 			}
 			if x := s.Steady; x.Peak != tt.peak || x.Threshold != tt.threshold || !close12(x.AtPlateau, tt.plateau) {
 				t.Errorf("%+v, want peak %d, threshold %d, plateau %v", x, tt.peak, tt.threshold, tt.plateau)

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,10 +47,9 @@ const (
 	whyIgnored   = "; the server did not stream, although the requests asked for it"
 )
 
-// unavailable returns the metrics that no request of the level has because the
-// answers were not streamed, or may not have been.
-func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg Config) []Unavailable {
-	s := c.streams
+// unavailable returns the metrics that no request of the level has because the answers were not streamed, or may not
+// have been. stated says that the caller stated whether they were.
+func (s *streamCount) unavailable(metrics []summary.Metric, run *export.Run, stated bool) []figure.Unavailable {
 	if s.not+s.unknown == 0 {
 		return nil
 	}
@@ -58,23 +58,23 @@ func (c *collector) unavailable(metrics []summary.Metric, run *export.Run, cfg C
 		why, uncounted = whyNot, whyUncounted
 		if s.ignored > 0 {
 			why += whyIgnored
-		} else if cfg.Streaming == nil && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
+		} else if !stated && run.ServiceKind != nil && *run.ServiceKind == "openai" && (run.Meta == nil || run.Meta.Import == nil) {
 			why += howToStream
 		}
 	}
-	var all []Unavailable
+	var all []figure.Unavailable
 	for i := range answer.StrictMetrics {
 		d := &answer.StrictMetrics[i]
 		switch {
 		case summary.Find(metrics, d.Metric) != nil:
 		case d.NeedsStream:
-			all = append(all, Unavailable{d.Key(), d.Label(), why})
+			all = append(all, figure.Unavailable{Key: d.Key(), Name: d.Label(), Why: why})
 		case d.Metric == answer.OutputTokens && s.uncounted > 0:
-			all = append(all, Unavailable{d.Key(), d.Label(), uncounted})
+			all = append(all, figure.Unavailable{Key: d.Key(), Name: d.Label(), Why: uncounted})
 		}
 	}
 	if s.uncounted > 0 {
-		all = append(all, Unavailable{"output_tokens_per_s", "token rates", uncounted})
+		all = append(all, figure.Unavailable{Key: "output_tokens_per_s", Name: "token rates", Why: uncounted})
 	}
 	return all
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -95,7 +96,7 @@ func TestStreamedLate(t *testing.T) {
 		f.Header.Meta = &export.RunMeta{Models: []string{"a", "b"}}
 		cfg.SLO = objective(t, "ttft<=6ms")
 		usual := quality.Default()
-		cfg.Quality, cfg.Economics, cfg.Prefix = &usual, &EconomicsConfig{}, true
+		cfg.Quality, cfg.Economics, cfg.Prefix = &usual, &figure.EconomicsConfig{}, true
 		return analyzed(t, f, cfg).Experiments[0]
 	}
 	late, known := run(Config{}), run(Config{Streaming: &streamed})

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -60,7 +61,7 @@ func TestWindows(t *testing.T) {
 			}
 			for i, want := range tt.want {
 				w := &e.Windows[i]
-				if w.Span != (Span{sec(want.from), sec(want.to)}) || w.OffsetNS != int64(math.Round(want.from*1e9)) {
+				if w.Span != (figure.Span{FromNS: sec(want.from), ToNS: sec(want.to)}) || w.OffsetNS != int64(math.Round(want.from*1e9)) {
 					t.Errorf("window %d: %v at %d, want %v to %v", i, w.Span, w.OffsetNS, want.from, want.to)
 				}
 				if w.OK != want.ok || w.Failed != want.failed || !close12(w.Throughput.Requests.PerSecond, want.requests) {
@@ -145,7 +146,7 @@ func TestFlow(t *testing.T) {
 		f := &flows(eachOf(rep.Experiments[0].Series), []uint64{tt.from, tt.to}, math.MaxInt64)[0]
 		x := f.throughput(1, 2)
 		got := [3]float64{x.Requests.PerSecond, x.OutputTokens.PerSecond, x.TotalTokens.PerSecond}
-		for i, r := range []Rate{x.Requests, x.OutputTokens, x.TotalTokens} {
+		for i, r := range []figure.Rate{x.Requests, x.OutputTokens, x.TotalTokens} {
 			if !r.OK {
 				got[i] = -1
 			}

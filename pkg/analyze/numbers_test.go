@@ -6,6 +6,7 @@ import (
 
 	"math"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -18,7 +19,7 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		"rerank":        "rankings hold no tokens",
 	} {
 		var keys []string
-		for _, u := range unavailable(&export.Run{Endpoint: &endpoint}) {
+		for _, u := range figure.UnavailableIn(&export.Run{Endpoint: &endpoint}) {
 			if keys = append(keys, u.Key); u.Why != why {
 				t.Errorf("%s: %s is n/a because %q, want %q", endpoint, u.Key, u.Why, why)
 			}
@@ -29,7 +30,7 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		}
 	}
 	chat := "v1/chat/completions"
-	if all := unavailable(&export.Run{Endpoint: &chat}); len(all) > 0 {
+	if all := figure.UnavailableIn(&export.Run{Endpoint: &chat}); len(all) > 0 {
 		t.Errorf("n/a of chat: %v", all)
 	}
 }

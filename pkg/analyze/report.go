@@ -1,7 +1,11 @@
 package analyze
 
 import (
+	"strings"
+
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -31,7 +35,7 @@ type Report struct {
 	// Experiments are in the order of the file and include levels without requests.
 	Experiments []Experiment
 	// Unavailable lists the metrics that a file of another tool cannot give.
-	Unavailable []Unavailable
+	Unavailable []figure.Unavailable
 	// Warnings are about the whole run.
 	Warnings []error
 }
@@ -55,15 +59,15 @@ func (r *Report) Calibration() *export.Calibration {
 
 // An Experiment is the analysis of one load level.
 type Experiment struct {
-	Level
+	figure.Level
 	Mode  string
 	Value string
 	// Load describes the load if the file says more about it than mode and value.
 	Load string
 
 	OK       int
-	Failed   []Count // by class, most frequent first
-	Excluded []Count // by reason, most frequent first
+	Failed   []figure.Count // by class, most frequent first
+	Excluded []figure.Count // by reason, most frequent first
 	// Unreadable counts requests that the reader had to leave out: see
 	// [export.Reader.Skipped]. They are in no other count.
 	Unreadable int
@@ -73,7 +77,7 @@ type Experiment struct {
 
 	// Sent is the rate of requests that a level of a named rate sent, whether or not they
 	// succeeded: pa-record's own figure for a whole level, else the gaps between the starts.
-	Sent Rate
+	Sent figure.Rate
 	// TokenSource is the source of the numbers of output tokens.
 	TokenSource answer.TokenSource
 	// TokenEvents counts token events. SharedStamps counts the token events with the
@@ -96,7 +100,7 @@ type Experiment struct {
 	Models []ModelPart
 	// Cached says which input tokens the server had in its cache; nil if no answer states
 	// them.
-	Cached *Cached
+	Cached *figure.Cached
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point
@@ -126,8 +130,101 @@ type Experiment struct {
 }
 
 // FailedRequests returns the number of failed requests of all classes.
-func (e *Experiment) FailedRequests() int { return total(e.Failed) }
+func (e *Experiment) FailedRequests() int { return figure.Total(e.Failed) }
 
 // ExcludedRequests returns the number of requests that were left out for a reason other
 // than failure.
-func (e *Experiment) ExcludedRequests() int { return total(e.Excluded) }
+func (e *Experiment) ExcludedRequests() int { return figure.Total(e.Excluded) }
+
+// A Tokenizer describes a tokenizer in reports.
+type Tokenizer struct {
+	Name   string // as the user named it
+	SHA256 string // of its file, in hex
+}
+
+// A Window is the analysis of a part of a level. Metrics are of the requests that
+// started in it. Rates are computed like the rates of a [Selected] part.
+type Window struct {
+	figure.Span
+	OffsetNS   int64 // of its start, from the start of the level; below 0 for a recorded window that began before
+	OK, Failed int   // requests that started in it
+	Metrics    []summary.Metric
+	Throughput figure.Throughput
+}
+
+// Metric returns the summary of a metric; nil if it has no values.
+func (w *Window) Metric(m answer.Metric) *summary.Summary { return summary.Find(w.Metrics, m) }
+
+// A ModelPart is the analysis of the requests to one of several models. Its rates are
+// over the time of the level, or of its selected part.
+type ModelPart struct {
+	Model      string
+	OK, Failed int
+	Metrics    []summary.Metric
+	Throughput figure.Throughput
+}
+
+// Metric returns the summary of a metric; nil if it has no values.
+func (m *ModelPart) Metric(x answer.Metric) *summary.Summary { return summary.Find(m.Metrics, x) }
+
+// A Step is the time from one completed request to the next, with the requests and
+// tokens that count in it. The steps of a level cover its time without gaps or
+// overlaps and add up to its [Throughput]; they show how much a rate varies.
+//
+// In a whole level a step ends with the completion of a request that counts, and holds
+// this request with all its tokens. In a part of a level a step begins with a completed
+// request and holds the tokens that were delivered during the step, as in [Selected];
+// the first step begins with the part.
+type Step struct {
+	Seconds      float64
+	Requests     int
+	OutputTokens float64 // means nothing where that rate is not OK
+}
+
+// A FirstToken is the first token of a request that counts.
+type FirstToken struct {
+	StartNS uint64
+	TTFTNS  int64
+}
+
+// Contradictions returns the warnings of the report that say that stored figures contradict what was
+// recorded. A command that prints no other warnings prints these.
+func (r *Report) Contradictions() []error {
+	var all []error
+	add := func(warnings []error) {
+		for _, w := range warnings {
+			if AsWarning(w).Kind == KindContradiction {
+				all = append(all, w)
+			}
+		}
+	}
+	add(r.Warnings)
+	for i := range r.Experiments {
+		add(r.Experiments[i].Warnings)
+	}
+	return all
+}
+
+// withoutGPUs returns why a run has no energy of GPUs, if its telemetry holds none.
+func (r *Report) withoutGPUs() string {
+	m := r.Run.Meta
+	switch {
+	case r.FromRecorder():
+		return "the telemetry holds no GPU: pa-record --collect-metrics with --metrics-url or --nvidia-smi"
+	case m != nil && m.Import.Format != "":
+		return m.Import.Format + " holds no telemetry of GPUs"
+	}
+	return "the file holds no telemetry of GPUs"
+}
+
+// LevelName returns the name of a load level for people: "concurrency 4"; "load not known" if
+// the file does not state it.
+func LevelName(mode, value, load string) string {
+	switch {
+	case load != "":
+		return load
+	case mode == "" && value == "":
+		return "load not known"
+	}
+	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
+}

@@ -5,6 +5,10 @@ import (
 	"hash/maphash"
 	"sync/atomic"
 
+	"fmt"
+
+	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -33,7 +37,7 @@ type batch struct {
 	tokens   []int32     // of the ends of these gaps, as far as they are counted
 	sizes    *batchSizes // of earlier batches of the run
 	keeper   pointKeeper // of points that stay longer
-	prompts  promptHasher
+	prompts  figure.PromptHasher
 }
 
 // batchSizes holds the sizes of the largest batch so far. New batches begin with room for as
@@ -45,7 +49,7 @@ func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedU
 	return &batch{
 		stored: stored, checker: stored.checker(run, cfg),
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
-		prompts:  promptHasher{seed: seed},
+		prompts:  figure.PromptHasher{Seed: seed},
 		requests: make([]Point, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
 	}
 }
@@ -55,7 +59,7 @@ func (b *batch) Reset() {
 	clear(b.requests)
 	b.requests, b.gaps, b.tokens, b.model, b.cut = b.requests[:0], b.gaps[:0], b.tokens[:0], "", false
 	b.times, b.sendings = b.times[:0], b.sendings[:0]
-	b.prompts.reset()
+	b.prompts.Reset()
 	b.contradicted, b.counts = contradiction{}, export.RequestCounts{}
 }
 
@@ -153,7 +157,7 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 		p.GapTokens = b.tokens[from:len(b.tokens):len(b.tokens)]
 	}
 	if q.UncachedInput().OK {
-		p.prompt = b.prompts.hash(r)
+		p.prompt = b.prompts.Hash(r)
 	}
 	if b.cfg.Observer != nil {
 		b.observe(&p, r, q.Answer)
@@ -204,4 +208,157 @@ func (s *requestSource) next() *batch {
 		return nil
 	}
 	return s.Batch().(*batch)
+}
+
+// A storedUse says how the derived values of a file are used.
+type storedUse struct {
+	derived export.DerivedUse
+	check   export.Check
+	// derivation describes the values.
+	derivation export.Derivation
+	// timesOnly says that the file lacks the outputs, so that only times can be checked.
+	timesOnly bool
+}
+
+// replaces reports whether the values are used in place of the answers.
+func (u *storedUse) replaces() bool { return u.derived >= export.DerivedInstead }
+
+// useOf decides how the derived values of r are used. contradicted says that the values contradict
+// the recording.
+//
+// Values that match cfg replace the answers, and a sample of the requests is computed again. With
+// Config.Verify the figures come from the answers, and all requests are checked. A follower also needs
+// the answers; a sample is checked.
+func useOf(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
+	stored := export.StoredIn(r)
+	c := cfg.PerRequest()
+	if stored == nil || !c.Matches(stored.Derivation) {
+		return u
+	}
+	u.derivation, u.timesOnly = stored.Derivation, !stored.Outputs
+	switch {
+	case contradicted && !u.timesOnly:
+		u.derived = export.DerivedUnused
+		return u
+	case contradicted:
+	case cfg.Verify:
+		u.check = export.CheckAll
+	default:
+		u.check = export.CheckSample
+	}
+	switch {
+	case cfg.follows() || cfg.Verify && !u.timesOnly: // a follower's points have a hash of the inputs
+	case cfg.keeps() || cfg.Verify || contradicted:
+		u.derived = export.DerivedInstead
+	default:
+		u.derived = export.DerivedBrief
+	}
+	return u
+}
+
+// checker returns a Checker of the derived values of run; nil if they cannot be computed again.
+func (u *storedUse) checker(run *export.Run, cfg *Config) *answer.Checker {
+	if u.check == export.CheckNone {
+		return nil
+	}
+	c := cfg.PerRequest()
+	checker, err := answer.NewChecker(run, u.derivation, c.Counter, c.Tokenizer)
+	if err != nil {
+		checker, err = answer.NewUncountedChecker(run, u.derivation)
+	}
+	if err != nil { // Matches allows no such derivation
+		return nil
+	}
+	return checker
+}
+
+// storedModel returns the model that the first request of the file names, from the metadata of
+// the file. ok is false if its derived values are not used.
+func (u *storedUse) storedModel() (model string, ok bool) {
+	if !u.replaces() {
+		return "", false
+	}
+	return u.derivation.Model, true
+}
+
+// A contradiction is the error that derived values differ from the values that the recording gives.
+type contradiction struct {
+	answer.Difference
+	request string // names the first request
+	checked int    // requests that were checked
+	found   int    // checked requests with a difference
+}
+
+// Error implements error.
+func (c *contradiction) Error() string { return "the derived columns contradict the recorded answers" }
+
+// add adds the requests of o, which come later.
+func (c *contradiction) add(o *contradiction) {
+	if c.found == 0 && o.found > 0 {
+		c.Difference, c.request = o.Difference, o.request
+	}
+	c.checked += o.checked
+	c.found += o.found
+}
+
+// nameOf names a request in messages.
+func nameOf(r *export.Request) string {
+	if r.HasMeta {
+		return fmt.Sprintf("request %d (timestamp %d)", r.ID, r.StartNS)
+	}
+	return fmt.Sprintf("the request with the timestamp %d", r.StartNS)
+}
+
+// warning returns the warning about c. timesOnly says that the file has no outputs, and all says that
+// all requests were checked.
+func (c *contradiction) warning(timesOnly, all bool) error {
+	from := "the recorded answers"
+	if timesOnly {
+		from = "the recorded times"
+	}
+	which := "the derived columns"
+	if all {
+		which += " of " + ofRequests([]int64{int64(c.found), int64(c.checked)})
+	}
+	example := c.request + " lacks them, or has damaged ones"
+	if c.Column != "" {
+		example = fmt.Sprintf("%s has %s %s, computed %s", c.request, c.Column, sanitize.Clip(c.Stored, maxQuotedBytes), sanitize.Clip(c.Computed, maxQuotedBytes))
+	}
+	return &Warning{Kind: KindContradiction, Sub: "derived", text: fmt.Sprintf(
+		"%s contradict %s: %s; all figures are computed from %s; the file was changed after it was written: pa-analyze convert computes the columns again",
+		which, from, example, from)}
+}
+
+// unverified is the warning about derived values that cannot be computed again.
+func unverified() error {
+	return &Warning{Kind: KindContradiction, Sub: "unverified", text: "the numbers of tokens are from derived columns and are not verified: the outputs from which they were computed are not in the file"}
+}
+
+// observe adds to p what an Observer sees of its request r besides the measures. It stays valid until the
+// next Reset.
+func (b *batch) observe(p *Point, r *export.Request, a *answer.Answer) {
+	b.sendings = append(b.sendings, sendingOf(r))
+	p.Sending = &b.sendings[len(b.sendings)-1]
+	first, ok := a.FirstTokenNS(r)
+	if !ok {
+		return
+	}
+	chained := p.Events == len(p.Gaps)+1
+	if !chained && len(a.Events) == 0 {
+		return // some gaps of an answer without events were left out
+	}
+	p.FirstTokenNS = first
+	if b.cfg.keeps() || chained {
+		return // the point has its times, or they follow
+	}
+	from := len(b.times)
+	for i := range a.Events {
+		b.times = append(b.times, a.Events[i].RecvNS)
+	}
+	p.TokenNS = b.times[from:len(b.times):len(b.times)]
+	if len(p.Gaps) > 0 { // else the file may only seem to show some
+		from = len(b.times)
+		b.times = appendGapEnds(b.times, a)
+		p.GapNS = b.times[from:len(b.times):len(b.times)]
+	}
 }

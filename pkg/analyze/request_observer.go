@@ -1,12 +1,8 @@
 package analyze
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -29,54 +25,6 @@ type Observer interface {
 	Scrape(s *export.Scrape)
 }
 
-// Chained reports whether the times of all token events of a point with a Sending follow from FirstTokenNS and the
-// Gaps: the answer has one choice, and no gap is unknown. TokenNS and GapNS are then nil, to save time, unless the
-// points are kept; else they are filled.
-func (p *Point) Chained() bool { return p.FirstTokenNS != 0 && p.TokenNS == nil }
-
-// A Sending says how a request was sent, and by whom. Times of 0 are missing.
-type Sending struct {
-	ScheduledNS, IssuedNS uint64
-	// ConnectNS is the length of the name lookup and the handshakes of TCP and TLS.
-	ConnectNS int64
-	Slot      int // of the closed loop
-	Rank      int
-	Conn      int
-	Phase     export.Phase
-	Status    export.Status
-	Session   string
-	Turn      int
-	// FirstTokenNS is the time of the first token event; 0 without one.
-	FirstTokenNS uint64
-}
-
-// sendingOf returns the Sending of r.
-func sendingOf(r *export.Request) Sending {
-	return Sending{
-		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
-		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Phase: r.Phase, Status: r.Status,
-		Session: strings.Clone(r.SessionID), Turn: r.Turn,
-	}
-}
-
-// A FirstToken is the first token of a request that counts.
-type FirstToken struct {
-	StartNS uint64
-	TTFTNS  int64
-}
-
-// firstTokens returns the first tokens of x in the order of their starts. It reorders x.
-func firstTokens(x []timed) []FirstToken {
-	slices.SortFunc(x, func(a, b timed) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.ttft, b.ttft)) })
-	var all []FirstToken
-	for i := range x {
-		if x[i].ttft != answer.Missing && x[i].start != 0 {
-			all = append(all, FirstToken{x[i].start, x[i].ttft})
-		}
-	}
-	return all
-}
-
 // observedScrapes is a reader that shows each scrape to an Observer as well.
 type observedScrapes struct {
 	export.Reader
@@ -89,49 +37,6 @@ func (r observedScrapes) Scrapes(ctx context.Context, do func(*export.Scrape) er
 		r.observer.Scrape(s)
 		return do(s)
 	})
-}
-
-// observe adds to p what an Observer sees of its request r besides the measures. It stays valid until the
-// next Reset.
-func (b *batch) observe(p *Point, r *export.Request, a *answer.Answer) {
-	b.sendings = append(b.sendings, sendingOf(r))
-	p.Sending = &b.sendings[len(b.sendings)-1]
-	first, ok := a.FirstTokenNS(r)
-	if !ok {
-		return
-	}
-	chained := p.Events == len(p.Gaps)+1
-	if !chained && len(a.Events) == 0 {
-		return // some gaps of an answer without events were left out
-	}
-	p.FirstTokenNS = first
-	if b.cfg.keeps() || chained {
-		return // the point has its times, or they follow
-	}
-	from := len(b.times)
-	for i := range a.Events {
-		b.times = append(b.times, a.Events[i].RecvNS)
-	}
-	p.TokenNS = b.times[from:len(b.times):len(b.times)]
-	if len(p.Gaps) > 0 { // else the file may only seem to show some
-		from = len(b.times)
-		b.times = appendGapEnds(b.times, a)
-		p.GapNS = b.times[from:len(b.times):len(b.times)]
-	}
-}
-
-// appendGapEnds appends the times at which the gaps between the token events ended.
-func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
-	for i := range a.Events {
-		e := &a.Events[i]
-		if e.Prev < 0 {
-			continue
-		}
-		if gap := answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS); gap.OK && gap.V >= 0 && gap.V <= export.LongestNS {
-			ends = append(ends, e.RecvNS)
-		}
-	}
-	return ends
 }
 
 // A Follower gets the requests of each level in the order of time when all are read, with less memory than

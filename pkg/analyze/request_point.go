@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -36,8 +37,8 @@ type Point struct {
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.
 	*Sending
 
-	prompt sentPrompt // of a request with known cached tokens, until all requests are read
-	stamps Stamps     // of a request that counts
+	prompt figure.Prompt // of a request with known cached tokens, until all requests are read
+	stamps Stamps        // of a request that counts
 	start  export.StampSource
 	// complete says that the request was answered in full, in any phase.
 	complete, cancelled bool
@@ -83,7 +84,7 @@ func point(r *export.Request, q *answer.Measured) Point {
 // held returns a copy of p, without its prompt, that stays valid after the next Reset of its batch.
 func (p *Point) held() *Point {
 	h := *p
-	h.prompt = sentPrompt{}
+	h.prompt = figure.Prompt{}
 	h.Model, h.Message = strings.Clone(p.Model), strings.Clone(p.Message)
 	h.Gaps, h.GapTokens = slices.Clone(p.Gaps), slices.Clone(p.GapTokens)
 	h.TokenNS, h.GapNS = slices.Clone(p.TokenNS), slices.Clone(p.GapNS)
@@ -189,4 +190,145 @@ func inTime(x []timed, of func(*timed) int64) []float64 {
 		}
 	}
 	return v
+}
+
+// Stamps counts timestamps by source.
+type Stamps struct {
+	Kernel, User, Unknown int
+	// Mixed counts requests with stamps of more than one source.
+	Mixed int
+}
+
+// add counts the responses of r.
+func (s *Stamps) add(r *export.Request) {
+	before := *s
+	if x := r.Summary; x != nil {
+		s.plus(Stamps{Kernel: x.Kernel, User: x.User, Unknown: x.N - x.Kernel - x.User})
+	}
+	for i := range r.Responses {
+		s.one(r.Responses[i].Source)
+	}
+	if s.Kernel > before.Kernel && (s.User > before.User || s.Unknown > before.Unknown) {
+		s.Mixed++
+	}
+}
+
+// one counts a single timestamp.
+func (s *Stamps) one(by export.StampSource) {
+	switch by {
+	case export.SourceKernel:
+		s.Kernel++
+	case export.SourceUser:
+		s.User++
+	default:
+		s.Unknown++
+	}
+}
+
+// plus adds the counts of t.
+func (s *Stamps) plus(t Stamps) {
+	s.Kernel += t.Kernel
+	s.User += t.User
+	s.Unknown += t.Unknown
+	s.Mixed += t.Mixed
+}
+
+// A Sending says how a request was sent, and by whom. Times of 0 are missing.
+type Sending struct {
+	ScheduledNS, IssuedNS uint64
+	// ConnectNS is the length of the name lookup and the handshakes of TCP and TLS.
+	ConnectNS int64
+	Slot      int // of the closed loop
+	Rank      int
+	Conn      int
+	Phase     export.Phase
+	Status    export.Status
+	Session   string
+	Turn      int
+	// FirstTokenNS is the time of the first token event; 0 without one.
+	FirstTokenNS uint64
+}
+
+// sendingOf returns the Sending of r.
+func sendingOf(r *export.Request) Sending {
+	return Sending{
+		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
+		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Phase: r.Phase, Status: r.Status,
+		Session: strings.Clone(r.SessionID), Turn: r.Turn,
+	}
+}
+
+// Chained reports whether the times of all token events of a point with a Sending follow from FirstTokenNS and the
+// Gaps: the answer has one choice, and no gap is unknown. TokenNS and GapNS are then nil, to save time, unless the
+// points are kept; else they are filled.
+func (p *Point) Chained() bool { return p.FirstTokenNS != 0 && p.TokenNS == nil }
+
+// appendGapEnds appends the times at which the gaps between the token events ended.
+func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
+	for i := range a.Events {
+		e := &a.Events[i]
+		if e.Prev < 0 {
+			continue
+		}
+		if gap := answer.Elapsed(a.Events[e.Prev].RecvNS, e.RecvNS); gap.OK && gap.V >= 0 && gap.V <= export.LongestNS {
+			ends = append(ends, e.RecvNS)
+		}
+	}
+	return ends
+}
+
+// An eachPoint calls do with points in the order of their starts until it returns false. A point is valid
+// until do returns.
+type eachPoint func(do func(p *Point) bool)
+
+// tokens returns the tally of one request that counts for a flow.
+func (p *Point) tokens() tokenTally {
+	var t tokenTally
+	switch {
+	case p.TokensLost():
+		t.dropped = 1
+	case p.OutputTokens.OK:
+		t.knownOutput = 1
+	default:
+		t.unknownOutput = 1
+	}
+	if p.complete && !p.InputTokens.OK {
+		t.unknownInput = 1
+	}
+	return t
+}
+
+// A tokenTally counts the requests that were in flight or ended in a flow by whether their
+// token counts are known. dropped counts requests whose token events were not recorded or
+// are no tokens because the answer was not streamed. It also counts requests with a text
+// that the tokenizer could not count.
+type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
+
+func (t *tokenTally) plus(u tokenTally) {
+	t.knownOutput += u.knownOutput
+	t.unknownOutput += u.unknownOutput
+	t.unknownInput += u.unknownInput
+	t.dropped += u.dropped
+}
+
+func (t *tokenTally) minus(u tokenTally) {
+	t.knownOutput -= u.knownOutput
+	t.unknownOutput -= u.unknownOutput
+	t.unknownInput -= u.unknownInput
+	t.dropped -= u.dropped
+}
+
+// Complete reports whether the request was answered in full, in any phase: it counts in rates of
+// requests over time.
+func (p *Point) Complete() bool { return p.complete }
+
+// Delivers reports whether the tokens of the request count in rates over time: it is complete, or was
+// cancelled.
+func (p *Point) Delivers() bool { return p.complete || p.cancelled }
+
+// TokensLost reports whether the request has tokens of unknown number: their events were not recorded or
+// are no tokens because the answer was not streamed, the tokenizer could not count a text, or the stated number
+// cannot be true.
+func (p *Point) TokensLost() bool {
+	return p.Dropped || p.Uncounted || p.NotCounted != nil || p.HasWrong(answer.Quantity(answer.OutputTokens))
 }

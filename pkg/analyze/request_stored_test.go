@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -56,7 +55,7 @@ func (r *projectedReader) Row() export.Row {
 }
 
 func (r *projectedReader) Begin(need export.Need) bool {
-	spec := runtest.Spec{Name: "run", TTFT: 20, ITL: 5}
+	spec := memrun.Spec{Name: "run", TTFT: 20, ITL: 5}
 	r.Reader, r.whole, r.need = spec.Reader(), spec.Reader(), need
 	for i := range r.Requests[0] {
 		q := &r.Requests[0][i]

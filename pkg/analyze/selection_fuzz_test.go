@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -43,8 +44,8 @@ func FuzzSelection(f *testing.F) {
 		if e.OK > whole.OK || e.FailedRequests() > whole.FailedRequests() {
 			t.Fatalf("%d ok and %d failed in a part of %d and %d", e.OK, e.FailedRequests(), whole.OK, whole.FailedRequests())
 		}
-		check := func(x Throughput) {
-			for _, r := range []Rate{x.Requests, x.OutputTokens, x.TotalTokens, x.OutputTokensPerUser} {
+		check := func(x figure.Throughput) {
+			for _, r := range []figure.Rate{x.Requests, x.OutputTokens, x.TotalTokens, x.OutputTokensPerUser} {
 				if !(r.PerSecond >= 0) || math.IsInf(r.PerSecond, 0) {
 					t.Fatalf("rates %+v", x)
 				}

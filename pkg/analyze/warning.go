@@ -167,20 +167,32 @@ func wholeOf(s stat.IntSum) int64 {
 	return s.Big().Int64()
 }
 
-// Contradictions returns the warnings of the report that say that stored figures contradict what was
-// recorded. A command that prints no other warnings prints these.
-func (r *Report) Contradictions() []error {
-	var all []error
-	add := func(warnings []error) {
-		for _, w := range warnings {
-			if AsWarning(w).Kind == KindContradiction {
-				all = append(all, w)
-			}
-		}
+// An Unsteady is a reason why a level may not be in a steady state, so that a later or
+// repeated measurement may differ.
+type Unsteady struct {
+	Brief string // in a few words, for a table
+	text  string
+	start bool // it is about the start of the level, which a selection could leave out
+}
+
+// Error returns the reason in full, with advice.
+func (u *Unsteady) Error() string { return u.text }
+
+// Subs of warnings of KindImpossible that are not about requests.
+const (
+	SubClient      = "client"
+	SubCalibration = "calibration"
+)
+
+// maxQuotedBytes bounds foreign text in a message.
+const maxQuotedBytes = 200
+
+// impossibleFigures returns the warning that some figures of a file cannot be true and are left out. wrong says
+// which.
+func impossibleFigures(sub, what string, wrong []string) *Warning {
+	more := ""
+	if n := len(wrong) - 1; n > 0 {
+		more = fmt.Sprintf(", and %d more", n)
 	}
-	add(r.Warnings)
-	for i := range r.Experiments {
-		add(r.Experiments[i].Warnings)
-	}
-	return all
+	return &Warning{Kind: KindImpossible, Sub: sub, text: fmt.Sprintf("%s cannot be true and are left out: %s%s", what, wrong[0], more)}
 }

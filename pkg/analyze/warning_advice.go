@@ -11,9 +11,8 @@ import (
 
 // Flags that warnings advise if they work on the run.
 const (
-	trimStart     = "--trim-start 10%"
-	steadyState   = "--steady-state"
-	withoutPauses = "--without-pauses"
+	trimStart   = "--trim-start 10%"
+	steadyState = "--steady-state"
 )
 
 // An adviser knows which flags work on a run. A flag that one level refuses ends the report with
@@ -81,12 +80,6 @@ func (a *adviser) advise() {
 	}
 }
 
-// canLeaveOutPauses reports whether the pauses of a run can be left out: not the pauses of single
-// ranks.
-func canLeaveOutPauses(run *export.Run) bool {
-	return run.Meta == nil || run.Meta.Merged == nil || len(run.Meta.Pauses) == 0
-}
-
 // reachesLoad reports whether the successful requests of a closed loop alone show a steady state:
 // as many of them were in flight at once as [Steady] asks for.
 func reachesLoad(requests []timed, e *export.Experiment) bool {
@@ -115,6 +108,3 @@ func reachesLoad(requests []timed, e *export.Experiment) bool {
 	}
 	return false
 }
-
-// threshold returns the requests in flight of a steady state: 95 % of concurrency, at least 1.
-func threshold(concurrency int) int { return max(1, int((95*int64(concurrency)+99)/100)) }

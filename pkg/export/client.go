@@ -3,6 +3,8 @@ package export
 import (
 	"fmt"
 	"math"
+	"slices"
+	"time"
 )
 
 // ClientMeta holds the recorder's figures about itself during one load level. They
@@ -113,3 +115,261 @@ func (m *ReadMeta) MergedShare() float64 {
 	}
 	return float64(m.Merged) / float64(m.Responses)
 }
+
+// LongestNS is the longest time that figures of a run can take, a year. A longer one shows a damaged or made up
+// file.
+const LongestNS = int64(366 * 24 * time.Hour)
+
+// mostPerSecond is above all rates of requests.
+const mostPerSecond = 1e12
+
+// mostThings is above the number of anything that a client counts, and mostCores above its cores.
+const (
+	mostThings = 1 << 50
+	mostCores  = 1 << 20
+)
+
+// mostCPU is the greatest CPUMeta.Share: CPU time is counted in ticks, so that it can be a little above 1.
+const mostCPU = 1.1
+
+// Possible returns the figures of m that can be true, and a text about each of the others: "cpu.cores is 0". It
+// returns m itself if all can be true.
+func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
+	if m == nil {
+		return nil, nil
+	}
+	c := *m
+	say := func(name string, v any) { wrong = append(wrong, fmt.Sprintf("%s is %v", name, v)) }
+	whole := func(name string, v *int64, most int64) {
+		if *v < 0 || *v > most {
+			say(name, *v)
+			*v = 0
+		}
+	}
+	rate := func(name string, v *float64) {
+		if !(*v >= 0 && *v <= mostPerSecond) {
+			say(name, *v)
+			*v = 0
+		}
+	}
+	latency := func(name string, l **LatencySummary) {
+		if x := *l; x != nil {
+			for _, v := range []int64{int64(x.N), x.P50NS, x.P99NS, x.MaxNS} {
+				if v < 0 || v > LongestNS {
+					say(name, v)
+					*l = nil
+					return
+				}
+			}
+		}
+	}
+	whole("duration_ns", &c.DurationNS, LongestNS)
+	rate("offered_requests_per_s", &c.OfferedPerSecond)
+	rate("achieved_requests_per_s", &c.AchievedPerSecond)
+	for name, n := range map[string]*int{"held_back": &c.HeldBack, "compressed": &c.Compressed} {
+		if *n < 0 || *n > mostThings {
+			say(name, *n)
+			*n = 0
+		}
+	}
+	latency("lateness", &c.Lateness)
+	latency("turnaround", &c.Turnaround)
+	latency("issue_to_start", &c.IssueToStart)
+	if g := c.GC; g != nil && (g.Cycles < 0 || g.Cycles > mostThings || !possibleSpans(g.PauseTotalNS, g.PauseMaxNS)) {
+		say("gc", *g)
+		c.GC = nil
+	}
+	whole("sched_latency_p99_ns", &c.SchedLatencyP99NS, LongestNS)
+	if x := c.CPU; x != nil {
+		switch {
+		case x.Cores <= 0 || x.Cores > mostCores:
+			say("cpu.cores", x.Cores)
+			c.CPU = nil
+		case !(x.Share >= 0 && x.Share <= mostCPU):
+			say("cpu.share", x.Share)
+			c.CPU = nil
+		case x.UserNS < 0 || x.SystemNS < 0:
+			say("cpu", fmt.Sprintf("%d ns and %d ns", x.UserNS, x.SystemNS))
+			c.CPU = nil
+		}
+	}
+	whole("max_rss_bytes", &c.MaxRSSBytes, mostThings)
+	if f := c.FDs; f != nil && (f.Open < 0 || f.Open > mostThings) {
+		say("fds.open", f.Open)
+		c.FDs = nil
+	}
+	if r := c.Reads; r != nil && (r.Merged > r.Responses || r.Responses > mostThings) {
+		say("reads", fmt.Sprintf("%d merged of %d", r.Merged, r.Responses))
+		c.Reads = nil
+	}
+	if s := c.Stamps; s != nil && (s.Waited > s.User || s.Kernel > mostThings || s.User > mostThings) {
+		say("stamps", fmt.Sprintf("%d waited of %d", s.Waited, s.User))
+		c.Stamps = nil
+	}
+	if wrong == nil {
+		return m, nil
+	}
+	return &c, wrong
+}
+
+// Possible returns the errors of c that can be true, and a text about each of the others. It returns c itself if
+// all can be true.
+func (c *Calibration) Possible() (p *Calibration, wrong []string) {
+	if c == nil {
+		return nil, nil
+	}
+	for i := range c.Services {
+		s := &c.Services[i]
+		for j := range s.Recordings {
+			r := &s.Recordings[j]
+			for k, e := range []*ClockError{r.Receive, r.Start} {
+				if e == nil || possibleSpans(e.P50NS, e.P90NS, e.P99NS, e.P999NS, e.MaxNS) && e.MedianNS >= -LongestNS && e.MedianNS <= LongestNS {
+					continue
+				}
+				if p == nil {
+					p = c.clone()
+				}
+				to := &p.Services[i].Recordings[j]
+				if k == 0 {
+					to.Receive = nil
+				} else {
+					to.Start = nil
+				}
+				wrong = append(wrong, fmt.Sprintf("the p99 error of %s with %s stamps is %d ns", s.Service, r.Stamps, e.P99NS))
+			}
+		}
+	}
+	if p == nil {
+		return c, nil
+	}
+	return p, wrong
+}
+
+// clone returns a copy of c with recordings of its own.
+func (c *Calibration) clone() *Calibration {
+	p := *c
+	p.Services = slices.Clone(c.Services)
+	for i := range p.Services {
+		p.Services[i].Recordings = slices.Clone(p.Services[i].Recordings)
+	}
+	return &p
+}
+
+// possibleSpans reports whether times can be true.
+func possibleSpans(ns ...int64) bool {
+	return !slices.ContainsFunc(ns, func(v int64) bool { return v < 0 || v > LongestNS })
+}
+
+// A Calibration holds the errors of the recorder's times on the machine that recorded. It
+// compares the times recorded with a simulated server in another process with the
+// server's own kernel stamps. All errors are in nanoseconds, recorded time minus true
+// time.
+type Calibration struct {
+	Schema   string              `json:"schema"`
+	Tool     string              `json:"tool"`
+	StartNS  uint64              `json:"start_ns"`
+	EndNS    uint64              `json:"end_ns"`
+	Host     *HostMeta           `json:"host,omitempty"` // nil within a run, which has its own
+	Services []CalibratedService `json:"services"`
+	// Limits are sentences about what these figures cannot show.
+	Limits []string `json:"limits"`
+}
+
+// A CalibratedService is one protocol under one load.
+type CalibratedService struct {
+	Service   string `json:"service"` // "openai" or "triton-grpc"
+	Transport string `json:"transport,omitempty"`
+	// Streams is the number of answers read at a time. Each answer has
+	// TokensPerRequest tokens, sent at TokensPerSecond.
+	Streams          int     `json:"streams"`
+	TokensPerSecond  float64 `json:"tokens_per_second"`
+	TokensPerRequest int     `json:"tokens_per_request"`
+	// Recordings holds the ways of taking times. They took turns in Rounds rounds.
+	Rounds     int                   `json:"rounds"`
+	Recordings []CalibratedRecording `json:"recordings"`
+}
+
+// A CalibratedRecording holds the result of one way of taking times.
+type CalibratedRecording struct {
+	// Stamps names the intended source of the times: "kernel" or "user".
+	Stamps string `json:"stamps"`
+	// Requests is the number of compared requests. Skipped is the number of others:
+	// they failed, or differ from the server's record.
+	Requests int `json:"requests"`
+	Skipped  int `json:"skipped,omitempty"`
+	// Sources counts the tokens by the source of their time, StartSources the
+	// requests by the source of their start time.
+	Sources      StampCount `json:"sources"`
+	StartSources StampCount `json:"start_sources"`
+	// Merged counts the tokens that came in the same read as the previous token of
+	// their answer, and so have the same time.
+	Merged int `json:"merged"`
+	// Receive is the error of the tokens' times, and Start the error of the requests'
+	// start times; nil if there was nothing to compare.
+	Receive *ClockError `json:"receive_error,omitempty"`
+	Start   *ClockError `json:"start_error,omitempty"`
+}
+
+// A ClockError is a distribution of errors. Percentiles are of type 7, of the
+// absolute values, in whole nanoseconds.
+type ClockError struct {
+	N int `json:"n"`
+	// Truth counts the true times by source: the server's kernel or, where its stamp is
+	// missing, the server's own clock before it called the kernel.
+	Truth StampCount `json:"truth"`
+	// MedianNS is the median of the signed errors; above 0, recorded times were late.
+	MedianNS int64 `json:"median_ns"`
+	P50NS    int64 `json:"p50_ns"`
+	P90NS    int64 `json:"p90_ns"`
+	P99NS    int64 `json:"p99_ns"`
+	P999NS   int64 `json:"p99.9_ns"`
+	MaxNS    int64 `json:"max_ns"`
+}
+
+// HostMeta describes the machine that recorded.
+type HostMeta struct {
+	Name      string `json:"name,omitempty"`
+	OS        string `json:"os"`
+	Arch      string `json:"arch"`
+	Kernel    string `json:"kernel,omitempty"`
+	CPUs      int    `json:"cpus"`
+	GoVersion string `json:"go_version"`
+}
+
+// StampCount counts stamps by source.
+type StampCount struct {
+	Kernel uint64 `json:"kernel"`
+	User   uint64 `json:"user"`
+	// Waited counts the responses within User whose bytes may have waited for a lost or
+	// overtaken segment, so that the kernel's time would be too early.
+	Waited uint64 `json:"waited,omitempty"`
+}
+
+// WaitedShare returns Waited / (Kernel + User), 0 for none.
+func (c *StampCount) WaitedShare() float64 {
+	if c == nil || c.Waited == 0 {
+		return 0
+	}
+	return float64(c.Waited) / float64(c.Kernel+c.User)
+}
+
+// Add counts a stamp; one of an unknown source is none.
+func (c *StampCount) Add(s StampSource) {
+	switch s {
+	case SourceKernel:
+		c.Kernel++
+	case SourceUser:
+		c.User++
+	}
+}
+
+// Merge adds the counts of o.
+func (c *StampCount) Merge(o StampCount) {
+	c.Kernel += o.Kernel
+	c.User += o.User
+	c.Waited += o.Waited
+}
+
+// CalibrationSchema is the value of Calibration.Schema that this version of
+// the project writes.
+const CalibrationSchema = "pa-calibration/1"

@@ -266,50 +266,6 @@ func describe(head []byte) string {
 	return kind + " with the content " + strconv.Quote(text)
 }
 
-// An opened is a Reader that owns its file.
-type opened struct {
-	Reader
-	close  func() error
-	again  func(context.Context) (Reader, error)
-	beside string // path of the file whose folder may hold summaries; "" for none
-	name   string
-	size   int64 // of the decompressed content
-	damage error // error in the compressed file, nil for none
-	found  bool  // Next found a request
-	ended  bool  // Next found no more
-}
-
-// Next advances to the next request.
-func (r *opened) Next() bool {
-	if r.Reader.Next() {
-		r.found = true
-		return true
-	}
-	r.ended = true
-	return false
-}
-
-// Empty reports whether the caller has read r to its end without finding a request, not even
-// a failed one. It is false if r does not come from an [Opener].
-func Empty(r Reader) bool {
-	o, ok := r.(*opened)
-	return ok && o.ended && !o.found
-}
-
-// Err returns the error that ended the reading. For a damaged compressed file it wraps
-// the decompression error and, if the content broke off there, the *CutError of the
-// content.
-func (r *opened) Err() error {
-	err := r.Reader.Err()
-	switch {
-	case r.damage == nil:
-		return err
-	case err == nil:
-		return fmt.Errorf("%s: damaged after %d bytes of content: %w", r.name, r.size, r.damage)
-	}
-	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
-}
-
 // Reopen returns a second Reader of the content of r, from the beginning. The second
 // Reader has its own position and warnings. Close it before r. ok is false if r comes
 // neither from an [Opener] nor from several Readers of one.
@@ -320,34 +276,10 @@ func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
 	return nil, false, nil
 }
 
-// A Reopener is a Reader whose content can be read twice at the same time: see [Reopen].
-type Reopener interface {
-	Reader
-	// Reopen returns a second Reader. ok is false if the content cannot be read twice.
-	Reopen(ctx context.Context) (again Reader, ok bool, err error)
-}
-
 // Reopen implements Reopener.
 func (r *opened) Reopen(ctx context.Context) (again Reader, ok bool, err error) {
 	if again, err = r.again(ctx); err == nil && r.beside != "" {
 		useSummaries(ctx, again, r.beside)
 	}
 	return again, true, err
-}
-
-// formatReader returns the Reader that an Opener wrapped in r; r if it wrapped none.
-func formatReader(r Reader) Reader {
-	if o, ok := r.(*opened); ok {
-		return o.Reader
-	}
-	return r
-}
-
-func (r *opened) Close() error {
-	err := r.Reader.Close()
-	if r.close != nil {
-		err = errors.Join(err, r.close())
-		r.close = nil
-	}
-	return err
 }

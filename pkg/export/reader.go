@@ -1,6 +1,10 @@
 package export
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+)
 
 // A Reader reads the requests of one run from a file.
 //
@@ -64,61 +68,6 @@ type Writer interface {
 	Close(run *Run) error
 }
 
-// A BatchWriter is a Writer that takes batches, so that the goroutines that decode requests also
-// encode them. It writes in the background.
-type BatchWriter interface {
-	Writer
-	// NewBatch returns an empty Batch for WriteBatch. Any goroutine may call it.
-	NewBatch() Batch
-	// WriteBatch writes the requests of b, which NewBatch returned, after all requests written before.
-	// b is empty then.
-	WriteBatch(b Batch) error
-	// Stop waits until the background writes end. Call it before closing the file of a
-	// Writer that was not closed.
-	Stop()
-}
-
-// A SelfCheck is the result of comparing the figures that a file states with figures
-// computed from its requests.
-type SelfCheck struct {
-	// Compared is the number of compared figures, Differing the number that differ. A
-	// Warning names each difference.
-	Compared, Differing int
-	// Kinds names the kinds of the compared figures, in order: "latencies", "rates".
-	Kinds []string
-	// NotCompared names figures that the file states and that were not compared, with the
-	// reason.
-	NotCompared []string
-}
-
-// Checked returns the comparison that r made when it had read all requests. ok is false if r reads
-// no [Summarized] file, or if nothing was compared.
-func Checked(r Reader) (c SelfCheck, ok bool) {
-	if s, is := formatReader(r).(Summarized); is {
-		c = s.SelfCheck()
-	}
-	return c, c.Compared > 0
-}
-
-// A Summarized is a Reader of a file of another tool, which states figures about its requests, or
-// writes the summary and the settings of the run into other files of the same folder.
-type Summarized interface {
-	Reader
-	// SelfCheck compares the stated figures with the requests. It is complete when Next has
-	// returned false and Err is nil.
-	SelfCheck() SelfCheck
-	// SummaryNames returns the names of these files, given the name of the file that
-	// the Reader reads; all names are without the folder. It returns nil if the tool
-	// writes no such files.
-	SummaryNames(file string) []string
-	// UseSummary takes the content of one such file, before the first Next. SelfCheck
-	// compares the figures of the content with the figures of the run, and the run takes
-	// over the load that the content names. name is the path. A non-nil err is the
-	// reason why the file could not be read; content is then nil, and a Warning reports
-	// err.
-	UseSummary(name string, content []byte, err error)
-}
-
 // Skips counts the requests that a reader left out, by experiment.
 type Skips []struct{ counted, excluded int }
 
@@ -140,4 +89,115 @@ func (s Skips) Of(experiment int) (counted, excluded int) {
 		return 0, 0
 	}
 	return s[experiment].counted, s[experiment].excluded
+}
+
+// A WriteState says which calls a Writer accepts.
+type WriteState int
+
+// The states, in the order in which a writer enters them.
+const (
+	BetweenExperiments WriteState = iota
+	InExperiment
+	Closed
+)
+
+// A WriteOrder checks the order of the calls of a Writer: it holds the state and the first error.
+type WriteOrder struct {
+	Format string // what the writer writes, for messages
+	State  WriteState
+	Err    error
+}
+
+// Enter returns nil if the writer is in the state that call needs. Otherwise it fails.
+func (c *WriteOrder) Enter(need WriteState, call string) error {
+	switch {
+	case c.Err != nil:
+		return c.Err
+	case c.State == need:
+		return nil
+	case c.State == Closed:
+		return c.Fail(errors.New(call + " after Close"))
+	case c.State == InExperiment:
+		return c.Fail(errors.New(call + " within an experiment"))
+	}
+	return c.Fail(errors.New(call + " outside an experiment"))
+}
+
+// EnterOpen is Enter for a call that every state but Closed allows.
+func (c *WriteOrder) EnterOpen(call string) error { return c.Enter(min(c.State, InExperiment), call) }
+
+// Fail keeps err if it is the first error. It returns the first error.
+func (c *WriteOrder) Fail(err error) error {
+	if c.Err == nil {
+		c.Err = fmt.Errorf("write %s: %w", c.Format, err)
+	}
+	return c.Err
+}
+
+// An opened is a Reader that owns its file.
+type opened struct {
+	Reader
+	close  func() error
+	again  func(context.Context) (Reader, error)
+	beside string // path of the file whose folder may hold summaries; "" for none
+	name   string
+	size   int64 // of the decompressed content
+	damage error // error in the compressed file, nil for none
+	found  bool  // Next found a request
+	ended  bool  // Next found no more
+}
+
+// Next advances to the next request.
+func (r *opened) Next() bool {
+	if r.Reader.Next() {
+		r.found = true
+		return true
+	}
+	r.ended = true
+	return false
+}
+
+// Empty reports whether the caller has read r to its end without finding a request, not even
+// a failed one. It is false if r does not come from an [Opener].
+func Empty(r Reader) bool {
+	o, ok := r.(*opened)
+	return ok && o.ended && !o.found
+}
+
+// Err returns the error that ended the reading. For a damaged compressed file it wraps
+// the decompression error and, if the content broke off there, the *CutError of the
+// content.
+func (r *opened) Err() error {
+	err := r.Reader.Err()
+	switch {
+	case r.damage == nil:
+		return err
+	case err == nil:
+		return fmt.Errorf("%s: damaged after %d bytes of content: %w", r.name, r.size, r.damage)
+	}
+	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
+}
+
+func (r *opened) Close() error {
+	err := r.Reader.Close()
+	if r.close != nil {
+		err = errors.Join(err, r.close())
+		r.close = nil
+	}
+	return err
+}
+
+// formatReader returns the Reader that an Opener wrapped in r; r if it wrapped none.
+func formatReader(r Reader) Reader {
+	if o, ok := r.(*opened); ok {
+		return o.Reader
+	}
+	return r
+}
+
+// A Reopener is a Reader whose content can be read twice at the same time: see [Reopen].
+type Reopener interface {
+	Reader
+	// Reopen returns a second Reader. ok is false if the content cannot be read twice.
+	Reopen(ctx context.Context) (again Reader, ok bool, err error)
 }

@@ -2,6 +2,8 @@ package export
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 )
 
@@ -271,4 +273,183 @@ func enumParse(names []string, what, name string) (int, error) {
 		}
 	}
 	return 0, fmt.Errorf("unknown %s %q", what, name)
+}
+
+// Clone returns a copy of r that shares no memory with it, so that it stays valid after
+// the reader's next call of Next. nil stays nil, and empty stays empty.
+func (r *Request) Clone() *Request {
+	c := *r
+	c.Inputs = r.Inputs.Clone()
+	c.Extra = r.Extra.Clone()
+	c.Stated = r.Stated.Clone()
+	if r.Summary != nil {
+		summary := *r.Summary
+		c.Summary = &summary
+	}
+	if r.Responses != nil {
+		c.Responses = make([]Response, len(r.Responses))
+		for i := range r.Responses {
+			c.Responses[i] = r.Responses[i]
+			c.Responses[i].Outputs = r.Responses[i].Outputs.Clone()
+		}
+	}
+	return &c
+}
+
+// RequestCounts counts the requests of an experiment.
+type RequestCounts struct {
+	// Measured, Failed, Warmup, Late and Cancelled count requests by [Request.Excluded].
+	Measured  int `json:"measured"`
+	Failed    int `json:"failed,omitempty"`
+	Warmup    int `json:"warmup,omitempty"`
+	Late      int `json:"late,omitempty"`
+	Cancelled int `json:"cancelled,omitempty"`
+	// Resent counts the requests that were sent again: see [Request.Resent].
+	Resent int `json:"resent,omitempty"`
+	// OutputsDropped counts the requests whose outputs were not stored because the
+	// disk was too slow: see [Request.OutputsDropped].
+	OutputsDropped int `json:"outputs_dropped,omitempty"`
+}
+
+// Add counts a request.
+func (c *RequestCounts) Add(r *Request) {
+	switch r.Excluded() {
+	case NotExcluded:
+		c.Measured++
+	case ExcludedFailed:
+		c.Failed++
+	case ExcludedWarmup:
+		c.Warmup++
+	case ExcludedLate:
+		c.Late++
+	case ExcludedCancelled:
+		c.Cancelled++
+	}
+	if r.Resent {
+		c.Resent++
+	}
+	if r.OutputsDropped {
+		c.OutputsDropped++
+	}
+}
+
+// Plus adds the counts of o.
+func (c *RequestCounts) Plus(o *RequestCounts) {
+	c.Measured += o.Measured
+	c.Failed += o.Failed
+	c.Warmup += o.Warmup
+	c.Late += o.Late
+	c.Cancelled += o.Cancelled
+	c.Resent += o.Resent
+	c.OutputsDropped += o.OutputsDropped
+}
+
+// A CountDifference is a number of requests that a file states, and that its requests contradict.
+type CountDifference struct {
+	What   string // "measured requests", "requests with dropped outputs"
+	Stated int
+	Held   int // the number of these requests in the file
+}
+
+// Differences compares the counts with stated ones, in the order of their fields.
+func (c *RequestCounts) Differences(stated *RequestCounts) []CountDifference {
+	var all []CountDifference
+	for _, d := range [...]CountDifference{
+		{"measured requests", stated.Measured, c.Measured},
+		{"failed requests", stated.Failed, c.Failed},
+		{"warmup requests", stated.Warmup, c.Warmup},
+		{"late requests", stated.Late, c.Late},
+		{"cancelled requests", stated.Cancelled, c.Cancelled},
+		{"requests with dropped outputs", stated.OutputsDropped, c.OutputsDropped},
+		{"requests that were sent again", stated.Resent, c.Resent},
+	} {
+		if d.Stated != d.Held {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// Stated holds figures of a request that the file of another tool states and that the
+// responses do not show: such files hold numbers of tokens instead of the texts that
+// were counted. It is stored as JSON under "stated" in the "pa" of the request. A
+// number that the file does not state is nil.
+type Stated struct {
+	InputTokens     *int64 `json:"input_tokens,omitempty"`
+	OutputTokens    *int64 `json:"output_tokens,omitempty"`
+	ReasoningTokens *int64 `json:"reasoning_tokens,omitempty"`
+	CachedTokens    *int64 `json:"cached_tokens,omitempty"`
+	// TokenEvents is the number of token events. Responses may hold fewer: the first
+	// and the last.
+	TokenEvents *int64 `json:"token_events,omitempty"`
+	// Silent are the indices of responses that added no output.
+	Silent []int `json:"silent,omitempty"`
+	// Streamed says whether the answer was streamed; nil if RunMeta.Streaming of the
+	// run holds.
+	Streamed *bool `json:"streamed,omitempty"`
+	// Text is the whole answer.
+	Text *string `json:"text,omitempty"`
+	// CountedInput and CountedOutput are the tool's own counts, if the server's counts,
+	// InputTokens and OutputTokens, differ. If the server gave no counts, InputTokens
+	// and OutputTokens hold the tool's counts, too.
+	CountedInput  *int64 `json:"counted_input,omitempty"`
+	CountedOutput *int64 `json:"counted_output,omitempty"`
+	// EndNS is the time at which the tool was done with a successful request, after
+	// its last response.
+	EndNS *uint64 `json:"end_ns,omitempty"`
+	// ErrorType is the tool's name for the kind of a failure.
+	ErrorType string `json:"error_type,omitempty"`
+	// ErrorCause and ErrorChain are the causes that the tool gives for the failure.
+	ErrorCause string   `json:"error_cause,omitempty"`
+	ErrorChain []string `json:"error_chain,omitempty"`
+	// Figures are further figures of the request, by the tool's names and in its
+	// units, which no other member holds.
+	Figures map[string]float64 `json:"figures,omitempty"`
+}
+
+// IsSilent returns a function that reports whether Silent holds i. It looks through a long list once,
+// because an answer can have as many silent responses as it has responses. s may be nil.
+func (s *Stated) IsSilent() func(i int) bool {
+	const short = 8
+	switch {
+	case s == nil || len(s.Silent) == 0:
+		return func(int) bool { return false }
+	case len(s.Silent) <= short:
+		return func(i int) bool { return slices.Contains(s.Silent, i) }
+	}
+	all := make(map[int]struct{}, len(s.Silent))
+	for _, i := range s.Silent {
+		all[i] = struct{}{}
+	}
+	return func(i int) bool {
+		_, silent := all[i]
+		return silent
+	}
+}
+
+// Clone returns a copy of s that shares no memory with it.
+func (s *Stated) Clone() *Stated {
+	if s == nil {
+		return nil
+	}
+	c := *s
+	for _, p := range []**int64{&c.InputTokens, &c.OutputTokens, &c.ReasoningTokens, &c.CachedTokens, &c.TokenEvents, &c.CountedInput, &c.CountedOutput} {
+		if *p != nil {
+			n := **p
+			*p = &n
+		}
+	}
+	if s.EndNS != nil {
+		n := *s.EndNS
+		c.EndNS = &n
+	}
+	if s.Streamed != nil {
+		b := *s.Streamed
+		c.Streamed = &b
+	}
+	if s.Silent != nil {
+		c.Silent = append([]int{}, s.Silent...)
+	}
+	c.ErrorChain, c.Figures = slices.Clone(s.ErrorChain), maps.Clone(s.Figures)
+	return &c
 }

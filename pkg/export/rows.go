@@ -219,3 +219,17 @@ func (s *Rows) Experiment() int {
 	}
 	return s.Reader.Experiment()
 }
+
+// A BatchWriter is a Writer that takes batches, so that the goroutines that decode requests also
+// encode them. It writes in the background.
+type BatchWriter interface {
+	Writer
+	// NewBatch returns an empty Batch for WriteBatch. Any goroutine may call it.
+	NewBatch() Batch
+	// WriteBatch writes the requests of b, which NewBatch returned, after all requests written before.
+	// b is empty then.
+	WriteBatch(b Batch) error
+	// Stop waits until the background writes end. Call it before closing the file of a
+	// Writer that was not closed.
+	Stop()
+}

@@ -170,50 +170,6 @@ type Pause struct {
 // which the first segment of the request left.
 const StartFirstSegment = "first_segment"
 
-// HostMeta describes the machine that recorded.
-type HostMeta struct {
-	Name      string `json:"name,omitempty"`
-	OS        string `json:"os"`
-	Arch      string `json:"arch"`
-	Kernel    string `json:"kernel,omitempty"`
-	CPUs      int    `json:"cpus"`
-	GoVersion string `json:"go_version"`
-}
-
-// StampCount counts stamps by source.
-type StampCount struct {
-	Kernel uint64 `json:"kernel"`
-	User   uint64 `json:"user"`
-	// Waited counts the responses within User whose bytes may have waited for a lost or
-	// overtaken segment, so that the kernel's time would be too early.
-	Waited uint64 `json:"waited,omitempty"`
-}
-
-// WaitedShare returns Waited / (Kernel + User), 0 for none.
-func (c *StampCount) WaitedShare() float64 {
-	if c == nil || c.Waited == 0 {
-		return 0
-	}
-	return float64(c.Waited) / float64(c.Kernel+c.User)
-}
-
-// Add counts a stamp; one of an unknown source is none.
-func (c *StampCount) Add(s StampSource) {
-	switch s {
-	case SourceKernel:
-		c.Kernel++
-	case SourceUser:
-		c.User++
-	}
-}
-
-// Merge adds the counts of o.
-func (c *StampCount) Merge(o StampCount) {
-	c.Kernel += o.Kernel
-	c.User += o.User
-	c.Waited += o.Waited
-}
-
 // ExperimentMeta holds the facts about a load level that pa-record adds. It is stored
 // as JSON under "pa" in the experiment, beside excluded_requests.
 type ExperimentMeta struct {
@@ -245,4 +201,94 @@ type ExperimentMeta struct {
 	// Interrupted is set when the level was ended early by a signal.
 	Interrupted bool     `json:"interrupted,omitempty"`
 	Warnings    []string `json:"warnings,omitempty"`
+}
+
+// An Import marks a run that was read from the result file of another tool, and names the
+// parts that the file lacks. It is stored as JSON under "import" in
+// the "pa" of the run.
+type Import struct {
+	// Format names the tool and its file: "GuideLLM benchmarks.json".
+	Format string `json:"format"`
+	// Lacks are the parts that the file lacks. Figures that need such a part have no
+	// value.
+	Lacks []Lack `json:"lacks,omitempty"`
+	// Results holds, for each experiment in order, the facts that the file states
+	// besides its requests, by the names and in the words of the tool: "duration",
+	// "model_id". nil if none are kept.
+	Results []map[string]string `json:"results,omitempty"`
+}
+
+// Result returns the [Import.Results] of an experiment; nil if there are none.
+func (r *Run) Result(experiment int) map[string]string {
+	if r.Meta == nil || r.Meta.Import == nil || experiment < 0 || experiment >= len(r.Meta.Import.Results) {
+		return nil
+	}
+	return r.Meta.Import.Results[experiment]
+}
+
+// A Lack is a part of a run that a file does not hold, and why.
+type Lack struct {
+	Part Part   `json:"part"`
+	Why  string `json:"why"` // "GuideLLM keeps the first and the last token of a request"
+	// Mode and Value name the level that lacks the part, if not all levels do.
+	Mode  string `json:"mode,omitempty"`
+	Value string `json:"value,omitempty"`
+}
+
+// A Part is a part of a run that result files of other tools may lack.
+type Part string
+
+// Parts of a run.
+const (
+	// PartEpoch: the instants are of a clock whose zero is unknown. Their
+	// differences are right.
+	PartEpoch Part = "epoch"
+	// PartStarts: when requests were sent. All requests are at one instant, so that
+	// only times within a request are known: no rates, no order, no windows.
+	PartStarts Part = "starts"
+	// PartGaps: token events between the first and the last.
+	PartGaps Part = "gaps"
+	// PartLast: when the last token came.
+	PartLast Part = "last_token"
+	// PartEnds: when the answers were over. The last response of a request is
+	// its last token event at best.
+	PartEnds Part = "ends"
+	// PartTexts: the texts of single responses.
+	PartTexts Part = "texts"
+	// PartInputs: the inputs of requests.
+	PartInputs Part = "inputs"
+	// PartRequests: requests that the file counts and does not hold. Times within the others
+	// are known; rates, shares and the order of all requests are not.
+	PartRequests Part = "requests"
+)
+
+// Lacks returns why the file of the run lacks a part, of all levels or of some; ok is false if it has
+// the part, or if the run does not tell. A file that lacks requests lacks their starts, too.
+func (r *Run) Lacks(p Part) (why string, ok bool) {
+	return r.lacks(p, func(*Lack) bool { return true })
+}
+
+// LevelLacks is Lacks for the levels with a mode and a value.
+func (r *Run) LevelLacks(mode, value string, p Part) (why string, ok bool) {
+	return r.lacks(p, func(l *Lack) bool { return l.ofAll() || l.Mode == mode && l.Value == value })
+}
+
+// AllLack is Lacks for parts that no level has.
+func (r *Run) AllLack(p Part) (why string, ok bool) { return r.lacks(p, (*Lack).ofAll) }
+
+func (l *Lack) ofAll() bool { return l.Mode == "" && l.Value == "" }
+
+func (r *Run) lacks(p Part, counts func(*Lack) bool) (why string, ok bool) {
+	if r.Meta == nil || r.Meta.Import == nil {
+		return "", false
+	}
+	for i := range r.Meta.Import.Lacks {
+		if l := &r.Meta.Import.Lacks[i]; l.Part == p && counts(l) {
+			return l.Why, true
+		}
+	}
+	if p == PartStarts {
+		return r.lacks(PartRequests, counts)
+	}
+	return "", false
 }

@@ -57,3 +57,51 @@ type LevelShare struct {
 	// BeginNS is the instant at which all ranks began the level, on rank 0's clock.
 	BeginNS uint64 `json:"begin_ns,omitempty"`
 }
+
+// RepeatMeta is a run's place in a series of runs of one command line (pa-record
+// --repeat, or several servers with labels).
+type RepeatMeta struct {
+	// Label is the label of the server that the run was recorded against; "" if the
+	// servers of the command line have no labels. Each label has runs 1 to Of.
+	Label string `json:"label,omitempty"`
+	Index int    `json:"index"` // of this run, from 1
+	Of    int    `json:"of"`    // number of runs of the series, with labels of each label
+	// Group is the same in all runs of the series and, for all practical
+	// purposes, in no others.
+	Group string `json:"group"`
+	// Order is the order in which the levels were measured; nil if they were measured
+	// in the order of the list that was asked for. Order[i] is the index in that list
+	// of the level that was measured as number i. A file holds its experiments in the
+	// order of the list. A journal holds them in the order of measurement, and its
+	// readers sort them.
+	Order []int `json:"order,omitempty"`
+}
+
+// MergedMeta says that a run was put together from the shards of several ranks. All times of
+// such a run are on the clock of rank 0.
+type MergedMeta struct {
+	// Run, PlanSHA256, WorldSize, DividedBy and Launcher are as in all shards: see
+	// [ShardMeta].
+	Run        string `json:"run"`
+	PlanSHA256 string `json:"plan_sha256"`
+	WorldSize  int    `json:"world_size"`
+	DividedBy  string `json:"divided_by"`
+	Launcher   string `json:"launcher,omitempty"`
+	// Shards are the shards that were there, by rank. Other ranks are missing.
+	Shards []MergedShard `json:"shards"`
+	// ClockBoundNS bounds the errors of all OffsetNS; nil if one of them is not known.
+	ClockBoundNS *int64 `json:"clock_bound_ns,omitempty"`
+	// LeftOut names the facts of the shards that a merged run cannot state, with the
+	// reasons.
+	LeftOut []string `json:"left_out,omitempty"`
+}
+
+// MergedShard is one of the shards of a merged run.
+type MergedShard struct {
+	Rank int    `json:"rank"`
+	Host string `json:"host,omitempty"` // name of the machine
+	// OffsetNS was added to all times of the shard.
+	OffsetNS int64 `json:"offset_ns,omitempty"`
+	// BoundNS bounds the error of OffsetNS; nil if the clocks were not compared.
+	BoundNS *int64 `json:"bound_ns,omitempty"`
+}

@@ -251,68 +251,57 @@ func (d *ScrapeDecoder) values(b []byte) error {
 	if b[0] != '[' {
 		return errValues
 	}
-	i := 1
-	for first := true; ; first = false {
-		next, more, err := jsonscan.NextElem(b, i, first)
-		if err != nil {
-			return err
+	_, err := jsonscan.Elements(b, 0, func(at int) (end int, err error) {
+		if b[at] != '[' {
+			return at, errValues
 		}
-		if !more {
-			return nil
-		}
-		if b[next] != '[' {
-			return errValues
-		}
-		if i, err = d.run(b, next+1); err != nil {
-			return err
-		}
-	}
+		return d.run(b, at)
+	})
+	return err
 }
 
-// run reads one run, whose elements begin at i.
+// run reads the run at b[i].
 func (d *ScrapeDecoder) run(b []byte, i int) (end int, err error) {
-	id := -1
-	for first := true; ; first = false {
-		next, more, err := jsonscan.NextElem(b, i, first)
-		if err != nil {
-			return 0, err
+	id := -1 // before the first element
+	end, err = jsonscan.Elements(b, i, func(at int) (end int, err error) {
+		if end, _, err = jsonscan.Value(b, at); err != nil {
+			return end, err
 		}
-		if !more {
-			if first {
-				return 0, errValues
-			}
-			return next, nil
-		}
-		if i, _, err = jsonscan.Value(b, next); err != nil {
-			return 0, err
-		}
-		text := b[next:i]
-		if first {
+		text := b[at:end]
+		if id < 0 {
 			n, err := strconv.ParseUint(string(text), 10, 31)
 			if err != nil {
-				return 0, errValues
+				return end, errValues
 			}
 			id = int(n)
-			continue
+			return end, nil
 		}
 		v, err := decodeValue(text)
 		if err != nil {
-			return 0, err
+			return end, err
 		}
-		if id >= len(d.series) {
-			return 0, fmt.Errorf("series %d is not known: there are %d of them so far", id, len(d.series))
-		}
-		if d.series[id] == nil {
-			d.scrape.LeftOut++
-			id++
-			continue
-		}
-		if len(d.scrape.Samples) == maxSamples {
-			return 0, fmt.Errorf("more than %d samples in a scrape", maxSamples)
-		}
-		d.scrape.Samples = append(d.scrape.Samples, Sample{Series: d.series[id], Value: v})
 		id++
+		return end, d.sample(id-1, v)
+	})
+	if err == nil && id < 0 {
+		err = errValues
 	}
+	return end, err
+}
+
+// sample adds the value of a series to the scrape.
+func (d *ScrapeDecoder) sample(series int, v float64) error {
+	switch {
+	case series >= len(d.series):
+		return fmt.Errorf("series %d is not known: there are %d of them so far", series, len(d.series))
+	case d.series[series] == nil:
+		d.scrape.LeftOut++
+	case len(d.scrape.Samples) == maxSamples:
+		return fmt.Errorf("more than %d samples in a scrape", maxSamples)
+	default:
+		d.scrape.Samples = append(d.scrape.Samples, Sample{Series: d.series[series], Value: v})
+	}
+	return nil
 }
 
 func decodeValue(text []byte) (float64, error) {

@@ -1,7 +1,10 @@
 package export
 
 import (
+	"bytes"
+	"encoding/binary"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 )
@@ -94,3 +97,89 @@ func (v Value) Empty() bool {
 // events of a streamed answer. It never changes, so what is known about an Envelope holds for
 // all values that point to it.
 type Envelope struct{ Front, Back []byte }
+
+// StripLengthPrefix removes the length that perf_analyzer 24.03, 24.11 and
+// 24.12 leave before a string output:
+//
+//	len(4, little-endian) bytes…
+//
+// ok reports that b is nothing but strings of that layout, one after the other
+// (one string, for a language model); the result then is b without the first
+// length, and shares its memory. Later lengths stay, as they do in the files of
+// every other release: "\x02\x00\x00\x00ab\x03\x00\x00\x00xyz" becomes
+// "ab\x03\x00\x00\x00xyz".
+//
+// A text whose first four bytes happen to be its own remaining length is mistaken for
+// one with a prefix: a control character and three NUL, or three NUL after a character
+// of that code (34 bytes after a quote). Decide by all outputs of a file, not by one.
+func StripLengthPrefix(b []byte) (text []byte, ok bool) {
+	for rest := b; ; {
+		if len(rest) < 4 {
+			return b, false
+		}
+		n := uint64(binary.LittleEndian.Uint32(rest))
+		rest = rest[4:]
+		if n > uint64(len(rest)) {
+			return b, false
+		}
+		rest = rest[n:]
+		if len(rest) == 0 {
+			return b[4:], true
+		}
+	}
+}
+
+// StreamFlag reports whether the inputs of a request ask for a streamed answer
+// through a tensor named stream or STREAM, as for Triton's LLM backends. said is
+// false if there is no such tensor, or if its elements differ.
+func (f Fields) StreamFlag() (stream, said bool) {
+	for i := range f {
+		if strings.EqualFold(f[i].Name, "stream") {
+			return f[i].Value.flag()
+		}
+	}
+	return false, false
+}
+
+// flag returns the common value of all elements of a BOOL tensor. It may be written
+// as true, [true], 1, or the raw bytes that perf_analyzer before 24.08 wrote as a
+// string.
+func (v Value) flag() (value, ok bool) {
+	var elements [][]byte
+	if v.Text {
+		elements = bytes.Split(v.Data, nil)
+	} else {
+		elements = bytes.Split(bytes.Trim(v.Data, "[]"), []byte(","))
+	}
+	if s := string(v.Data); v.Text && (s == "true" || s == "false") {
+		elements = [][]byte{v.Data}
+	}
+	for i, e := range elements {
+		var is bool
+		switch string(e) {
+		case "true", "1", "\x01":
+			is = true
+		case "false", "0", "\x00":
+		default:
+			return false, false
+		}
+		if i > 0 && is != value {
+			return false, false
+		}
+		value, ok = is, true
+	}
+	return value, ok
+}
+
+// Clone returns a copy of f that shares no memory with it.
+func (f Fields) Clone() Fields {
+	if f == nil {
+		return nil
+	}
+	c := make(Fields, len(f))
+	for i := range f {
+		c[i] = f[i]
+		c[i].Value.Data = bytes.Clone(f[i].Value.Data)
+	}
+	return c
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
@@ -152,7 +153,7 @@ type Level struct {
 	// token after the first of each request, and E2EL the time to the last token.
 	TTFT, ITL, TPOT, E2EL Latency
 	// RequestsPerSecond and OutputTokensPerSecond are not OK if they are not known.
-	RequestsPerSecond, OutputTokensPerSecond analyze.Rate
+	RequestsPerSecond, OutputTokensPerSecond figure.Rate
 }
 
 // A Latency is a distribution of times. With N 0 there is none, and Why says why.
@@ -206,7 +207,7 @@ func latency(rep *analyze.Report, e *analyze.Experiment, m answer.Metric) Latenc
 		}
 	}
 	key := m.Key()
-	for _, all := range [][]analyze.Unavailable{e.Unavailable, rep.Unavailable} {
+	for _, all := range [][]figure.Unavailable{e.Unavailable, rep.Unavailable} {
 		for _, u := range all {
 			if u.Key == key {
 				return Latency{Why: u.Why}

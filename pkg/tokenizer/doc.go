@@ -34,9 +34,9 @@
 //
 // # Files
 //
-// load.go reads the files; rebuild.go and autoclass.go hold the rules of transformers 5.
+// load.go reads the files; rebuild.go holds the rules of transformers 5.
 // encoder.go runs the steps, cache.go remembers words. bpe.go, wordpiece.go and
 // unigram.go are the models, scan.go the hand-written scanners of common regular
-// expressions, expression.go the general engine. growth.go bounds the output of a hostile
+// expressions, expression.go the general engine. normalizer.go also bounds the output of a hostile
 // file.
 package tokenizer

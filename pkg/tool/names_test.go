@@ -2,7 +2,6 @@ package tool
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"flag"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
-	"github.com/pa-tools/pa/pkg/analyze/names"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -91,17 +89,17 @@ func dialectNames(t *testing.T) map[string]map[string]string {
 	return all
 }
 
-// Every measure that tools define is an entry of package names, and every tool has a name for the
+// Every measure that tools define is an entry of package explain, and every tool has a name for the
 // latency of a request.
 func TestDialectNames(t *testing.T) {
 	known := map[string]bool{}
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		known[e.Key] = true
 	}
 	all := dialectNames(t)
 	for key := range all {
 		if !known[key] {
-			t.Errorf("%s is in no table of package names", key)
+			t.Errorf("%s is in no table of package explain", key)
 		}
 	}
 	for _, n := range newest {
@@ -126,8 +124,8 @@ func (bytesAsTokens) AddSpecial(ids []uint32) []uint32 { return ids }
 // are compared with files of the tools elsewhere.
 func TestResultFileNames(t *testing.T) {
 	run := recorded[0]
-	for name, of := range map[string]func(*names.Entry) string{
-		"guidellm": func(e *names.Entry) string { return e.GuideLLM }, "inference-perf": func(e *names.Entry) string { return e.InferencePerf },
+	for name, of := range map[string]func(*explain.Entry) string{
+		"guidellm": func(e *explain.Entry) string { return e.GuideLLM }, "inference-perf": func(e *explain.Entry) string { return e.InferencePerf },
 	} {
 		var b bytes.Buffer
 		written, err := Dialects().Find(name).Result.Write(context.Background(), reader(t, run.archive, run.path), dialect.Config{Tokenizer: bytesAsTokens{}}, "x.json", &b)
@@ -140,7 +138,7 @@ func TestResultFileNames(t *testing.T) {
 			}
 		}
 		n := 0
-		for _, e := range names.All() {
+		for _, e := range explain.All() {
 			if member := of(&e); member != "" {
 				n++
 				if !strings.Contains(b.String(), `"`+member+`":`) {
@@ -188,17 +186,17 @@ func namesPage(dialects map[string]map[string]string) string {
 	}
 	b.WriteString(pageHead)
 	head("key", "OpenTelemetry", "of one request", "how ours differs")
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		if o := e.OTel; o.Name != "" || o.Attribute != "" {
 			name := code(o.Name)
 			if o.TokenType != "" {
-				name += ", " + code(names.OTelTokenType+"="+o.TokenType)
+				name += ", " + code(explain.OTelTokenType+"="+o.TokenType)
 			}
 			row(code(e.Key), name, code(o.Attribute), o.Differs)
 		}
 	}
-	for _, figure := range names.ServerFigures() {
-		row("server: "+figure, code(names.OTelServer(figure)), "", "mean over the requests of the level")
+	for _, figure := range explain.ServerFigures() {
+		row("server: "+figure, code(explain.OTelServer(figure)), "", "mean over the requests of the level")
 	}
 	b.WriteString(pageTools)
 	titles := []string{"key", "label"}
@@ -206,7 +204,7 @@ func namesPage(dialects map[string]map[string]string) string {
 		titles = append(titles, n.title)
 	}
 	head(append(titles, "GuideLLM", "inference-perf")...)
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		if dialects[e.Key] == nil && e.GuideLLM == "" && e.InferencePerf == "" {
 			continue
 		}
@@ -217,25 +215,29 @@ func namesPage(dialects map[string]map[string]string) string {
 		row(append(cells, code(e.GuideLLM), code(e.InferencePerf))...)
 	}
 	b.WriteString(pageDefinitions)
-	group := names.Group("-")
-	for _, e := range names.All() {
+	group := explain.Group("-")
+	for _, e := range explain.All() {
 		if e.Group != group {
 			group = e.Group
 			b.WriteString("\n### " + groupTitles[group] + "\n\n")
-			head("key", "is", "unit", "formula", "remarks", "source")
+			head("key", "is", "unit", "formula", "remarks and source")
 		}
 		key := code(e.Key)
-		if e.OfLevel && group != names.Rates {
+		if e.OfLevel && group != explain.Rates {
 			key += " (level)"
 		}
-		row(key, e.Label, e.Unit, strings.ReplaceAll(e.Formula, "|", `\|`), e.Doc, cmp.Or(e.Source, "–"))
+		remarks := e.Doc
+		if e.Source != "" {
+			remarks = strings.TrimPrefix(remarks+" ("+e.Source+")", " ")
+		}
+		row(key, e.Label, e.Unit, strings.ReplaceAll(e.Formula, "|", `\|`), remarks)
 	}
 	return b.String()
 }
 
-var groupTitles = map[names.Group]string{
-	names.Usual: "Every report", names.Rates: "Rates", names.Quality: "`--metrics quality`", names.Economics: "`--metrics economics`",
-	names.Prefix: "`--metrics prefix`", names.Phases: "`--metrics phases`",
+var groupTitles = map[explain.Group]string{
+	explain.Usual: "Every report", explain.Rates: "Rates", explain.Quality: "`--metrics quality`", explain.Economics: "`--metrics economics`",
+	explain.Prefix: "`--metrics prefix`", explain.Phases: "`--metrics phases`",
 }
 
 const pageHead = `# Names

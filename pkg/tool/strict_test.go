@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -37,9 +38,9 @@ func TestGoldenGroups(t *testing.T) {
 		}
 	}
 	q := quality.Default()
-	cfg := analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{GPUs: 1, GPUHourPrice: 2, EnergyPrice: 0.1}, Prefix: true, Phases: true}
+	cfg := analyze.Config{Quality: &q, Economics: &figure.EconomicsConfig{GPUs: 1, GPUHourPrice: 2, EnergyPrice: 0.1}, Prefix: true, Phases: true}
 	above := map[string]float64{ // the largest value of ratios and rates
-		"fluidity_index": 1, "tokens_in_time": 1, "stall_share": 1, "fluid_token_rate": 1e9 - 1, analyze.KeyHitRate: 1, analyze.KeyHitRateZero: 1, analyze.KeyTTFTExplains: 1,
+		"fluidity_index": 1, "tokens_in_time": 1, "stall_share": 1, "fluid_token_rate": 1e9 - 1, figure.KeyHitRate: 1, figure.KeyHitRateZero: 1, figure.KeyTTFTExplains: 1,
 	}
 	known := map[string]int{}
 	opener := export.Opener{Formats: append(Formats(), profilejson.Format{})}
@@ -61,7 +62,7 @@ func TestGoldenGroups(t *testing.T) {
 			x := &rep.Experiments[i]
 			for _, f := range slices.Concat(x.Quality.Figures, x.Economics.Figures, x.Prefix.Figures, x.Phases.Figures) {
 				limit, limited := above[f.Key]
-				below := f.Key == "smooth_goodput" || f.Key == analyze.KeyTTFTSlope || f.Key == analyze.KeyTTFTBase || f.Key == analyze.KeyOtherTime // may be below 0
+				below := f.Key == "smooth_goodput" || f.Key == figure.KeyTTFTSlope || f.Key == figure.KeyTTFTBase || f.Key == figure.KeyOtherTime // may be below 0
 				switch {
 				case strings.Contains(f.Why, "pa-record"):
 					t.Errorf("%s: %s is n/a (%s), but pa-record did not write the file", name, f.Key, f.Why)
@@ -79,7 +80,7 @@ func TestGoldenGroups(t *testing.T) {
 			}
 		}
 	}
-	for _, key := range []string{"fluidity_index", analyze.KeyUserRate, analyze.KeyGPUDollars} {
+	for _, key := range []string{"fluidity_index", figure.KeyUserRate, figure.KeyGPUDollars} {
 		if known[key] < 50 {
 			t.Errorf("%d levels have %s, want most", known[key], key)
 		}
@@ -103,22 +104,22 @@ func TestUnstatedTokens(t *testing.T) {
 	}
 	defer r.Close()
 	q := quality.Default()
-	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{}})
+	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &q, Economics: &figure.EconomicsConfig{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = "mlcommons/endpoints events.jsonl states no output tokens; --tokenizer counts the text"
 	x := &rep.Experiments[0]
 	for _, key := range []string{answer.TPOT.Key(), answer.OutputTokens.Key(), "output_tokens_per_s"} {
-		i := slices.IndexFunc(x.Unavailable, func(u analyze.Unavailable) bool { return u.Key == key })
+		i := slices.IndexFunc(x.Unavailable, func(u figure.Unavailable) bool { return u.Key == key })
 		if i < 0 || x.Unavailable[i].Why != want {
 			t.Errorf("%s: n/a (%v), want %s", key, x.Unavailable, want)
 		}
 	}
-	figure := func(key string) *analyze.LevelFigure {
-		return &x.Quality.Figures[slices.IndexFunc(x.Quality.Figures, func(f analyze.LevelFigure) bool { return f.Key == key })]
+	named := func(key string) *figure.Figure {
+		return &x.Quality.Figures[slices.IndexFunc(x.Quality.Figures, func(f figure.Figure) bool { return f.Key == key })]
 	}
-	for _, f := range []*analyze.LevelFigure{x.Economics.Figure(analyze.KeyUserRate), x.Economics.Figure(analyze.KeyUserRateE2E), figure("interactivity_p90"), figure("interactivity_p75")} {
+	for _, f := range []*figure.Figure{x.Economics.Figure(figure.KeyUserRate), x.Economics.Figure(figure.KeyUserRateE2E), named("interactivity_p90"), named("interactivity_p75")} {
 		if f.Why != want {
 			t.Errorf("%s: n/a (%s), want %s", f.Key, f.Why, want)
 		}

@@ -79,6 +79,7 @@ func withPrograms(tests func() int) int {
 // The blocks of every page run, and print what the page shows. make test runs the first
 // two pages.
 func TestBlocks(t *testing.T) {
+	t.Parallel()
 	addresses, printed := startServer(t)
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {

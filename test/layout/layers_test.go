@@ -81,9 +81,10 @@ var rows = map[string][][]string{
 	},
 	"pkg/analyze": {
 		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
+		{"pkg/analyze/figure"},
 		{"pkg/analyze"},
-		{"pkg/analyze/names"},
-		{"pkg/analyze/explain", "pkg/analyze/sql", "pkg/analyze/view"},
+		{"pkg/analyze/explain", "pkg/analyze/view"},
+		{"pkg/analyze/sql"},
 		{"pkg/analyze/report"},
 		{"pkg/analyze/trace"},
 		{"pkg/analyze/diff"},

@@ -254,12 +254,12 @@ func (s *madeUpEvents) request(q *export.Request, r *rand.Rand, free uint64) {
 		if q.HasMeta {
 			x.Source, x.Read, x.Final = export.SourceKernel, uint32(k), k == s.tokens-1
 		}
-		switch left := s.tokens - k; {
-		case left == 1:
+		switch s.tokens - k {
+		case 1:
 			x.Outputs = s.done
-		case left == ends:
+		case ends:
 			x.Outputs = s.finish
-		case left == 2:
+		case 2:
 			x.Outputs = s.usage
 			switch events := s.tokens - 4; s.counts {
 			case several:

@@ -89,7 +89,7 @@ func (x *sweepCase) compare(rng *rand.Rand) (result sweepResult) {
 var specialLevel = regexp.MustCompile(`(?:more|less) at concurrency (\d+): `)
 
 func (x *sweepCase) judge(res *diff.Result) (result sweepResult) {
-	finds := func(l *diff.LevelResult) bool {
+	finds := func(l *diff.LevelDiff) bool {
 		return slices.ContainsFunc(l.Rows, func(r *diff.Row) bool {
 			return r.Verdict == inference.Worse || r.Verdict == inference.Better || r.Verdict == inference.Different
 		})

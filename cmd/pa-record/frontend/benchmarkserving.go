@@ -154,9 +154,7 @@ func translateBenchmarkServing(b *builder, a *arguments) {
 func (s *serving) target() {
 	a := s.a
 	model := a.text("--model")
-	if model == "" {
-		s.errorf("no model; give its name with --model")
-	}
+	s.refuse(model == "", "no model; give its name with --model")
 	if name := a.text("--served-model-name"); name != "" {
 		model = name
 	}
@@ -172,9 +170,7 @@ func (s *serving) target() {
 	if s.chat {
 		suffix = "chat/completions"
 	}
-	if !strings.HasSuffix(endpoint, suffix) {
-		s.errorf("--endpoint %s: must end in %s", clip(endpoint), suffix)
-	}
+	s.refuse(!strings.HasSuffix(endpoint, suffix), "--endpoint %s: must end in %s", clip(endpoint), suffix)
 	s.set("--endpoint", strings.TrimPrefix(endpoint, "/"))
 	url := a.text("--base-url")
 	if url == "" {
@@ -193,12 +189,8 @@ func (s *serving) load() {
 	a, n := s.a, s.a.whole("--num-prompts")
 	most := a.whole("--max-concurrency")
 	rate, burstiness := a.number("--request-rate"), a.number("--burstiness")
-	if math.IsNaN(rate) || rate <= 0 {
-		s.errorf("--request-rate %s: must be positive", clip(a.text("--request-rate")))
-	}
-	if math.IsNaN(burstiness) || burstiness <= 0 || math.IsInf(burstiness, 0) {
-		s.errorf("--burstiness %s: must be positive", clip(a.text("--burstiness")))
-	}
+	s.refuse(math.IsNaN(rate) || rate <= 0, "--request-rate %s: must be positive", clip(a.text("--request-rate")))
+	s.refuse(math.IsNaN(burstiness) || burstiness <= 0 || math.IsInf(burstiness, 0), "--burstiness %s: must be positive", clip(a.text("--burstiness")))
 	switch {
 	case math.IsInf(rate, 1) && most == 0:
 		s.setWhole("--concurrency-range", n)
@@ -255,9 +247,7 @@ func (s *serving) data() {
 			s.set("--output-tokens-mean", a.text("--sharegpt-output-len"))
 		}
 	case "burstgpt", "trtllm_custom":
-		if file == "" {
-			s.errorf("--dataset-name %s needs --dataset-path", name)
-		}
+		s.refuse(file == "", "--dataset-name %s needs --dataset-path", name)
 		s.set("--input-data", file)
 		s.setWhole("--num-dataset-entries", a.whole("--num-prompts"))
 	default:
@@ -307,12 +297,8 @@ func (s *serving) images() {
 	if width == initial && height == initial {
 		width, height = side, side
 	}
-	if !s.chat {
-		s.errorf("--dataset-name random_image needs --backend openai-chat")
-	}
-	if a.has("--tokenize-on-client") {
-		s.errorf("--tokenize-on-client does not fit --dataset-name random_image: a chat with images holds text")
-	}
+	s.refuse(!s.chat, "--dataset-name random_image needs --backend openai-chat")
+	s.refuse(a.has("--tokenize-on-client"), "--tokenize-on-client does not fit --dataset-name random_image: a chat with images holds text")
 	n := a.whole("--random-num-images")
 	if n == 0 {
 		return

@@ -71,9 +71,7 @@ func (b *builder) export(folder, file string) string {
 // checkStddev reports a standard deviation larger than the mean, with which one
 // length in six would be negative. option is the flag of the mean.
 func (b *builder) checkStddev(option string, mean, stddev int) {
-	if stddev > mean {
-		b.errorf("%s %d: larger than the mean, %d", strings.TrimSuffix(option, "-mean")+"-stddev", stddev, mean)
-	}
+	b.refuse(stddev > mean, "%s %d: larger than the mean, %d", strings.TrimSuffix(option, "-mean")+"-stddev", stddev, mean)
 }
 
 // hint adds a hint for pa-analyze. An empty value adds none.
@@ -86,6 +84,13 @@ func (b *builder) hint(key, value string) {
 // errorf adds a mistake in the command line.
 func (b *builder) errorf(format string, args ...any) {
 	b.errs = append(b.errs, fmt.Errorf(format, args...))
+}
+
+// refuse is errorf where something is wrong.
+func (b *builder) refuse(wrong bool, format string, args ...any) {
+	if wrong {
+		b.errorf(format, args...)
+	}
 }
 
 // notef adds a note about a difference from the tool.

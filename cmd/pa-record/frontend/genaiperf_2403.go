@@ -37,13 +37,9 @@ func genaiPerf2403() *release {
 
 func (g *genaiPerf) translate2403() {
 	a, format := g.a, g.a.text("--output-format")
-	if !a.has("--model") {
-		g.errorf("no model; give its name with -m")
-	}
+	g.refuse(!a.has("--model"), "no model; give its name with -m")
 	openai := format == "openai_chat_completions" || format == "openai_completions"
-	if openai != (g.kind == kindOpenAI) {
-		g.errorf("--output-format %s does not fit --service-kind %s", format, g.kind)
-	}
+	g.refuse(openai != (g.kind == kindOpenAI), "--output-format %s does not fit --service-kind %s", format, g.kind)
 	g.target(a.text("--model"))
 	if a.has("--endpoint") {
 		g.set("--endpoint", a.text("--endpoint"))

@@ -104,28 +104,26 @@ func (g *genaiPerf) translate2404() {
 // check2404 reports flags that contradict each other.
 func (g *genaiPerf) check2404(api string) {
 	a := g.a
-	if !a.has("--model") {
-		g.errorf("no model; give its name with -m")
-	}
+	g.refuse(!a.has("--model"), "no model; give its name with -m")
 	switch {
 	case g.kind == kindOpenAI && api == "":
 		g.errorf("--service-kind openai needs --endpoint-type")
 	case g.kind == kindTriton && api != "":
 		g.errorf("--endpoint-type belongs to --service-kind openai")
 	}
-	if !g.limitsOutput() {
-		if a.whole("--output-tokens-stddev") != 0 {
-			g.errorf("--output-tokens-stddev needs --output-tokens-mean")
-		}
-		if a.has("--output-tokens-mean-deterministic") {
-			g.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean")
-		}
-	} else if g.kind == kindOpenAI && a.has("--output-tokens-mean-deterministic") {
-		g.errorf("--output-tokens-mean-deterministic belongs to --service-kind triton")
-	}
+	g.checkOutputTokens(g.limitsOutput(), "--service-kind triton")
 	if g.limitsOutput() {
 		g.checkStddev("--output-tokens-mean", a.whole("--output-tokens-mean"), a.whole("--output-tokens-stddev"))
 	}
+}
+
+// checkOutputTokens reports flags about output lengths where the requests ask for none, and exact lengths
+// of a server that cannot give them; triton is the option that asks for one that can.
+func (g *genaiPerf) checkOutputTokens(limits bool, triton string) {
+	exact := g.a.has("--output-tokens-mean-deterministic")
+	g.refuse(!limits && g.a.whole("--output-tokens-stddev") != 0, "--output-tokens-stddev needs --output-tokens-mean")
+	g.refuse(!limits && exact, "--output-tokens-mean-deterministic needs --output-tokens-mean")
+	g.refuse(limits && exact && g.kind != kindTriton, "--output-tokens-mean-deterministic belongs to %s", triton)
 }
 
 // limitsOutput reports whether the requests ask for an output length.

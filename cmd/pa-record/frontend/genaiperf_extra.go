@@ -26,9 +26,7 @@ func (g *genaiPerf) extras(read func(string) ([]extra, error)) []extra {
 			continue
 		}
 		for _, e := range some {
-			if seen[e.name] {
-				g.errorf("--extra-inputs %s: given twice", clip(e.name))
-			}
+			g.refuse(seen[e.name], "--extra-inputs %s: given twice", clip(e.name))
 			seen[e.name] = true
 			all = append(all, e)
 		}

@@ -109,37 +109,18 @@ func (l *latest) hasSeveralModels() bool { return len(l.a.values("--model")) > 1
 // check reports flags that contradict each other or are not supported.
 func (l *latest) check() {
 	a := l.a
-	if l.model == "" {
-		l.errorf("no model; give its name with -m")
-	}
-	if l.service.alternative != "" {
-		l.errorf("--endpoint-type %s is not supported: %s", l.service.name, l.service.alternative)
-	}
+	l.refuse(l.model == "", "no model; give its name with -m")
+	l.refuse(l.service.alternative != "", "--endpoint-type %s is not supported: %s", l.service.name, l.service.alternative)
 	if kind := a.text("--service-kind"); kind != "" && kind != l.kind {
 		l.errorf("--service-kind %s does not fit --endpoint-type %s", kind, l.service.name)
 	}
-	if a.has("--backend") && l.service.name != "kserve" {
-		l.errorf("--backend belongs to --endpoint-type kserve")
-	}
-	if !l.limitsOutput() {
-		if a.whole("--output-tokens-stddev") != 0 {
-			l.errorf("--output-tokens-stddev needs --output-tokens-mean")
-		}
-		if a.has("--output-tokens-mean-deterministic") {
-			l.errorf("--output-tokens-mean-deterministic needs --output-tokens-mean")
-		}
-	} else if a.has("--output-tokens-mean-deterministic") && l.kind != kindTriton {
-		l.errorf("--output-tokens-mean-deterministic belongs to --endpoint-type kserve")
-	}
-	if l.stream && l.service.unstreamed {
-		l.errorf("--streaming does not fit --endpoint-type %s", l.service.name)
-	}
+	l.refuse(a.has("--backend") && l.service.name != "kserve", "--backend belongs to --endpoint-type kserve")
+	l.checkOutputTokens(l.limitsOutput(), "--endpoint-type kserve")
+	l.refuse(l.stream && l.service.unstreamed, "--streaming does not fit --endpoint-type %s", l.service.name)
 	if n := a.whole("--batch-size-text"); n > 1 {
 		l.checkBatch(n)
 	}
-	if l.service.name == "rankings" && !l.hasRankingInput() {
-		l.errorf("--endpoint-type rankings needs --input-file synthetic:queries,passages, or a folder with queries.jsonl and passages.jsonl")
-	}
+	l.refuse(l.service.name == "rankings" && !l.hasRankingInput(), "--endpoint-type rankings needs --input-file synthetic:queries,passages, or a folder with queries.jsonl and passages.jsonl")
 	if l.service.name == "tensorrtllm_engine" {
 		l.notef("the requests go to a Triton server with the engine; GenAI-Perf runs it in its own process")
 	}
@@ -149,12 +130,8 @@ func (l *latest) check() {
 	if s := a.number("--stability-percentage"); s != 0 && !(s >= 1 && s <= 999) {
 		l.errorf("--stability-percentage %v: must be from 1 to 999", s)
 	}
-	if a.text("--tokenizer-revision") != "main" {
-		l.errorf("--tokenizer-revision %s: only main is supported; give --tokenizer a folder with the other revision", clip(a.text("--tokenizer-revision")))
-	}
-	if a.has("--measurement-interval") && a.has("--request-count") {
-		l.errorf("--measurement-interval and --request-count exclude each other; drop one")
-	}
+	l.refuse(a.text("--tokenizer-revision") != "main", "--tokenizer-revision %s: only main is supported; give --tokenizer a folder with the other revision", clip(a.text("--tokenizer-revision")))
+	l.refuse(a.has("--measurement-interval") && a.has("--request-count"), "--measurement-interval and --request-count exclude each other; drop one")
 	if a.has("--server-metrics-url") {
 		l.notef("--server-metrics-url: GPU metrics are not recorded")
 	}
@@ -166,9 +143,7 @@ func (l *latest) checkBatch(n int) {
 	case "chat", "multimodal", "vision", "kserve", "tensorrtllm_engine":
 		l.errorf("--batch-size-text %d: --endpoint-type %s takes one text in a request, in GenAI-Perf too", n, l.service.name)
 	}
-	if l.payload != "" {
-		l.errorf("--batch-size-text %d: a trace has one text in a request", n)
-	}
+	l.refuse(l.payload != "", "--batch-size-text %d: a trace has one text in a request", n)
 }
 
 // limitsOutput reports whether the requests ask for an output length. In this release
@@ -190,9 +165,7 @@ func (l *latest) wholeOrDefault(name string) int {
 // artifacts adds the export, in the folder that GenAI-Perf names after the run.
 func (l *latest) artifacts(stimulus string) {
 	a, file := l.a, l.a.text("--profile-export-file")
-	if strings.Contains(file, "/") {
-		l.errorf("--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
-	}
+	l.refuse(strings.Contains(file, "/"), "--profile-export-file %s: a name, without folders; those go into --artifact-dir", clip(file))
 	kind := "openai-" + l.service.name
 	switch l.service.name {
 	case "kserve":

@@ -79,15 +79,11 @@ func (l *latest) media() {
 	if seconds == 0 || !l.canSend("audio clips", l.service.audio) {
 		return
 	}
-	if !(seconds >= minAudioSeconds) {
-		l.errorf("--audio-length-mean %v: must be at least %v", seconds, minAudioSeconds)
-	}
+	l.refuse(!(seconds >= minAudioSeconds), "--audio-length-mean %v: must be at least %v", seconds, minAudioSeconds)
 	if stddev := a.number("--audio-length-stddev"); !(stddev >= 0 && stddev <= seconds) {
 		l.errorf("--audio-length-stddev %v: must be from 0 to the mean, %v", stddev, seconds)
 	}
-	if a.text("--audio-format") == "mp3" {
-		l.errorf("--audio-format mp3 is not supported: there is no encoder for it; take wav")
-	}
+	l.refuse(a.text("--audio-format") == "mp3", "--audio-format mp3 is not supported: there is no encoder for it; take wav")
 	for _, depth := range a.values("--audio-depths") {
 		if !slices.Contains([]string{"8", "16", "24", "32"}, depth) {
 			l.errorf("--audio-depths %s: must be 8, 16, 24 or 32", clip(depth))

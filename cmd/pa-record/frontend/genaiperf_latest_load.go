@@ -69,22 +69,16 @@ func (l *latest) duration(concurrency int) {
 func (l *latest) analyzeLoad() string {
 	a, what := l.a, l.a.text("--sweep-type")
 	for _, name := range []string{"--concurrency", "--request-rate", "--session-concurrency", "--fixed-schedule"} {
-		if a.has(name) {
-			l.errorf("%s does not fit analyze; the sweep is the load", name)
-		}
+		l.refuse(a.has(name), "%s does not fit analyze; the sweep is the load", name)
 	}
 	var values []int
 	var err error
 	if a.has("--sweep-list") {
 		values, err = parseWholes(a.text("--sweep-list"))
-		if err != nil {
-			l.errorf("--sweep-list %s: %w", clip(a.text("--sweep-list")), err)
-		}
+		l.refuse(err != nil, "--sweep-list %s: %w", clip(a.text("--sweep-list")), err)
 	} else {
 		values, err = parseSweep(a.text("--sweep-range"), what == "concurrency")
-		if err != nil {
-			l.errorf("--sweep-range %s: %w", clip(a.text("--sweep-range")), err)
-		}
+		l.refuse(err != nil, "--sweep-range %s: %w", clip(a.text("--sweep-range")), err)
 	}
 	if len(values) == 0 {
 		return ""

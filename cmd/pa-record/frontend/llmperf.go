@@ -44,19 +44,11 @@ func llmPerfOptions() options {
 
 func translateLLMPerf(b *builder, a *arguments) {
 	protocol := strings.ToLower(a.text("--protocol"))
-	if protocol != "grpc" && protocol != "http" {
-		b.errorf("-i %s: expected grpc or http", clip(a.text("--protocol")))
-	}
-	if !a.has("--input-data") {
-		b.errorf("no prompts; give --input-data FILE")
-	}
-	if !a.has("--tokenizer-path") {
-		b.errorf("no tokenizer; give --tokenizer-path DIR")
-	}
+	b.refuse(protocol != "grpc" && protocol != "http", "-i %s: expected grpc or http", clip(a.text("--protocol")))
+	b.refuse(!a.has("--input-data"), "no prompts; give --input-data FILE")
+	b.refuse(!a.has("--tokenizer-path"), "no tokenizer; give --tokenizer-path DIR")
 	levels, err := parseWholes(a.text("--concurrency"))
-	if err != nil {
-		b.errorf("--concurrency %s: %w", clip(a.text("--concurrency")), err)
-	}
+	b.refuse(err != nil, "--concurrency %s: %w", clip(a.text("--concurrency")), err)
 	stream := protocol == "grpc"
 	b.set("-m", a.text("--triton-model"))
 	b.flag("--async")

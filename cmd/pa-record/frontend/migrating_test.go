@@ -24,6 +24,7 @@ func TestMigratingTables(t *testing.T) {
 		}
 		page := string(text)
 		var last options
+		listed := map[string]bool{}
 		for _, r := range tool.releases() {
 			heading := "\n## `pa-record " + tool.title(r) + "`\n"
 			if _, name, ok := strings.Cut(r.name, " "); ok {
@@ -46,7 +47,7 @@ func TestMigratingTables(t *testing.T) {
 				}
 				end += len(line)
 			}
-			want := r.options.without(last).table()
+			want := r.options.without(last).table(listed)
 			last = r.options
 			if *update {
 				page = before + want + after[end:]
@@ -76,10 +77,11 @@ func (os options) without(others options) options {
 // supportNames are the words of the tables.
 var supportNames = map[support]string{same: "same", alias: "alias", body: "body", hint: "hint", unneeded: "not needed", refused: "refused"}
 
-// table is a Markdown table of the options.
-func (os options) table() string {
+// table is a Markdown table of the options, and notes its rows in listed. Options whose rows an earlier table of
+// the page lists are one row.
+func (os options) table(listed map[string]bool) string {
 	var b strings.Builder
-	b.WriteString("| flag | here | default | |\n|---|---|---|---|\n")
+	var again []string
 	for i := range os {
 		o := &os[i]
 		initial := ""
@@ -90,7 +92,17 @@ func (os options) table() string {
 		if o.support == same && note == "" || o.support == body && note == "" || o.support == hint && note == "" {
 			note = o.usage
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", strings.Join(o.names, "`, `"), supportNames[o.support], initial, strings.ReplaceAll(note, "|", "\\|"))
+		names := "`" + strings.Join(o.names, "`, `") + "`"
+		row := fmt.Sprintf("| %s | %s | %s | %s |\n", names, supportNames[o.support], initial, strings.ReplaceAll(note, "|", "\\|"))
+		if listed[row] {
+			again = append(again, names)
+			continue
+		}
+		listed[row] = true
+		b.WriteString(row)
 	}
-	return b.String()
+	if again != nil {
+		fmt.Fprintf(&b, "| %s | as above | | |\n", strings.Join(again, ", "))
+	}
+	return "| flag | here | default | |\n|---|---|---|---|\n" + b.String()
 }

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/diff"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -56,4 +58,14 @@ func FirstDifference(got, want string) string {
 		}
 	}
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
+}
+
+// Read reads the run that a spec describes.
+func Read(tb testing.TB, s memrun.Spec) *diff.Run {
+	tb.Helper()
+	run, err := diff.Read(tb.Context(), s.Name, s.Reader(), analyze.Config{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return run
 }

@@ -3,6 +3,7 @@ package runtest
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -43,6 +44,27 @@ func open(tb testing.TB, data []byte, limits export.Limits, formats []export.For
 		}
 	}
 	return nil, errors.New("no format takes the result")
+}
+
+// SameRequests fails the test unless two readers give the same requests to their ends. It returns the number of
+// requests.
+func SameRequests(tb testing.TB, got, want export.Reader) (n int) {
+	tb.Helper()
+	for want.Next() && got.Next() {
+		n++
+		x, err := json.Marshal(want.Request())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		y, err := json.Marshal(got.Request())
+		if err != nil || !bytes.Equal(x, y) {
+			tb.Errorf("request %d is\n%s, want\n%s", n, y, x)
+		}
+	}
+	if want.Next() || got.Next() || want.Err() != nil || got.Err() != nil {
+		tb.Errorf("after %d requests: %v, %v", n, got.Err(), want.Err())
+	}
+	return n
 }
 
 // Analyze is dialect.Analyze for a tool whose reports have the type R.

@@ -2,9 +2,12 @@ package testenv
 
 import (
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -27,6 +30,15 @@ func NoRace(t testing.TB) {
 	t.Helper()
 	if Race {
 		t.Skip("left to make test-long")
+	}
+}
+
+// MoreParallel lets three parallel tests run for each core, for a TestMain of tests that wait for servers more than they
+// compute. The flag -parallel of the command line, which is parsed later, has precedence. With the race detector,
+// which slows the machine down, as many run as usual.
+func MoreParallel() {
+	if !Race {
+		_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
 	}
 }
 

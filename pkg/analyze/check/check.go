@@ -44,8 +44,8 @@ type Certificate struct {
 	Percentiles []summary.Certified
 }
 
-// A Level is the checklist of one load level.
-type Level struct {
+// A LevelChecklist is the checklist of one load level.
+type LevelChecklist struct {
 	Name, Mode, Value string
 	Items             []Item
 	Certificates      []Certificate
@@ -58,7 +58,7 @@ type Result struct {
 	File    string
 	Tool    string
 	Profile Profile
-	Levels  []Level
+	Levels  []LevelChecklist
 }
 
 // Failed returns an error for each item that failed.
@@ -93,7 +93,7 @@ func Run(ctx context.Context, file string, r export.Reader, cfg analyze.Config, 
 	}
 	for i := range rep.Experiments {
 		x := &rep.Experiments[i]
-		l := Level{Name: report.LevelName(x), Mode: x.Mode, Value: x.Value, Problem: x.Problem}
+		l := LevelChecklist{Name: report.LevelName(x), Mode: x.Mode, Value: x.Value, Problem: x.Problem}
 		c := checker{rep: rep, x: x, p: &p, sent: s.level(i), from: cfg.From}
 		if x.Problem == nil {
 			l.Items = c.items()

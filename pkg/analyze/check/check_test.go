@@ -469,7 +469,7 @@ func TestCSV(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res.Levels = append(res.Levels, Level{Mode: "concurrency", Value: "8", Problem: errors.New("no windows")})
+	res.Levels = append(res.Levels, LevelChecklist{Mode: "concurrency", Value: "8", Problem: errors.New("no windows")})
 	var b bytes.Buffer
 	if err := (Checklist{res}).Formats().In("csv", 0)(&b); err != nil {
 		t.Fatal(err)

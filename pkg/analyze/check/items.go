@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -167,11 +168,11 @@ func (c *checker) cache() Item {
 	switch {
 	case cached == nil:
 		return unknown(name, "no answer states cached tokens")
-	case cached.Share <= analyze.CachedThreshold:
+	case cached.Share <= figure.CachedThreshold:
 		return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache", 100*cached.Share))
 	}
 	text := fmt.Sprintf("%.1f %% of the input tokens were in the server's cache, which requests of this level share", 100*cached.Share)
-	if cached.Twice > analyze.CachedThreshold {
+	if cached.Twice > figure.CachedThreshold {
 		text += fmt.Sprintf(", %.1f %% because it sends prompts more than once", 100*cached.Twice)
 	}
 	return decided(name, true, cached.Share, "ratio", text)

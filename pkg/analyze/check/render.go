@@ -52,7 +52,7 @@ func (r *Result) headline() string {
 }
 
 // certificate returns the table of certified percentiles; nil without one.
-func (l *Level) certificate() [][]string {
+func (l *LevelChecklist) certificate() [][]string {
 	if len(l.Certificates) == 0 {
 		return nil
 	}
@@ -88,11 +88,11 @@ const Schema = "pa-check/1"
 
 func (all Checklist) json() sheet.Object {
 	return sheet.Object{"schema", Schema, "files", sheet.ListOf(all, func(r *Result) sheet.Object {
-		return sheet.Object{"file", r.File, "tool", sheet.Opt(r.Tool), "profile", r.Profile.Name, "passed", r.Failed() == nil, "levels", sheet.List(r.Levels, (*Level).json)}
+		return sheet.Object{"file", r.File, "tool", sheet.Opt(r.Tool), "profile", r.Profile.Name, "passed", r.Failed() == nil, "levels", sheet.List(r.Levels, (*LevelChecklist).json)}
 	})}
 }
 
-func (l *Level) json() sheet.Object {
+func (l *LevelChecklist) json() sheet.Object {
 	o := sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value}
 	if l.Problem != nil {
 		o = append(o, "problem", sheet.Opt(l.Problem.Error()))

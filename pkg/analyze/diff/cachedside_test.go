@@ -18,7 +18,7 @@ func TestCachedSide(t *testing.T) {
 		{"new, at one of two levels", noDoubt, cached, 2, "; new had the prompts in its cache at concurrency 4, and old had not: see prompt-cache"},
 	} {
 		r := Result{
-			Levels:      make([]*LevelResult, tt.levels),
+			Levels:      make([]*LevelDiff, tt.levels),
 			Differences: []*Difference{{Cause: Cause{Name: "host"}}, {Cause: Cause{Name: promptCache, Level: "concurrency 4"}, Old: tt.old, New: tt.new}},
 		}
 		if got := r.cachedSide(); got != tt.want {

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -57,6 +59,29 @@ func (c *Cause) Effect() string {
 	return ""
 }
 
+// cause returns the cause of a [Difference] or a [SetDifference].
+func (c *Cause) cause() *Cause { return c }
+
+// refused returns the differences that refuse the runs.
+func refused[D interface{ cause() *Cause }](all []D) (some []D) {
+	for _, d := range all {
+		if d.cause().refuses() {
+			some = append(some, d)
+		}
+	}
+	return some
+}
+
+// namesOf returns the names of differences, each once.
+func namesOf[D interface{ cause() *Cause }](all []D) (names []string) {
+	for _, d := range all {
+		if name := d.cause().Name; !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // All in [Options.Ignore] means every name of a [Difference].
 const All = "all"
 
@@ -80,24 +105,24 @@ type check struct {
 	refuses bool
 	// of describes a run at a level; runs differ if the texts differ. The output shows
 	// "" as not recorded.
-	of func(*Run, *Level) string
+	of func(*RunLevel) string
 	// between compares the two sides if equal texts cannot decide.
-	between func(older, newer []*Level) (o, n string, differ bool)
+	between func(older, newer []*RunLevel) (o, n string, differ bool)
 	// doubt returns a reason to doubt a run, which is reported for either side; "" for
 	// none.
-	doubt func(*Run, *Level) string
+	doubt func(*RunLevel) string
 }
 
 // checks holds all checks, in the order of reports.
 var checks = [...]check{
-	{name: "model", refuses: true, of: func(r *Run, _ *Level) string { return r.Model }},
+	{name: "model", refuses: true, of: func(l *RunLevel) string { return l.Run.Model }},
 	{name: labelDifference, refuses: true, between: betweenLabels},
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
-	{name: load, refuses: true, of: func(_ *Run, l *Level) string { return l.allOfLoad() }},
-	{name: inputTokens, refuses: true, between: betweenLengths(func(l *Level) *summary.Summary { return l.Input })},
-	{name: outputTokens, refuses: true, between: betweenLengths(func(l *Level) *summary.Summary { return l.Output })},
-	{name: "token-source", refuses: true, of: func(_ *Run, l *Level) string {
+	{name: load, refuses: true, of: func(l *RunLevel) string { return l.allOfLoad() }},
+	{name: inputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *summary.Summary { return l.Input })},
+	{name: outputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *summary.Summary { return l.Output })},
+	{name: "token-source", refuses: true, of: func(l *RunLevel) string {
 		if l.OK == 0 {
 			return noRequests
 		}
@@ -106,29 +131,29 @@ var checks = [...]check{
 	{name: "streaming", refuses: true, of: streaming},
 	{name: hiddenTokens, refuses: true, between: betweenHidden},
 	{name: parameters, between: betweenParameters},
-	{name: "service", of: func(r *Run, _ *Level) string { return text(r.Header.ServiceKind) }},
-	{name: "endpoint", of: func(r *Run, _ *Level) string { return text(r.Header.Endpoint) }},
-	{name: "stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Stamps })},
-	{name: "start-stamps", refuses: true, between: betweenSources(func(l *Level) *analyze.Stamps { return &l.Starts })},
+	{name: "service", of: func(l *RunLevel) string { return text(l.Run.Header.ServiceKind) }},
+	{name: "endpoint", of: func(l *RunLevel) string { return text(l.Run.Header.Endpoint) }},
+	{name: "stamps", refuses: true, between: betweenSources(func(l *RunLevel) *analyze.Stamps { return &l.Stamps })},
+	{name: "start-stamps", refuses: true, between: betweenSources(func(l *RunLevel) *analyze.Stamps { return &l.Starts })},
 	{name: "calibration", between: betweenCalibrations},
 	{name: "length", between: betweenDurations},
 	{name: "settings", between: betweenSettings},
-	{name: "recorder", of: func(r *Run, _ *Level) string {
-		if r.Header.Meta != nil {
-			return r.Header.Meta.Tool
+	{name: "recorder", of: func(l *RunLevel) string {
+		if l.Run.Header.Meta != nil {
+			return l.Run.Header.Meta.Tool
 		}
 		return ""
 	}},
 	{name: "host", of: host},
-	{name: "failed", doubt: func(_ *Run, l *Level) string {
+	{name: "failed", doubt: func(l *RunLevel) string {
 		if l.Failed == 0 {
 			return ""
 		}
 		return fmt.Sprintf("%d of %d", l.Failed, l.OK+l.Failed)
 	}},
-	{name: "unreadable", doubt: func(_ *Run, l *Level) string { return atLeastOne(l.Unreadable, "request") }},
-	{name: "interrupted", doubt: func(r *Run, l *Level) string {
-		switch m := r.Header.Meta; {
+	{name: "unreadable", doubt: func(l *RunLevel) string { return atLeastOne(l.Unreadable, "request") }},
+	{name: "interrupted", doubt: func(l *RunLevel) string {
+		switch m := l.Run.Header.Meta; {
 		case m != nil && m.Interrupted != "":
 			return "by " + m.Interrupted
 		case l.Interrupted:
@@ -136,33 +161,33 @@ var checks = [...]check{
 		}
 		return ""
 	}},
-	{name: "unstable", doubt: func(_ *Run, l *Level) string {
+	{name: "unstable", doubt: func(l *RunLevel) string {
 		if l.Unstable {
 			return "yes"
 		}
 		return ""
 	}},
-	{name: "steady-state", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Unsteady, "; ") }},
-	{name: "client-saturated", doubt: func(_ *Run, l *Level) string { return strings.Join(l.Saturated, "; ") }},
-	{name: promptCache, doubt: func(_ *Run, l *Level) string { return strings.Join(l.Cached, "; ") }},
-	{name: "tokens-together", doubt: func(_ *Run, l *Level) string {
+	{name: "steady-state", doubt: func(l *RunLevel) string { return strings.Join(l.Unsteady, "; ") }},
+	{name: "client-saturated", doubt: func(l *RunLevel) string { return strings.Join(l.Saturated, "; ") }},
+	{name: promptCache, doubt: func(l *RunLevel) string { return strings.Join(l.Cached, "; ") }},
+	{name: "tokens-together", doubt: func(l *RunLevel) string {
 		if l.together() <= maxTogether {
 			return ""
 		}
 		return fmt.Sprintf("%s of %s", plural.Grouped(int64(l.Together)), plural.GroupedOf(int64(l.TokenEvents), "token"))
 	}},
-	{name: "pauses", doubt: func(r *Run, l *Level) string {
+	{name: "pauses", doubt: func(l *RunLevel) string {
 		if len(l.Pauses) == 0 {
 			return ""
 		}
 		text := fmt.Sprintf("%s, touched %s", analyze.PausedFor(l.Pauses), plural.Of(l.Paused, "request"))
-		if r.cfg.Selection.WithoutPauses {
+		if l.Run.cfg.Selection.WithoutPauses {
 			return text + ", left out"
 		}
 		return text
 	}},
-	{name: "clock-steps", doubt: func(r *Run, l *Level) string {
-		steps := atLeastOne(r.clockSteps(), "step")
+	{name: "clock-steps", doubt: func(l *RunLevel) string {
+		steps := atLeastOne(l.Run.clockSteps(), "step")
 		if l.Backward > 0 {
 			steps = strings.TrimPrefix(steps+", "+atLeastOne(l.Backward, "gap")+" below 0", ", ")
 		}
@@ -227,19 +252,47 @@ func (res *Result) differences(ignore []string) {
 	}
 }
 
+// Incomparable returns an error that names what makes the sides incomparable; nil if
+// they can be compared.
+func (r *Result) Incomparable() error {
+	if len(r.Levels) == 0 {
+		return fmt.Errorf("no load level in common: %s has %s, %s has %s; if each side has one level, --ignore load compares them",
+			r.o.Sides.old(), sanitize.Text(strings.Join(r.OldOnly, ", ")), r.o.Sides.new(), sanitize.Text(strings.Join(r.NewOnly, ", ")))
+	}
+	var errs []error
+	for _, d := range r.Refused() {
+		because := ""
+		if d.Name == inputTokens || d.Name == outputTokens {
+			because = r.otherParameters()
+		}
+		errs = append(errs, errors.New(sanitize.Text(fmt.Sprintf("not comparable: %s%s: %s %s, %s %s%s; use --ignore %s to compare anyway", d.Name, d.at(), r.o.Sides.old(), d.Old, r.o.Sides.new(), d.New, because, d.Name))))
+	}
+	return errors.Join(errs...)
+}
+
+// otherParameters names the parameters of requests that differ, which may be why numbers
+// of tokens do; "" for none.
+func (r *Result) otherParameters() string {
+	i := slices.IndexFunc(r.Differences, func(d *Difference) bool { return d.Name == parameters })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (perhaps because of the parameters: %s %s, %s %s)", r.o.Sides.old(), r.Differences[i].Old, r.o.Sides.new(), r.Differences[i].New)
+}
+
 // check runs a check at one level.
-func (res *Result) check(c *check, l *LevelResult) (*Difference, bool) {
+func (res *Result) check(c *check, l *LevelDiff) (*Difference, bool) {
 	d := &Difference{Cause: Cause{Name: c.name, Level: l.Name}}
 	var differ bool
 	switch {
 	case c.between != nil:
 		d.Old, d.New, differ = c.between(l.Old, l.New)
 	case c.doubt != nil:
-		older, newer := each(l.oldRuns, l.Old, c.doubt), each(l.newRuns, l.New, c.doubt)
+		older, newer := each(l.Old, c.doubt), each(l.New, c.doubt)
 		d.Old, d.New = doubts(older), doubts(newer)
 		differ = d.Old != "no" || d.New != "no"
 	default:
-		older, newer := each(l.oldRuns, l.Old, c.of), each(l.newRuns, l.New, c.of)
+		older, newer := each(l.Old, c.of), each(l.New, c.of)
 		d.Old, d.New = strings.Join(older, ", "), strings.Join(newer, ", ")
 		all := slices.Compact(slices.Sorted(slices.Values(slices.DeleteFunc(slices.Concat(older, newer), func(s string) bool { return s == noRequests }))))
 		differ = len(all) > 1
@@ -247,11 +300,11 @@ func (res *Result) check(c *check, l *LevelResult) (*Difference, bool) {
 	return d, differ
 }
 
-// each returns the texts of f for the levels and their runs, each text once, in order.
-func each(runs []*Run, levels []*Level, f func(*Run, *Level) string) []string {
+// each returns the texts of f for the levels, each text once, in order.
+func each(levels []*RunLevel, f func(*RunLevel) string) []string {
 	var texts []string
-	for i, r := range runs {
-		s := f(r, levels[i])
+	for _, l := range levels {
+		s := f(l)
 		if s == "" {
 			s = unknown
 		}
@@ -273,27 +326,27 @@ func doubts(texts []string) string {
 
 // definitions returns the meaning of the times of a file: a recording has raw times,
 // a result file of another tool has the times of this tool's definitions.
-func definitions(r *Run, _ *Level) string {
-	if m := r.Header.Meta; m != nil && m.Import != nil {
+func definitions(l *RunLevel) string {
+	if m := l.Run.Header.Meta; m != nil && m.Import != nil {
 		return m.Import.Format
 	}
 	return "a recording"
 }
 
-func streaming(r *Run, _ *Level) string {
+func streaming(l *RunLevel) string {
 	switch {
-	case r.cfg.Streaming != nil:
-		return strconv.FormatBool(*r.cfg.Streaming)
-	case r.Header.Meta == nil || r.Header.Meta.Streaming == nil:
+	case l.Run.cfg.Streaming != nil:
+		return strconv.FormatBool(*l.Run.cfg.Streaming)
+	case l.Run.Header.Meta == nil || l.Run.Header.Meta.Streaming == nil:
 		return ""
 	}
-	return strconv.FormatBool(*r.Header.Meta.Streaming)
+	return strconv.FormatBool(*l.Run.Header.Meta.Streaming)
 }
 
 // betweenHidden compares whether the servers hid tokens before the first visible one. If only one server
 // did, the two sides measure TTFT to different tokens.
-func betweenHidden(older, newer []*Level) (o, n string, differ bool) {
-	describe := func(levels []*Level) string {
+func betweenHidden(older, newer []*RunLevel) (o, n string, differ bool) {
+	describe := func(levels []*RunLevel) string {
 		for _, l := range levels {
 			if l.Hidden != nil {
 				return l.Hidden.String() + " the first visible token"
@@ -305,8 +358,8 @@ func betweenHidden(older, newer []*Level) (o, n string, differ bool) {
 	return o, n, (o == "none") != (n == "none")
 }
 
-func host(r *Run, _ *Level) string {
-	m := r.Header.Meta
+func host(l *RunLevel) string {
+	m := l.Run.Header.Meta
 	if m == nil || m.Host == nil {
 		return ""
 	}
@@ -334,14 +387,14 @@ func atLeastOne(n int, what string) string {
 // betweenSources compares the shares of kernel stamps. The sides differ if the shares of
 // all their levels span more than 5 points, or if the sources are known at some levels
 // and mostly unknown at others.
-func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level) (o, n string, differ bool) {
+func betweenSources(of func(*RunLevel) *analyze.Stamps) func(older, newer []*RunLevel) (o, n string, differ bool) {
 	const points = 0.05
 	type side struct {
 		low, high float64 // shares of kernel stamps
 		known     bool
 		unknown   bool
 	}
-	look := func(levels []*Level) side {
+	look := func(levels []*RunLevel) side {
 		s := side{low: 1}
 		for _, l := range levels {
 			c := of(l)
@@ -370,7 +423,7 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 		}
 		return sheet.Share(s.low) + " to " + sheet.Share(s.high) + " kernel"
 	}
-	return func(older, newer []*Level) (string, string, bool) {
+	return func(older, newer []*RunLevel) (string, string, bool) {
 		o, n := look(older), look(newer)
 		known, unknowns := o.known || n.known, o.unknown || n.unknown
 		differ := known && unknowns
@@ -386,13 +439,13 @@ func betweenSources(of func(*Level) *analyze.Stamps) func(older, newer []*Level)
 // means are more than 5 % and more than 4 standard errors apart, for independent
 // requests, or if a percentile differs: see apartAt. The percentiles of several runs are
 // averaged.
-func betweenLengths(of func(*Level) *summary.Summary) func(older, newer []*Level) (o, n string, differ bool) {
+func betweenLengths(of func(*RunLevel) *summary.Summary) func(older, newer []*RunLevel) (o, n string, differ bool) {
 	type lengths struct {
 		n         int
 		mean, std float64
 		pct       [len(lengthLevels)]float64
 	}
-	pool := func(levels []*Level) lengths {
+	pool := func(levels []*RunLevel) lengths {
 		var p lengths
 		for _, l := range levels {
 			d := of(l)
@@ -423,11 +476,11 @@ func betweenLengths(of func(*Level) *summary.Summary) func(older, newer []*Level
 		}
 		return fmt.Sprintf("mean %.4g, p10 %.4g, p50 %.4g, p90 %.4g", p.mean, p.pct[1], p.pct[3], p.pct[5])
 	}
-	return func(older, newer []*Level) (string, string, bool) {
+	return func(older, newer []*RunLevel) (string, string, bool) {
 		o, n := pool(older), pool(newer)
 		if o.n == 0 || n.n == 0 { // one side knows: differ only if the other had requests
-			some := func(levels []*Level) bool {
-				return slices.ContainsFunc(levels, func(l *Level) bool { return l.OK > 0 })
+			some := func(levels []*RunLevel) bool {
+				return slices.ContainsFunc(levels, func(l *RunLevel) bool { return l.OK > 0 })
 			}
 			return describe(o, some(older)), describe(n, some(newer)), o.n+n.n > 0 && some(older) && some(newer)
 		}
@@ -463,10 +516,10 @@ func apartAt(i int, o, n [len(lengthLevels)]float64, se float64) bool {
 // found them, by the 99th percentiles; received and start times apart. The sides differ
 // if only one side is calibrated, or if the largest error of all runs is more than twice
 // the smallest and more than 10 µs above it.
-func betweenCalibrations(older, newer []*Level) (o, n string, differ bool) {
+func betweenCalibrations(older, newer []*RunLevel) (o, n string, differ bool) {
 	const factor, atLeastNS = 2, 10_000
 	type errors struct{ received, started []float64 }
-	gather := func(levels []*Level) (e errors) {
+	gather := func(levels []*RunLevel) (e errors) {
 		for _, l := range levels {
 			if c := l.Clock; c != nil && c.Receive != nil {
 				e.received = append(e.received, float64(c.Receive.P99NS))
@@ -515,8 +568,8 @@ var otherwise = map[string]bool{
 // betweenSettings compares the settings of the recorders and names the different ones. If
 // a level has no settings, nothing is compared. Values of --extra-body are named among the
 // parameters of requests if these are known.
-func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
-	if slices.ContainsFunc(slices.Concat(older, newer), func(l *Level) bool { return l.settings == nil }) {
+func betweenSettings(older, newer []*RunLevel) (o, n string, differ bool) {
+	if slices.ContainsFunc(slices.Concat(older, newer), func(l *RunLevel) bool { return l.settings == nil }) {
 		return unknown, unknown, false
 	}
 	skip := otherwise
@@ -524,15 +577,15 @@ func betweenSettings(older, newer []*Level) (o, n string, differ bool) {
 		skip = maps.Clone(otherwise)
 		skip["extra_body"] = true
 	}
-	return betweenNamed(older, newer, func(l *Level) map[string]string { return l.settings }, skip)
+	return betweenNamed(older, newer, func(l *RunLevel) map[string]string { return l.settings }, skip)
 }
 
 // betweenDurations compares the durations of the levels and their numbers of requests.
 // The sides differ if the largest of all levels is more than a quarter above the
 // smallest. Durations are not compared if one of them is 0.
-func betweenDurations(older, newer []*Level) (o, n string, differ bool) {
+func betweenDurations(older, newer []*RunLevel) (o, n string, differ bool) {
 	var seconds, requests []float64
-	describe := func(levels []*Level) string {
+	describe := func(levels []*RunLevel) string {
 		var s, q []float64
 		for _, l := range levels {
 			s, q = append(s, float64(l.DurationNS)/1e9), append(q, float64(l.OK+l.Failed))
@@ -557,11 +610,11 @@ func spanOf(x []float64, format func(float64) string) string {
 
 // betweenLabels compares the labels within each side. The sides themselves may have different
 // labels, but a side with two labels has runs of two servers.
-func betweenLabels(older, newer []*Level) (o, n string, differ bool) {
-	labels := func(levels []*Level) (all []string) {
+func betweenLabels(older, newer []*RunLevel) (o, n string, differ bool) {
+	labels := func(levels []*RunLevel) (all []string) {
 		for _, l := range levels {
-			if l.label != "" && !slices.Contains(all, l.label) {
-				all = append(all, l.label)
+			if label := l.Run.Label(); label != "" && !slices.Contains(all, label) {
+				all = append(all, label)
 			}
 		}
 		return all
@@ -574,10 +627,10 @@ func betweenLabels(older, newer []*Level) (o, n string, differ bool) {
 // them, otherwise the hashes that include the parameters. Runs of one side may have
 // different input data, as runs of different seeds have, if the other side has the same
 // input data in the same shares.
-func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
-	hash := func(l *Level) string { return l.promptHash }
+func betweenDatasets(older, newer []*RunLevel) (o, n string, differ bool) {
+	hash := func(l *RunLevel) string { return l.promptHash }
 	if !promptsKnown(older) || !promptsKnown(newer) {
-		hash = func(l *Level) string { return l.datasetHash }
+		hash = func(l *RunLevel) string { return l.datasetHash }
 	}
 	a, b := runsByHash(older, hash), runsByHash(newer, hash)
 	for h := range maps.Keys(a) {
@@ -587,7 +640,7 @@ func betweenDatasets(older, newer []*Level) (o, n string, differ bool) {
 	return hashesText(a), hashesText(b), differ
 }
 
-func runsByHash(levels []*Level, hash func(*Level) string) map[string]int {
+func runsByHash(levels []*RunLevel, hash func(*RunLevel) string) map[string]int {
 	runs := map[string]int{}
 	for _, l := range levels {
 		runs[hash(l)]++
@@ -616,29 +669,29 @@ func hashesText(runs map[string]int) string {
 
 // promptsKnown reports whether all runs recorded the hash of their prompts, and so
 // separated the prompts from the parameters.
-func promptsKnown(levels []*Level) bool {
-	return !slices.ContainsFunc(levels, func(l *Level) bool { return l.promptHash == "" })
+func promptsKnown(levels []*RunLevel) bool {
+	return !slices.ContainsFunc(levels, func(l *RunLevel) bool { return l.promptHash == "" })
 }
 
 // betweenParameters compares the parameters of the requests that are not part of the prompt
 // and names the different ones. If a run did not record its parameters, it compares nothing.
-func betweenParameters(older, newer []*Level) (o, n string, differ bool) {
+func betweenParameters(older, newer []*RunLevel) (o, n string, differ bool) {
 	if !promptsKnown(older) || !promptsKnown(newer) {
 		return unknown, unknown, false
 	}
-	return betweenNamed(older, newer, func(l *Level) map[string]string { return l.parameters }, nil)
+	return betweenNamed(older, newer, func(l *RunLevel) map[string]string { return l.parameters }, nil)
 }
 
 // betweenNamed compares named values of the levels, except the names in skip, and returns
 // the different ones. A value that differs within one side counts as different.
-func betweenNamed(older, newer []*Level, namedValues func(*Level) map[string]string, skip map[string]bool) (o, n string, differ bool) {
+func betweenNamed(older, newer []*RunLevel, namedValues func(*RunLevel) map[string]string, skip map[string]bool) (o, n string, differ bool) {
 	names := map[string]bool{}
 	for _, l := range slices.Concat(older, newer) {
 		for name := range namedValues(l) {
 			names[name] = true
 		}
 	}
-	values := func(levels []*Level, name string) []string {
+	values := func(levels []*RunLevel, name string) []string {
 		var v []string
 		for _, l := range levels {
 			if s := cmp.Or(namedValues(l)[name], "not set"); !slices.Contains(v, s) {

@@ -322,8 +322,8 @@ func TestWithoutStarts(t *testing.T) {
 
 // Rates of runs of different lengths are compared only if their starts and ends matter little.
 func TestRatesMove(t *testing.T) {
-	level := func(ok, failed int, e2elMS, seconds float64) *Level {
-		l := &Level{OK: ok, Failed: failed, DurationNS: int64(seconds * 1e9)}
+	level := func(ok, failed int, e2elMS, seconds float64) *RunLevel {
+		l := &RunLevel{OK: ok, Failed: failed, DurationNS: int64(seconds * 1e9)}
 		for i := range Metrics {
 			l.values[i] = math.NaN()
 			if Metrics[i].Key == e2elMean {
@@ -336,7 +336,7 @@ func TestRatesMove(t *testing.T) {
 	selected.Selected = &analyze.Selected{}
 	for _, tt := range []struct {
 		name       string
-		older, new *Level
+		older, new *RunLevel
 		want       bool
 	}{
 		{"as many requests", level(60, 0, 125, 1), level(60, 0, 250, 1.9), false},
@@ -348,7 +348,7 @@ func TestRatesMove(t *testing.T) {
 		{"no successful request", level(60, 0, 125, 1), level(0, 15, math.NaN(), 0), false},
 		{"no requests at all", level(0, 0, math.NaN(), 0), level(0, 0, math.NaN(), 0), false},
 	} {
-		if got := RatesMove([]*Level{tt.older}, []*Level{tt.new}); got != tt.want {
+		if got := RatesMove([]*RunLevel{tt.older}, []*RunLevel{tt.new}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
@@ -386,10 +386,10 @@ func TestLabels(t *testing.T) {
 
 // A side may hold runs of several seeds if the other side holds the same seeds as often.
 func TestDatasetsOfSeveralRuns(t *testing.T) {
-	levels := func(hashes string) []*Level {
-		var levels []*Level
+	levels := func(hashes string) []*RunLevel {
+		var levels []*RunLevel
 		for _, h := range hashes {
-			levels = append(levels, &Level{promptHash: strings.Repeat(string(h), 64)})
+			levels = append(levels, &RunLevel{promptHash: strings.Repeat(string(h), 64)})
 		}
 		return levels
 	}

@@ -2,13 +2,14 @@ package diff
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -67,12 +68,12 @@ type Result struct {
 	// neither side has data for.
 	Unchecked []string
 	// Levels are the levels that both sides have; OldOnly and NewOnly name the others.
-	Levels           []*LevelResult
+	Levels           []*LevelDiff
 	OldOnly, NewOnly []string
 	// Together compares the judged metrics over all levels: the value of a run is the geometric
 	// mean of its values at the levels. It is nil for one level, for one run a side, and if a run
 	// lacks a level.
-	Together *LevelResult
+	Together *LevelDiff
 	// Answer is what the comparison says in a word. Headline says it in a sentence.
 	Answer Answer
 	// Outlying are the runs that differ from the others of their side.
@@ -97,34 +98,18 @@ type Result struct {
 }
 
 // Refused returns the differences that refuse the comparison.
-func (r *Result) Refused() []*Difference {
-	var all []*Difference
-	for _, d := range r.Differences {
-		if d.refuses() {
-			all = append(all, d)
-		}
-	}
-	return all
-}
+func (r *Result) Refused() []*Difference { return refused(r.Differences) }
 
 // refusedNames returns the names of the differences that refuse the comparison, each once.
-func (r *Result) refusedNames() []string {
-	var names []string
-	for _, d := range r.Refused() {
-		if !slices.Contains(names, d.Name) {
-			names = append(names, d.Name)
-		}
-	}
-	return names
-}
+func (r *Result) refusedNames() []string { return namesOf(r.Refused()) }
 
-// A LevelResult is the comparison of one load level.
-type LevelResult struct {
+// A LevelDiff is the comparison of one load level.
+type LevelDiff struct {
 	Name  string // "concurrency 8"
 	Mode  string
 	Value string
 	// Old and New are the level in each run that has it.
-	Old, New []*Level
+	Old, New []*RunLevel
 	// Pairs is the number of prompts that both runs sent at the same place
 	// and that both answered; 0 unless the runs are paired by prompt.
 	Pairs int
@@ -140,16 +125,27 @@ type LevelResult struct {
 	// Within is the largest change of a judged metric that an Answer of NoDifference leaves open.
 	Within float64
 
-	named            []*Metric // the metrics that Because names
-	oldRuns, newRuns []*Run    // of Old and New
-	sides            Sides
-	failures         failures
-	unsteadyRuns     string // see unsteady
+	named        []*Metric // the metrics that Because names
+	sides        Sides
+	failures     failures
+	unsteadyRuns string // see unsteady
+}
+
+// Unmeasured returns an error that names the levels with nothing to compare; nil if
+// there are none. Failed requests are not enough.
+func (r *Result) Unmeasured() error {
+	var errs []error
+	for _, l := range r.Levels {
+		if why := l.Nothing(); why != "" {
+			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(l.Name), sanitize.Text(why)))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Nothing returns why no metric of the level, but for the share of failed
 // requests, has a value on both sides; "" where one has.
-func (l *LevelResult) Nothing() string {
+func (l *LevelDiff) Nothing() string {
 	why := ""
 	for _, r := range l.Rows {
 		switch {
@@ -167,8 +163,8 @@ func (l *LevelResult) Nothing() string {
 }
 
 // begun reports whether some run has a request that counts or failed.
-func (l *LevelResult) begun() bool {
-	return slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *Level) bool { return x.OK+x.Failed > 0 })
+func (l *LevelDiff) begun() bool {
+	return slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *RunLevel) bool { return x.OK+x.Failed > 0 })
 }
 
 // A Row is a metric of one level. Its Comparison has values even if its NA says that
@@ -304,7 +300,7 @@ func (res *Result) unequalRuns() string {
 
 // shortRuns returns a warning for each run that has less than half as many requests at a level as the run in
 // the middle: it counts as much as the others.
-func (res *Result) shortRuns(l *LevelResult) []string {
+func (res *Result) shortRuns(l *LevelDiff) []string {
 	all := slices.Concat(l.Old, l.New)
 	if len(all) < 3 {
 		return nil
@@ -319,7 +315,7 @@ func (res *Result) shortRuns(l *LevelResult) []string {
 	for i, x := range all {
 		if 2*requests[i] < middle {
 			texts = append(texts, fmt.Sprintf("%s: %s has %s and most runs %s, but counts as much as they do; --exclude-run leaves it out",
-				l.Name, x.run, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
+				l.Name, x.Run.Name, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
 		}
 	}
 	return texts
@@ -355,16 +351,25 @@ func SameRun(runs []*Run) (a, b *Run, found bool) {
 	return nil, nil, false
 }
 
+// compareSettings returns a Result with the levels in common and the Differences in how
+// the runs of two sides were made. It compares no values: the levels have no rows.
+func compareSettings(older, newer []*Run, o Options) *Result {
+	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
+	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
+	res.differences(o.Ignore)
+	return res
+}
+
 // match finds the levels that both sides have. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
 	older, newer := groups(res.Old), groups(res.New)
 	if whatever && len(older) == 1 && len(newer) == 1 {
 		l := res.levelResult(older[0], newer[0])
-		if !l.Old[0].SameLoad(l.New[0]) {
+		if !l.Old[0].sameLoad(l.New[0]) {
 			l.Name += " → " + l.New[0].Name()
 		}
-		res.Levels = []*LevelResult{l}
+		res.Levels = []*LevelDiff{l}
 		return
 	}
 	left := make(map[nthLoad]*Group, len(newer)) // of newer
@@ -387,58 +392,16 @@ func (res *Result) match(whatever bool) {
 }
 
 // levelResult returns the comparison of two groups, without values.
-func (res *Result) levelResult(older, newer *Group) *LevelResult {
-	return &LevelResult{
+func (res *Result) levelResult(older, newer *Group) *LevelDiff {
+	return &LevelDiff{
 		Name: older.Name, Mode: older.Mode, Value: older.Value,
-		Old: older.Levels, New: newer.Levels, oldRuns: older.Runs, newRuns: newer.Runs, sides: res.o.Sides,
-		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*Level).failuresUnknown)},
+		Old: older.Levels, New: newer.Levels, sides: res.o.Sides,
+		failures: failures{older: countsOf(older.Levels), newer: countsOf(newer.Levels), tests: 1, known: !slices.ContainsFunc(slices.Concat(older.Levels, newer.Levels), (*RunLevel).failuresUnknown)},
 	}
-}
-
-// A Group is one load level of the runs that have it, with the level of each of them.
-type Group struct {
-	Name        string // "concurrency 8"
-	Mode, Value string
-	Runs        []*Run
-	Levels      []*Level // as many as Runs
-
-	load nthLoad
-}
-
-// An nthLoad is a load and how many levels of the same load a run has before.
-type nthLoad struct {
-	load string
-	nth  int
-}
-
-// groups groups the levels of several runs by load, in the order in which the loads first
-// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
-func groups(runs []*Run) []*Group {
-	var all []*Group
-	at := map[nthLoad]*Group{}
-	for _, r := range runs {
-		before := map[string]int{}
-		for i := range r.Levels {
-			l := &r.Levels[i]
-			if l.Problem != nil {
-				continue
-			}
-			k := nthLoad{load: l.load()}
-			k.nth = before[k.load]
-			before[k.load]++
-			g := at[k]
-			if g == nil {
-				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
-				at[k], all = g, append(all, g)
-			}
-			g.Runs, g.Levels = append(g.Runs, r), append(g.Levels, l)
-		}
-	}
-	return all
 }
 
 // rows calls f for each metric that either side has, with its row.
-func (res *Result) rows(l *LevelResult, f func(r *Row)) {
+func (res *Result) rows(l *LevelDiff, f func(r *Row)) {
 	for i, m := range Metrics {
 		judged := res.o.judges(m) && (res.o.Primary != nil || !m.IsRate() || !l.fewCompletions())
 		r := &Row{Metric: m, Primary: judged, Adjusted: math.NaN(), Level: confidence, margin: res.o.margin()}
@@ -466,14 +429,14 @@ func (res *Result) rows(l *LevelResult, f func(r *Row)) {
 }
 
 // values fills the rows with values only; why is the reason.
-func (res *Result) values(l *LevelResult, why string) {
+func (res *Result) values(l *LevelDiff, why string) {
 	res.rows(l, func(r *Row) { l.bare(r, inference.NA{Reason: why}) })
 }
 
 // bare makes r a comparison without an interval: values and their change. The value of
 // several runs is their geometric mean, as in [inference.Runs], or their mean if
 // there is no geometric mean.
-func (l *LevelResult) bare(r *Row, na inference.NA) {
+func (l *LevelDiff) bare(r *Row, na inference.NA) {
 	r.P = math.NaN()
 	r.NA = na
 	r.Old = inference.Estimate{Value: inference.MeanOfRuns(r.OldRuns), N: len(r.OldRuns), NA: na}
@@ -488,7 +451,7 @@ func (l *LevelResult) bare(r *Row, na inference.NA) {
 }
 
 // single compares one run with one.
-func (res *Result) single(l *LevelResult) {
+func (res *Result) single(l *LevelDiff) {
 	o, n := l.Old[0], l.New[0]
 	if why := cmp.Or(o.untimed, n.untimed); why != "" {
 		res.values(l, "the order of time is not known: "+why)
@@ -552,8 +515,8 @@ func (res *Result) judgesSingle(m *Metric, primary bool, paired *pairing) bool {
 const minCompletions = 200
 
 // fewCompletions reports whether a side has too few completed requests for a verdict about a rate.
-func (l *LevelResult) fewCompletions() bool {
-	completed := func(levels []*Level) (n int) {
+func (l *LevelDiff) fewCompletions() bool {
+	completed := func(levels []*RunLevel) (n int) {
 		for _, x := range levels {
 			n += x.OK
 		}
@@ -563,7 +526,7 @@ func (l *LevelResult) fewCompletions() bool {
 }
 
 // several compares runs by their values.
-func (res *Result) several(l *LevelResult) {
+func (res *Result) several(l *LevelDiff) {
 	res.rows(l, func(r *Row) {
 		if na, missing := l.missing(r); missing {
 			l.bare(r, na)
@@ -578,102 +541,4 @@ func (res *Result) several(l *LevelResult) {
 			r.Old.Value, r.New.Value = inference.MeanOfRuns(r.OldRuns), inference.MeanOfRuns(r.NewRuns)
 		}
 	})
-}
-
-// LeaveOut names the runs that a comparison leaves out because the user asked for it. A run is named by
-// its side and its number in the order of the starts: old.1 is the first old run. The zero value leaves
-// out none.
-type LeaveOut struct {
-	// Runs are names of runs.
-	Runs []string
-	// First is the number of runs that are left out at the start of each side.
-	First int
-}
-
-// runName names a run of a side by its place, from 1, in the order of the starts.
-func runName(side string, place int) string { return fmt.Sprintf("%s.%d", side, place) }
-
-// numbersOf returns the numbers of the runs of both sides that x names, in rising order.
-func (x *LeaveOut) numbersOf(sides Sides) (older, newer []int, err error) {
-	for i := range x.First {
-		older, newer = append(older, i+1), append(newer, i+1)
-	}
-	for _, name := range x.Runs {
-		side, digits, ok := cutLast(name, ".")
-		n, numberErr := strconv.Atoi(digits)
-		if !ok || numberErr != nil || n < 1 {
-			return nil, nil, fmt.Errorf("%q is no run; write %s.1 for the first run of the %s side", name, sides.old(), sides.old())
-		}
-		switch side {
-		case sides.old():
-			older = append(older, n)
-		case sides.new():
-			newer = append(newer, n)
-		case "old":
-			older = append(older, n)
-		case "new":
-			newer = append(newer, n)
-		default:
-			return nil, nil, fmt.Errorf("%q names no side; the sides are %s and %s", name, sides.old(), sides.new())
-		}
-	}
-	slices.Sort(older)
-	slices.Sort(newer)
-	return slices.Compact(older), slices.Compact(newer), nil
-}
-
-// cutLast cuts s at the last separator.
-func cutLast(s, separator string) (before, after string, found bool) {
-	i := strings.LastIndex(s, separator)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(separator):], true
-}
-
-// Remaining returns how many runs of each side are left of this many. It returns an error if x names a
-// run that does not exist, or leaves none of a side.
-func (x *LeaveOut) Remaining(older, newer int, sides Sides) (o, n int, err error) {
-	oldOut, newOut, err := x.numbersOf(sides)
-	if err != nil {
-		return 0, 0, err
-	}
-	for _, side := range [...]struct {
-		name string
-		runs int
-		out  []int
-	}{{sides.old(), older, oldOut}, {sides.new(), newer, newOut}} {
-		switch {
-		case len(side.out) > 0 && side.out[len(side.out)-1] > side.runs:
-			return 0, 0, fmt.Errorf("there is no run %s.%d: the %s side has %d", side.name, side.out[len(side.out)-1], side.name, side.runs)
-		case len(side.out) == side.runs:
-			return 0, 0, fmt.Errorf("no run of the %s side is left", side.name)
-		}
-	}
-	return older - len(oldOut), newer - len(newOut), nil
-}
-
-// apply numbers the runs of both sides by their starts and returns the runs that are left, and the runs
-// that are left out. Names that Remaining refuses are ignored.
-func (x *LeaveOut) apply(older, newer []*Run, sides Sides) (o, n []*Run, numbers map[*Run]string, out []*Run) {
-	oldOut, newOut, _ := x.numbersOf(sides)
-	numbers = make(map[*Run]string, len(older)+len(newer))
-	left := func(runs []*Run, side string, leave []int) (rest []*Run) {
-		for i, r := range byStart(runs) {
-			numbers[r] = runName(side, i+1)
-			if slices.Contains(leave, i+1) && len(leave) < len(runs) {
-				out = append(out, r)
-			} else {
-				rest = append(rest, r)
-			}
-		}
-		return rest
-	}
-	return left(older, sides.old(), oldOut), left(newer, sides.new(), newOut), numbers, out
-}
-
-// named returns a run's number for a sentence: "old run 1".
-func (res *Result) named(r *Run) string {
-	side, digits, _ := cutLast(cmp.Or(res.numbers[r], "?.0"), ".")
-	return side + " run " + digits
 }

@@ -18,12 +18,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-func rowOf(t *testing.T, l *LevelResult, key string) *Row {
+func rowOf(t *testing.T, l *LevelDiff, key string) *Row {
 	t.Helper()
-	for i := range l.Rows {
-		if l.Rows[i].Metric.Key == key {
-			return l.Rows[i]
-		}
+	if r := l.row(key); r != nil {
+		return r
 	}
 	t.Fatalf("no row %s", key)
 	return nil
@@ -455,7 +453,7 @@ func TestClusteredFailures(t *testing.T) {
 		{"the same", same(5, count{2, 60}), same(5, count{2, 60}), inference.NoDifference, ""},
 		{"no requests", same(1, count{}), same(1, count{1, 2}), inference.NotAvailable, ""},
 	} {
-		l := &LevelResult{failures: failures{older: tt.older, newer: tt.newer, tests: 1, known: true}}
+		l := &LevelDiff{failures: failures{older: tt.older, newer: tt.newer, tests: 1, known: true}}
 		if v, p := l.failures.verdict(); v != tt.want {
 			t.Errorf("%s: %v (p %v), want %v", tt.name, v, p, tt.want)
 		}

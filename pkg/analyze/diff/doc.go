@@ -22,6 +22,12 @@
 // Times are nanoseconds, rates per second, shares and changes from 0 to 1. A missing
 // value is NaN and has a reason.
 //
+// The files, in the order in which a comparison uses them: run.go, level.go, series.go, gaps.go and pair.go
+// hold what is compared; set.go and comparability.go say how the runs differ; compare.go, failures.go, quality.go
+// and server.go compute the rows, and missing.go why a row has no value or no verdict; judge.go, together.go, drift.go
+// and outlying.go give the verdicts; answer.go, headline.go and words.go put them into words; gate.go decides
+// conditions; text.go and machine.go make the formats.
+//
 // # Conditions
 //
 // [Options.ParseGate] reads a condition on a comparison, for checks that fail a build, and

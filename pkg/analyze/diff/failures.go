@@ -31,7 +31,7 @@ const (
 )
 
 // countsOf returns the counts of a side.
-func countsOf(levels []*Level) []count {
+func countsOf(levels []*RunLevel) []count {
 	var all []count
 	for _, l := range levels {
 		all = append(all, count{l.Failed, l.OK + l.Failed})
@@ -112,7 +112,7 @@ func (f *failures) verdict() (inference.Verdict, float64) {
 }
 
 // doubt returns why the failures leave open whether new fails more or less; "" if they do not.
-func (f *failures) doubt(l *LevelResult) string {
+func (f *failures) doubt(l *LevelDiff) string {
 	v, p := f.verdict()
 	o, n := sum(f.older), sum(f.newer)
 	d, _ := f.dispersion()
@@ -130,12 +130,12 @@ func (f *failures) doubt(l *LevelResult) string {
 }
 
 // clustered says that failures came together in some runs.
-func (f *failures) clustered(l *LevelResult) string {
+func (f *failures) clustered(l *LevelDiff) string {
 	return fmt.Sprintf("%s of the requests, but the failures came together in some of the runs; record more runs", l.failed())
 }
 
 // failed returns the shares of failed requests: "failed 20 % instead of 0 %".
-func (l *LevelResult) failed() string {
+func (l *LevelDiff) failed() string {
 	o, n := sheet.ShareInSentence(sum(l.failures.older).share()), sheet.ShareInSentence(sum(l.failures.newer).share())
 	if o == n {
 		return "failed " + n + " on both sides"
@@ -162,7 +162,7 @@ func (f *failures) few() bool {
 }
 
 // countFailures makes the row of the shares of failed requests, which are compared by counts.
-func (l *LevelResult) countFailures(r *Row) {
+func (l *LevelDiff) countFailures(r *Row) {
 	l.bare(r, inference.NA{Reason: "shares of failed requests are compared by their counts (Fisher's exact test), without an interval"})
 	if o, n := sum(l.failures.older), sum(l.failures.newer); l.failures.known {
 		r.Old.Value, r.New.Value = o.share(), n.share()

@@ -5,22 +5,23 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 )
 
 // Figures of a level are compared like figures of servers: several runs a side give an interval, one run a
 // side gives the reason; a figure without a value in a run says so.
 func TestLevelFigures(t *testing.T) {
-	level := func(joules float64, why string) *Level {
+	level := func(joules float64, why string) *RunLevel {
 		e := &analyze.Experiment{
-			OK: 3, Economics: &analyze.Economics{Figures: []analyze.LevelFigure{{Key: analyze.KeyPerOutput, Label: "energy per output token", Unit: "J", Value: joules, Why: why}}},
-			Prefix: &analyze.Prefix{Figures: []analyze.LevelFigure{{Key: analyze.KeyHitRate, Label: "hit rate", Unit: "ratio", Value: 0.5}}},
-			Phases: &analyze.Phases{Figures: []analyze.LevelFigure{{Key: analyze.KeyQueueTime, Label: "queue", Unit: "ns", Why: "none"}}},
+			OK: 3, Level: figure.Level{Economics: &figure.Economics{Figures: []figure.Figure{{Key: figure.KeyPerOutput, Label: "energy per output token", Unit: "J", Value: joules, Why: why}}},
+				Prefix: &figure.Prefix{Figures: []figure.Figure{{Key: figure.KeyHitRate, Label: "hit rate", Unit: "ratio", Value: 0.5}}},
+				Phases: &figure.Phases{Figures: []figure.Figure{{Key: figure.KeyQueueTime, Label: "queue", Unit: "ns", Why: "none"}}}},
 		}
-		return &Level{Server: levelFigures(e)}
+		return &RunLevel{Server: levelFigures(e)}
 	}
-	several := &LevelResult{
-		Old: []*Level{level(1, ""), level(1.1, ""), level(0.9, "")},
-		New: []*Level{level(2, ""), level(2.1, ""), level(1.9, "")},
+	several := &LevelDiff{
+		Old: []*RunLevel{level(1, ""), level(1.1, ""), level(0.9, "")},
+		New: []*RunLevel{level(2, ""), level(2.1, ""), level(1.9, "")},
 	}
 	several.server("")
 	if len(several.Server) != 2 { // the queue has no value in any run
@@ -30,14 +31,14 @@ func TestLevelFigures(t *testing.T) {
 	if x := r.Interval(confidence); r.NA.Missing() || r.Of() != ofLevel || r.Unit != "J" || !(x.Low > 0.5 && x.Low < 1 && x.High > 1) {
 		t.Errorf("%+v: %+v", r, x)
 	}
-	one := &LevelResult{Old: []*Level{level(1, "")}, New: []*Level{level(2, "")}}
+	one := &LevelDiff{Old: []*RunLevel{level(1, "")}, New: []*RunLevel{level(2, "")}}
 	one.server("")
 	if r := one.Server[0]; !r.NA.Missing() || r.reason() == "" || r.Change != 1 {
 		t.Errorf("%+v", r)
 	}
-	lacking := &LevelResult{Old: []*Level{level(1, "")}, New: []*Level{level(0, "no energy")}}
+	lacking := &LevelDiff{Old: []*RunLevel{level(1, "")}, New: []*RunLevel{level(0, "no energy")}}
 	lacking.server("")
-	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == analyze.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
+	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == figure.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
 		t.Errorf("%+v", lacking.Server[i])
 	}
 }

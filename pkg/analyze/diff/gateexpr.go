@@ -9,25 +9,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-// A Kind is the kind of a metric's values.
-type Kind uint8
-
-// Durations are nanoseconds, rates per second, shares from 0 to 1. A Number has no unit.
-const (
-	KindTime   Kind = 1
-	KindRate   Kind = 2
-	KindShare  Kind = 3
-	KindNumber Kind = 4
-)
-
-// A gateMetric is a name that expressions may use.
-type gateMetric struct {
-	Key  string
-	Kind Kind
-	// Judged is set if the metric has a verdict.
-	Judged bool
-}
-
 // An operand selects a number of a metric.
 type operand uint8
 
@@ -45,7 +26,7 @@ const allMetrics = "all"
 
 // gateSource gives expressions the numbers and verdicts of a comparison.
 type gateSource interface {
-	// Number returns a number in the unit of the metric's Kind, changes and
+	// Number returns a number in the unit of the metric, changes and
 	// their ends as ratios; or why there is none.
 	Number(metric string, of operand) (v float64, missing string)
 	// Verdict decides whether the metric is "better", "worse" or "different", and says what
@@ -93,7 +74,7 @@ type GateExpr struct{ tree *expr.Expr[condition] }
 
 // A condition compares a number of a metric, or asks for its verdict.
 type condition struct {
-	metric gateMetric
+	metric Metric
 	of     operand
 
 	older, newer string // names of the sides
@@ -158,8 +139,8 @@ func (e *GateExpr) Require(v gateSource) GateOutcome {
 	return out
 }
 
-// NeedsVerdict reports whether the expression asks for a verdict.
-func (e *GateExpr) NeedsVerdict() bool {
+// needsVerdict reports whether the expression asks for a verdict.
+func (e *GateExpr) needsVerdict() bool {
 	for c := range e.tree.Conditions() {
 		if c.relation == "" && c.verdict != withinWord {
 			return true
@@ -222,5 +203,5 @@ func (c *condition) tells(short string, scale, x float64) bool {
 }
 
 func (c *condition) percent() bool {
-	return c.of != ofOld && c.of != ofNew || c.metric.Kind == KindShare
+	return c.of != ofOld && c.of != ofNew || c.metric.Unit == Share
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-var gateMetrics = []gateMetric{
-	{"ttft_p99", KindTime, true}, {"itl_p99", KindTime, false}, {"requests_per_s", KindRate, true}, {"failed_share", KindShare, false},
+var gateMetrics = []Metric{
+	{Key: "ttft_p99", Unit: Nanoseconds, Primary: true}, {Key: "itl_p99", Unit: Nanoseconds}, {Key: "requests_per_s", Unit: PerSecond, Primary: true}, {Key: "failed_share", Unit: Share},
 }
 
 // fixedValues is a comparison of made-up numbers.

@@ -6,10 +6,10 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-// parseGate reads an expression over the metrics; the package comment has the grammar. older and
+// parseGate reads an expression over the metrics, of which the primary ones have verdicts; the package comment has the grammar. older and
 // newer are the names of the sides: ours.failed_share is new.failed_share where newer is ours.
 // Messages use these names. The error is an [*expr.SyntaxError].
-func parseGate(text string, metrics []gateMetric, older, newer string) (*GateExpr, error) {
+func parseGate(text string, metrics []Metric, older, newer string) (*GateExpr, error) {
 	tree, err := expr.Parse(text, expr.Language[condition]{
 		Operand: "a metric", Example: "ttft_p99>+5%",
 		Condition: func(p *expr.Parser) condition {
@@ -26,7 +26,7 @@ func parseGate(text string, metrics []gateMetric, older, newer string) (*GateExp
 const withinWord = "within"
 
 // condition = value | change | verdict | within .
-func parseCondition(p *expr.Parser, metrics []gateMetric, c condition) condition {
+func parseCondition(p *expr.Parser, metrics []Metric, c condition) condition {
 	if !c.parseOperand(p, metrics) {
 		return c
 	}
@@ -41,7 +41,7 @@ func parseCondition(p *expr.Parser, metrics []gateMetric, c condition) condition
 	}
 	words := ""
 	switch {
-	case c.metric.Judged && c.of == ofChange:
+	case c.metric.Primary && c.of == ofChange:
 		words = ", better, worse, different or within"
 	case c.of == ofChange:
 		words = ", or within"
@@ -54,7 +54,7 @@ func parseCondition(p *expr.Parser, metrics []gateMetric, c condition) condition
 }
 
 // parseOperand reads an operand such as old.ttft_p99 or ttft_p99.low.
-func (c *condition) parseOperand(p *expr.Parser, metrics []gateMetric) bool {
+func (c *condition) parseOperand(p *expr.Parser, metrics []Metric) bool {
 	name := strings.ToLower(p.Text())
 	c.of = ofChange
 	if before, after, ok := strings.Cut(name, "."); ok {
@@ -73,7 +73,7 @@ func (c *condition) parseOperand(p *expr.Parser, metrics []gateMetric) bool {
 		}
 	}
 	if name == allMetrics && c.of == ofChange {
-		c.metric = gateMetric{Key: allMetrics}
+		c.metric = Metric{Key: allMetrics}
 		return true
 	}
 	var keys []string
@@ -109,7 +109,7 @@ func (c *condition) parseVerdict(p *expr.Parser) {
 		p.Fail("%s is a number; %s is said of %s alone", c.operand(), c.verdict, c.metric.Key)
 	case c.metric.Key == allMetrics:
 		p.Fail("expected %s 3%% after %s, found %s", withinWord, allMetrics, p.Describe())
-	case !c.metric.Judged:
+	case !c.metric.Primary:
 		p.Fail("%s has no verdict: it is descriptive; write %s>+5%% or %s.low>0%%", c.metric.Key, c.metric.Key, c.metric.Key)
 	}
 	p.Next()
@@ -134,9 +134,9 @@ func (c *condition) example() string {
 	switch {
 	case c.of != ofOld && c.of != ofNew:
 		return "a percent such as +5%"
-	case c.metric.Kind == KindTime:
+	case c.metric.Unit == Nanoseconds:
 		return "a duration such as 200ms"
-	case c.metric.Kind == KindShare:
+	case c.metric.Unit == Share:
 		return "a percent such as 1%"
 	}
 	return "a number such as 25.5"
@@ -148,7 +148,7 @@ func (c *condition) parseLimit(p *expr.Parser) {
 	if !ok {
 		return
 	}
-	isTime := c.metric.Kind == KindTime
+	isTime := c.metric.Unit == Nanoseconds
 	switch {
 	case c.percent() && q.Unit == "%":
 	case c.percent() && c.of == ofChange:
@@ -161,7 +161,7 @@ func (c *condition) parseLimit(p *expr.Parser) {
 		p.Refuse("%s is no share; write %s, or %s%s%s for the change", c.operand(), c.example(), c.metric.Key, c.relation, q)
 	case isTime && q.Unit == "":
 		p.Refuse("a duration needs a unit: %sms or %ss", q.Number, q.Number)
-	case c.metric.Kind == KindNumber && q.Unit != "":
+	case c.metric.Unit == Ratio && q.Unit != "":
 		p.Refuse("%s has no unit; write %s", c.metric.Key, c.example())
 	case !isTime && q.Unit != "":
 		p.Refuse("%s is per second and has no unit; write %s", c.metric.Key, c.example())

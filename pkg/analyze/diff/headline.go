@@ -126,7 +126,7 @@ type findings struct {
 }
 
 // findings returns what was found about the primary metrics of a level, without some of them.
-func (r *Result) findings(l *LevelResult, without ...*Metric) findings {
+func (r *Result) findings(l *LevelDiff, without ...*Metric) findings {
 	var f findings
 	spoiled := map[string][]string{}
 	for _, row := range l.Rows {
@@ -187,7 +187,7 @@ func (r *Result) units1() string {
 }
 
 // sentence returns the answer about a level as one line.
-func (r *Result) sentence(l *LevelResult) string {
+func (r *Result) sentence(l *LevelDiff) string {
 	f := r.findings(l)
 	line := r.main(l, &f)
 	var rest []string
@@ -210,12 +210,12 @@ func (r *Result) sentence(l *LevelResult) string {
 
 // besides reports whether outlying runs are the reason of a level without an answer, so that the answer without
 // them follows, which has all metrics.
-func (r *Result) besides(l *LevelResult) bool {
+func (r *Result) besides(l *LevelDiff) bool {
 	return r.Without != nil && l.Because == r.outlyingText()
 }
 
 // others returns the texts of the metrics that the reason of a level without an answer does not name.
-func (r *Result) others(l *LevelResult) []string {
+func (r *Result) others(l *LevelDiff) []string {
 	if r.besides(l) {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (r *Result) others(l *LevelResult) []string {
 }
 
 // main returns the first part of the sentence about a level: the answer and what decided it.
-func (r *Result) main(l *LevelResult, f *findings) string {
+func (r *Result) main(l *LevelDiff, f *findings) string {
 	side, found := r.o.Sides.new(), strings.Join(f.found, ", ")
 	switch l.Answer {
 	case CannotTell:
@@ -247,14 +247,14 @@ func (r *Result) main(l *LevelResult, f *findings) string {
 }
 
 // small reports whether all differences that were found were also shown to be less than the margin.
-func (r *Result) small(l *LevelResult) bool {
+func (r *Result) small(l *LevelDiff) bool {
 	return !slices.ContainsFunc(l.Rows, func(row *Row) bool {
 		return row.Primary && (row.Verdict == inference.Worse || row.Verdict == inference.Better) && (row.Metric.of == failedShare || row.steady || !within(row.bound, row.margin))
 	})
 }
 
 // noDifference returns the answer that all metrics are within the margin.
-func (r *Result) noDifference(l *LevelResult, f *findings) string {
+func (r *Result) noDifference(l *LevelDiff, f *findings) string {
 	prefix := ""
 	if r.Single {
 		prefix = "these two runs: "
@@ -356,7 +356,7 @@ func (r *Result) levelsWith(a Answer) []string {
 
 // failedAt returns the failed shares of the level where new fails most.
 func (r *Result) failedAt() string {
-	var worst *LevelResult
+	var worst *LevelDiff
 	for _, l := range r.Levels {
 		if l.Answer == FailsMore && (worst == nil || sum(l.failures.newer).share() > sum(worst.failures.newer).share()) {
 			worst = l
@@ -372,7 +372,7 @@ func (r *Result) levelsApart() []string {
 	at := map[string][]string{}
 	for _, s := range r.special {
 		head := "less at " + s.level
-		if t := r.Together.row(s.metric); s.more == (t.Change > 0) {
+		if t := r.Together.row(s.metric.Key); s.more == (t.Change > 0) {
 			head = "more at " + s.level
 		}
 		if at[head] == nil {
@@ -422,7 +422,7 @@ func (r *Result) levelByLevel() string {
 				at = "at both levels"
 			}
 		}
-		first := r.Levels[slices.IndexFunc(r.Levels, func(l *LevelResult) bool { return l.Answer == a })]
+		first := r.Levels[slices.IndexFunc(r.Levels, func(l *LevelDiff) bool { return l.Answer == a })]
 		f := r.findings(first)
 		detail := strings.Join(f.found, ", ")
 		subject := r.o.Sides.new() + " " + a.verb()

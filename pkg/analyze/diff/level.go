@@ -9,15 +9,18 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Level is one load level of a run, or the part of it that was selected.
-type Level struct {
+// A RunLevel is one load level of a run, or the part of it that was selected.
+type RunLevel struct {
+	Run         *Run // of which it is a level
 	Mode, Value string
 	Load        string // see [analyze.Experiment]
 	// Selected is the part that all figures are about; nil for the whole level.
@@ -58,11 +61,6 @@ type Level struct {
 	// Server has the figures of servers and GPUs, and then the level's figures that the Config asked for.
 	Server []serverfigures.Figure
 
-	withoutPauses bool // the pauses are left out
-	clockSteps    int  // of the run
-
-	run      string            // name of the run
-	label    string            // of its server; "" without one
 	settings map[string]string // of the recorder, as JSON; nil if not recorded
 	// datasetHash and promptHash are hashes of the input data, with and without
 	// parameters; "" if not recorded.
@@ -82,7 +80,7 @@ type Level struct {
 }
 
 // Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
-func (l *Level) Name() string {
+func (l *RunLevel) Name() string {
 	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
 		return name
 	}
@@ -90,11 +88,11 @@ func (l *Level) Name() string {
 }
 
 // loadKnown reports whether the file states the load.
-func (l *Level) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
+func (l *RunLevel) loadKnown() bool { return l.Mode != "" || l.Value != "" || l.Load != "" }
 
 // allOfLoad returns the recorder's description of the load if it says more than the
 // name; else load; "" if the load is not known.
-func (l *Level) allOfLoad() string {
+func (l *RunLevel) allOfLoad() string {
 	if !l.loadKnown() {
 		return ""
 	}
@@ -105,19 +103,19 @@ func (l *Level) allOfLoad() string {
 }
 
 // load returns the name with a canonical number: 10 for 10.0.
-func (l *Level) load() string {
+func (l *RunLevel) load() string {
 	if x, err := strconv.ParseFloat(l.Value, 64); err == nil {
 		return l.Mode + " " + strconv.FormatFloat(x, 'g', -1, 64)
 	}
 	return l.Name()
 }
 
-// SameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
-func (l *Level) SameLoad(o *Level) bool { return l.load() == o.load() }
+// sameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
+func (l *RunLevel) sameLoad(o *RunLevel) bool { return l.load() == o.load() }
 
 // level returns the figures of an analyzed level that a comparison needs.
-func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Level {
-	l := Level{
+func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) RunLevel {
+	l := RunLevel{
 		Mode: e.Mode, Value: e.Value, Load: e.Load, Selected: e.Selected, Problem: e.Problem,
 		OK: e.OK, Failed: e.FailedRequests(), Unreadable: e.Unreadable, DurationNS: e.DurationNS,
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward, Hidden: e.Hidden,
@@ -197,7 +195,7 @@ func settings(config json.RawMessage) map[string]string {
 }
 
 // statistics fills values and n.
-func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
+func (l *RunLevel) statistics(e *analyze.Experiment, run *export.Run) {
 	var summaries [seriesQuantities]*summary.Summary
 	for q, m := range measures {
 		if summaries[q] = metricOf(e, m); summaries[q] != nil {
@@ -205,7 +203,7 @@ func (l *Level) statistics(e *analyze.Experiment, run *export.Run) {
 		}
 	}
 	l.qualityFigures(e.Quality)
-	rates := map[quantity]analyze.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
+	rates := map[quantity]figure.Rate{outputRate: e.Throughput.OutputTokens, requestRate: e.Throughput.Requests}
 	for q, r := range rates {
 		if r.OK {
 			l.n[q] = max(l.OK, len(e.Steps))
@@ -247,7 +245,7 @@ func metricOf(e *analyze.Experiment, m answer.Metric) *summary.Summary {
 }
 
 // failuresUnknown reports whether the level has requests, but not the share of them that failed.
-func (l *Level) failuresUnknown() bool {
+func (l *RunLevel) failuresUnknown() bool {
 	return l.OK+l.Failed > 0 && math.IsNaN(l.Statistic(KeyFailedShare))
 }
 
@@ -257,20 +255,13 @@ const ofLevel = "the level"
 // levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
-	var all []analyze.LevelFigure
-	if e.Economics != nil {
-		all = append(all, e.Economics.Figures...)
-	}
-	if e.Prefix != nil {
-		all = append(all, e.Prefix.Figures...)
-	}
-	if e.Phases != nil {
-		all = append(all, e.Phases.Figures...)
-	}
 	var figures []serverfigures.Figure
-	for i := range all {
-		f := &all[i]
-		figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+	for _, g := range report.GroupsOf(e) {
+		for _, f := range g.Figures {
+			if g.Name != "quality" { // its figures are metrics
+				figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+			}
+		}
 	}
 	return figures
 }
@@ -278,7 +269,7 @@ func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
 // Within estimates a metric of the level from its requests in the order of time, with an interval for this run
 // alone: it does not include how much runs differ. The run must have been read with Config.Series, and not be
 // closed yet. The share of failed requests and metrics of quality have no estimate.
-func (l *Level) Within(m *Metric) inference.Estimate {
+func (l *RunLevel) Within(m *Metric) inference.Estimate {
 	none := func(why string) inference.Estimate {
 		return inference.Estimate{Value: l.Statistic(m.Key), NA: inference.NA{Reason: why}}
 	}
@@ -301,52 +292,9 @@ func (l *Level) Within(m *Metric) inference.Estimate {
 	return l.follow.of(m.of).Quantile(m.pct / 100)
 }
 
-// compareSettings returns a Result with the levels in common and the Differences in how
-// the runs of two sides were made. It compares no values: the levels have no rows.
-func compareSettings(older, newer []*Run, o Options) *Result {
-	res := &Result{Old: byStart(older), New: byStart(newer), Single: len(older) == 1 && len(newer) == 1, o: o}
-	res.match(slices.Contains(o.Ignore, load) || slices.Contains(o.Ignore, All))
-	res.differences(o.Ignore)
-	return res
-}
-
-// Start returns the start of the first request in Unix nanoseconds. ok is false if the
-// run has no request, or its file has no start times.
-func (r *Run) Start() (ns uint64, ok bool) {
-	if _, lacks := r.Header.Lacks(export.PartStarts); lacks || r.requests == 0 {
-		return 0, false
-	}
-	return r.firstNS, true
-}
-
-// Measured returns the definitions by which the run was measured, for people: "strict
-// definitions, from start".
-func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
-
-// NotKnown says that no file of these runs states the model, or the load of a level; "" if one
-// states both. A property that no file states has not been compared.
-func NotKnown(runs []*Run) string {
-	model, loads := false, false
-	for _, r := range runs {
-		model = model || r.Model != ""
-		loads = loads || !slices.ContainsFunc(r.Levels, func(l Level) bool { return l.Problem == nil && !l.loadKnown() })
-	}
-	var missing []string
-	if !loads {
-		missing = append(missing, "load")
-	}
-	if !model {
-		missing = append(missing, "model")
-	}
-	if missing == nil || len(runs) == 0 {
-		return ""
-	}
-	return strings.Join(missing, " and ") + ": not known of any run, so not compared"
-}
-
 // Statistic returns the value of the metric with this key; NaN if the level has none, or if
 // there is no such metric.
-func (l *Level) Statistic(key string) float64 {
+func (l *RunLevel) Statistic(key string) float64 {
 	i := slices.IndexFunc(Metrics[:], func(m *Metric) bool { return m.Key == key })
 	if i < 0 {
 		return math.NaN()

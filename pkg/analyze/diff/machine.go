@@ -36,7 +36,7 @@ func (r *Result) JSON() sheet.Object {
 		"new",
 		sheet.Object{"label", sheet.Opt(r.o.Sides.New), "runs", JSONRuns(r.New)},
 		"comparable", len(r.Refused()) == 0, "differences", sheet.ListOf(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
-		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelResult).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
+		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelDiff).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
 		"gates", sheet.ListOf(r.Gates, (*GateResult).json), "warnings", r.Warnings,
 	}
 }
@@ -56,7 +56,7 @@ func (g *GateResult) json() sheet.Object {
 	return sheet.Object{"expr", g.Expr, "level", g.Level, "required", g.Required, "result", g.State.String(), "because", g.Because}
 }
 
-func (l *LevelResult) json() sheet.Object {
+func (l *LevelDiff) json() sheet.Object {
 	return sheet.Object{
 		"name", l.Name, "mode", l.Mode, "value", l.Value, "answer", l.jsonAnswer(), "old_runs", len(l.Old), "new_runs", len(l.New), "pairs", sheet.Opt(l.Pairs),
 		"old_selected", sheet.Opt(selected(l.Old)), "new_selected", sheet.Opt(selected(l.New)), // the part of each run that has the level
@@ -65,7 +65,7 @@ func (l *LevelResult) json() sheet.Object {
 }
 
 // jsonAnswer returns the answer of a level in a word.
-func (l *LevelResult) jsonAnswer() sheet.Object {
+func (l *LevelDiff) jsonAnswer() sheet.Object {
 	a := sheet.Object{"verdict", l.Answer.String(), "because", sheet.Opt(l.Because)}
 	if l.Answer == NoDifference {
 		a = append(a, "within", l.Within)
@@ -74,7 +74,7 @@ func (l *LevelResult) jsonAnswer() sheet.Object {
 }
 
 // decisive returns the level whose answer is the answer of the comparison; nil if it is of several levels.
-func (r *Result) decisive() *LevelResult {
+func (r *Result) decisive() *LevelDiff {
 	switch l := r.Together; {
 	case len(r.Levels) == 1 && len(r.Refused()) == 0:
 		return r.Levels[0]
@@ -116,7 +116,7 @@ func jsonMeasured(c *analyze.Config) sheet.Object {
 }
 
 // selected returns the parts of levels; nil where all of each counts.
-func selected(levels []*Level) []sheet.Object {
+func selected(levels []*RunLevel) []sheet.Object {
 	var parts []sheet.Object
 	for _, l := range levels {
 		if l.Selected != nil {
@@ -129,7 +129,7 @@ func selected(levels []*Level) []sheet.Object {
 func (r *Row) json() sheet.Object {
 	i := r.Shown()
 	o := sheet.Object{
-		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "better", r.Metric.better(), "primary", r.Primary, "paired", r.Paired,
+		"metric", r.Metric.Key, "unit", r.Metric.Unit, "better", r.Metric.better(), "primary", r.Primary, "paired", r.Paired,
 		"old", r.Old.Value, "new", r.New.Value, "old_n", r.Old.N, "new_n", r.New.N, "old_runs", r.OldRuns, "new_runs", r.NewRuns,
 		"change", r.Change, "low", i.Low, "high", i.High,
 	}
@@ -244,21 +244,21 @@ func (r *Result) csv() []sheet.CSVRow {
 }
 
 // csvParts returns the lines of the selected parts of a side's runs.
-func csvParts(level, side string, levels []*Level) []sheet.CSVRow {
+func csvParts(level, side string, levels []*RunLevel) []sheet.CSVRow {
 	var rows []sheet.CSVRow
 	for _, l := range levels {
 		if l.Selected != nil {
-			rows = append(rows, sheet.CSVRow{"record": "part", "level": level, "name": l.Selected.How, side: report.Selected(l.Selected), "file": l.run})
+			rows = append(rows, sheet.CSVRow{"record": "part", "level": level, "name": l.Selected.How, side: report.Selected(l.Selected), "file": l.Run.Name})
 		}
 	}
 	return rows
 }
 
 // csvMetric returns the line of a metric and the lines of its runs.
-func (l *LevelResult) csvMetric(r *Row) []sheet.CSVRow {
+func (l *LevelDiff) csvMetric(r *Row) []sheet.CSVRow {
 	number, i := sheet.CSVNumber, r.Shown()
 	row := sheet.CSVRow{
-		"record": "metric", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(),
+		"record": "metric", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit,
 		"old": number(r.Old.Value), "new": number(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
 		"change": number(r.Change), "low": number(i.Low), "high": number(i.High), "p": number(r.P), "p_adjusted": number(r.Adjusted),
 		"better": r.Metric.better(), "primary": strconv.FormatBool(r.Primary), "paired": strconv.FormatBool(r.Paired), "reason": r.Spoiled,
@@ -274,8 +274,8 @@ func (l *LevelResult) csvMetric(r *Row) []sheet.CSVRow {
 		row["confidence"] = number(r.Level)
 	}
 	rows := []sheet.CSVRow{row}
-	run := func(side string, v float64, of *Level) {
-		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), side: number(v), "file": of.run})
+	run := func(side string, v float64, of *RunLevel) {
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, side: number(v), "file": of.Run.Name})
 	}
 	for j, v := range r.OldRuns {
 		run("old", v, l.Old[j])
@@ -298,7 +298,7 @@ func csvNA(row sheet.CSVRow, na inference.NA) {
 }
 
 // csvServer returns the line of a figure of a server or GPU.
-func (l *LevelResult) csvServer(r *ServerRow) sheet.CSVRow {
+func (l *LevelDiff) csvServer(r *ServerRow) sheet.CSVRow {
 	i := r.Interval(confidence)
 	number := sheet.CSVNumber
 	row := sheet.CSVRow{
@@ -360,7 +360,7 @@ func (r *Result) junitComparable() sheet.Suite {
 }
 
 // junitLevel returns the suite of a level: a case for each primary metric.
-func (r *Result) junitLevel(l *LevelResult) sheet.Suite {
+func (r *Result) junitLevel(l *LevelDiff) sheet.Suite {
 	u := r.units()
 	name := l.Name
 	s := sheet.Suite{Name: name}

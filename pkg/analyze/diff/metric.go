@@ -14,7 +14,7 @@ import (
 type Metric struct {
 	Key  string // "ttft_p99"
 	Name string // for people: "TTFT p99"
-	Kind Kind
+	Unit string // Nanoseconds, PerSecond, Share or Ratio
 	// Primary metrics have a verdict unless [Options] name others; the others are
 	// descriptive.
 	Primary   bool
@@ -26,6 +26,14 @@ type Metric struct {
 	// pct is the percentile, 0 for the mean.
 	pct float64
 }
+
+// The units of metrics, as JSON names them.
+const (
+	Nanoseconds = "ns"
+	PerSecond   = "1/s"
+	Share       = "share" // from 0 to 1
+	Ratio       = "ratio"
+)
 
 // A quantity is a measure; a Metric is a statistic of it.
 type quantity uint8
@@ -70,22 +78,22 @@ var Metrics = [...]*Metric{
 	primary(latency(e2el, 50)),
 	latency(e2el, 99),
 	latency(e2el, 0),
-	primary(&Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: outputRate}),
-	{Key: "requests_per_s", Name: "requests/s", Kind: KindRate, Direction: inference.HigherIsBetter, of: requestRate},
-	primary(&Metric{Key: KeyFailedShare, Name: "failed", Kind: KindShare, Direction: inference.LowerIsBetter, of: failedShare}),
-	figure("fluidity_index", "fluidity index", KindShare, inference.HigherIsBetter, fluidityIndex),
-	figure("fluid_tokens_per_s", "fluid token rate", KindRate, inference.HigherIsBetter, fluidTokenRate),
-	figure("tokens_in_time", "tokens in time", KindShare, inference.HigherIsBetter, tokensInTime),
-	figure("smooth_tokens_per_s", "smooth goodput", KindRate, inference.HigherIsBetter, smoothGoodput),
+	primary(&Metric{Key: "output_tokens_per_s", Name: "output tokens/s", Unit: PerSecond, Direction: inference.HigherIsBetter, of: outputRate}),
+	{Key: "requests_per_s", Name: "requests/s", Unit: PerSecond, Direction: inference.HigherIsBetter, of: requestRate},
+	primary(&Metric{Key: KeyFailedShare, Name: "failed", Unit: Share, Direction: inference.LowerIsBetter, of: failedShare}),
+	ofFigure("fluidity_index", "fluidity index", Share, inference.HigherIsBetter, fluidityIndex),
+	ofFigure("fluid_tokens_per_s", "fluid token rate", PerSecond, inference.HigherIsBetter, fluidTokenRate),
+	ofFigure("tokens_in_time", "tokens in time", Share, inference.HigherIsBetter, tokensInTime),
+	ofFigure("smooth_tokens_per_s", "smooth goodput", PerSecond, inference.HigherIsBetter, smoothGoodput),
 	ofQuality(latency(readerIdle, 0)),
-	figure("stalled_share", "stalled", KindShare, inference.LowerIsBetter, stalledShare),
-	figure("stall_share", "stall share", KindShare, inference.LowerIsBetter, stallShare),
-	figure("tokens_per_event", "tokens per event", KindNumber, inference.NoDirection, tokensPerEvent),
+	ofFigure("stalled_share", "stalled", Share, inference.LowerIsBetter, stalledShare),
+	ofFigure("stall_share", "stall share", Share, inference.LowerIsBetter, stallShare),
+	ofFigure("tokens_per_event", "tokens per event", Ratio, inference.NoDirection, tokensPerEvent),
 	ofQuality(latency(itlPerToken, 50)),
 	ofQuality(latency(itlPerToken, 99)),
 	ofQuality(latency(normalizedLatency, 50)),
 	ofQuality(latency(normalizedLatency, 90)),
-	figure("interactivity_p90", "interactivity p90", KindRate, inference.HigherIsBetter, interactivity),
+	ofFigure("interactivity_p90", "interactivity p90", PerSecond, inference.HigherIsBetter, interactivity),
 }
 
 // KeyFailedShare is the key of the share of failed requests.
@@ -97,6 +105,9 @@ const e2elMean = "e2el_mean"
 // IsRate reports whether the metric is a rate.
 func (m *Metric) IsRate() bool { return m.of == outputRate || m.of == requestRate }
 
+// ofRequest reports whether the metric is the time of a whole request.
+func (m *Metric) ofRequest() bool { return m.of == e2el || m.of == readerIdle }
+
 // latency returns the metric of a percentile of q; of the mean for 0.
 func latency(q quantity, pct float64) *Metric {
 	statistic := "mean"
@@ -104,7 +115,7 @@ func latency(q quantity, pct float64) *Metric {
 		statistic = report.PercentileName(pct)
 	}
 	m := measures[q]
-	return &Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Kind: KindTime, Direction: inference.LowerIsBetter, of: q, pct: pct}
+	return &Metric{Key: m.String() + "_" + statistic, Name: m.Label() + " " + statistic, Unit: Nanoseconds, Direction: inference.LowerIsBetter, of: q, pct: pct}
 }
 
 func primary(m *Metric) *Metric {
@@ -161,25 +172,14 @@ func CheckPrimary(keys []string, quality bool) error {
 
 // ParseGate reads a condition on a comparison with these options: see the package comment.
 func (o *Options) ParseGate(text string) (*GateExpr, error) {
-	var names []gateMetric
+	var metrics []Metric
 	for _, m := range Metrics {
 		if m.Quality && !o.Quality {
 			continue
 		}
-		names = append(names, gateMetric{Key: m.Key, Kind: m.Kind, Judged: o.judges(m)})
+		judged := *m
+		judged.Primary = o.judges(m)
+		metrics = append(metrics, judged)
 	}
-	return parseGate(text, names, o.Sides.old(), o.Sides.new())
-}
-
-// Unit returns the name of the metric's unit in JSON: "ns", "1/s", "ratio" or "share".
-func (m *Metric) Unit() string {
-	switch m.Kind {
-	case KindTime:
-		return "ns"
-	case KindRate:
-		return "1/s"
-	case KindNumber:
-		return "ratio"
-	}
-	return "share"
+	return parseGate(text, metrics, o.Sides.old(), o.Sides.new())
 }

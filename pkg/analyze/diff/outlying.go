@@ -62,15 +62,16 @@ const outlyingAlpha = 0.01
 func (res *Result) order(r *Run) int { return slices.Index(slices.Concat(res.Old, res.New), r) }
 
 // addOutlying adds an outlying value, or keeps the value of the same run that differs more.
-func (res *Result) addOutlying(all []Outlying, l *LevelResult, r *Row, o inference.OutlyingRun, level string) []Outlying {
-	runs, values := l.oldRuns, r.OldRuns
+func (res *Result) addOutlying(all []Outlying, l *LevelDiff, r *Row, o inference.OutlyingRun, level string) []Outlying {
+	levels, values := l.Old, r.OldRuns
 	if o.New {
-		runs, values = l.newRuns, r.NewRuns
+		levels, values = l.New, r.NewRuns
 	}
+	run := levels[o.Run].Run
 	others := slices.Delete(slices.Clone(values), o.Run, o.Run+1)
 	x := Outlying{
-		Run: res.numbers[runs[o.Run]], File: runs[o.Run].Name, Metric: r.Metric, Level: level, Factor: o.Factor,
-		Value: values[o.Run], Least: slices.Min(others), Most: slices.Max(others), run: runs[o.Run],
+		Run: res.numbers[run], File: run.Name, Metric: r.Metric, Level: level, Factor: o.Factor,
+		Value: values[o.Run], Least: slices.Min(others), Most: slices.Max(others), run: run,
 	}
 	i := slices.IndexFunc(all, func(y Outlying) bool { return y.run == x.run })
 	if i < 0 {
@@ -153,7 +154,7 @@ func (res *Result) outlyingLine() string {
 // kinds describes a side whose runs are of two kinds, such as those of a server with a fast and a slow
 // state: "runs of new are of two kinds (TTFT p50 about 100 ms in 3 runs and 300 ms in 2)"; "" for other
 // sides. Each kind needs two runs, and the gap between the kinds is five times as wide as each of them.
-func (r *Row) kinds(side string, runs []float64, u *timeUnits) string {
+func (r *Row) kinds(side string, runs []float64, u *Units) string {
 	const wider, atLeast = 5, 0.1
 	logs := make([]float64, 0, len(runs))
 	for _, v := range runs {

@@ -31,7 +31,7 @@ func (s simulated) make(random *rand.Rand, side int) []*Run {
 		}
 		r := &Run{Name: fmt.Sprintf("%d-%d", side, run), Header: &export.Run{}, firstNS: uint64(place+1) * 1e12, requests: 60}
 		for level := range s.levels {
-			l := Level{Mode: "concurrency", Value: fmt.Sprint(level + 1), OK: 60, DurationNS: 1e10, run: r.Name}
+			l := RunLevel{Mode: "concurrency", Value: fmt.Sprint(level + 1), OK: 60, DurationNS: 1e10, Run: r}
 			for i := range l.values {
 				l.values[i] = math.NaN()
 			}

@@ -1,7 +1,7 @@
 package diff
 
 import (
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -9,9 +9,9 @@ import (
 // interactivityPercentile is the percentile of E2EL per token whose inverse is the interactivity.
 const interactivityPercentile = 90
 
-// figure returns the metric of a figure of a level's [analyze.Quality].
-func figure(key, name string, kind Kind, direction inference.Direction, of quantity) *Metric {
-	return &Metric{Key: key, Name: name, Kind: kind, Quality: true, Direction: direction, of: of}
+// ofFigure returns the metric of a figure of a level's [figure.Quality].
+func ofFigure(key, name string, unit string, direction inference.Direction, of quantity) *Metric {
+	return &Metric{Key: key, Name: name, Unit: unit, Quality: true, Direction: direction, of: of}
 }
 
 // ofQuality returns m as a metric that only comparisons with quality have.
@@ -20,14 +20,14 @@ func ofQuality(m *Metric) *Metric {
 	return m
 }
 
-// figureKeys holds the keys of the figures in [analyze.Quality].
+// figureKeys holds the keys of the figures in [figure.Quality].
 var figureKeys = map[quantity]string{
 	fluidityIndex: "fluidity_index", fluidTokenRate: "fluid_token_rate", tokensInTime: "tokens_in_time", smoothGoodput: "smooth_goodput",
 	stallShare: "stall_share", tokensPerEvent: "tokens_per_event", interactivity: "interactivity_p90",
 }
 
 // qualityFigures fills the values of the figures of quality, and why one is missing.
-func (l *Level) qualityFigures(q *analyze.Quality) {
+func (l *RunLevel) qualityFigures(q *figure.Quality) {
 	if q == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (l *Level) qualityFigures(q *analyze.Quality) {
 
 // singleQuality compares a figure of quality of one run with the figure of one run; ok is false for
 // other metrics. older and newer are the series of E2EL per token.
-func (l *LevelResult) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
+func (l *LevelDiff) singleQuality(r *Row, older, newer *inference.Series) (ok bool) {
 	o, n := l.Old[0].follow, l.New[0].follow
 	switch of := r.Metric.of; of {
 	case fluidityIndex, tokensInTime, stallShare, tokensPerEvent:

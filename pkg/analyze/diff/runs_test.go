@@ -35,8 +35,8 @@ func TestRunsAndLevels(t *testing.T) {
 		t.Errorf("Measured() = %q, want %q", got, want)
 	}
 	l := a.Levels[0]
-	if !l.SameLoad(&b.Levels[0]) || l.SameLoad(&b.Levels[1]) {
-		t.Error("SameLoad mistakes loads")
+	if !l.sameLoad(&b.Levels[0]) || l.sameLoad(&b.Levels[1]) {
+		t.Error("sameLoad mistakes loads")
 	}
 	full := Compare([]*Run{a}, []*Run{b}, Options{Ignore: []string{All}})
 	for _, row := range full.Levels[0].Rows {

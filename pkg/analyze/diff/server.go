@@ -50,7 +50,7 @@ type figureKey struct{ name, metric, of string }
 
 // server compares the figures of servers, in the order of the first run that has them.
 // why is the reason to show values only; "" to compare.
-func (l *LevelResult) server(why string) {
+func (l *LevelDiff) server(why string) {
 	crowded := map[figureKey]bool{}
 	for _, x := range slices.Concat(l.Old, l.New) {
 		seen := map[figureKey]bool{}
@@ -62,7 +62,7 @@ func (l *LevelResult) server(why string) {
 	}
 	rows := map[figureKey]*ServerRow{}
 	nan := func(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
-	take := func(levels []*Level, of func(*ServerRow) (*string, []float64)) {
+	take := func(levels []*RunLevel, of func(*ServerRow) (*string, []float64)) {
 		for i, x := range levels {
 			for k := range x.Server {
 				f := &x.Server[k]
@@ -126,7 +126,7 @@ func (r *ServerRow) compare(why string, sides Sides) {
 }
 
 // serverTable returns the table of the figures of servers; empty without figures.
-func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
+func (l *LevelDiff) serverTable(u *Units) sheet.Table {
 	if len(l.Server) == 0 {
 		return sheet.Table{}
 	}
@@ -145,7 +145,7 @@ func (l *LevelResult) serverTable(u *timeUnits) sheet.Table {
 		interval := r.NA.String()
 		if !r.NA.Missing() {
 			x := r.Interval(confidence)
-			interval = sheet.Change(x.Low) + " " + sheet.Change(x.High)
+			interval = sheet.Changes(x.Low, x.High)
 		}
 		rows = append(rows, []string{
 			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),

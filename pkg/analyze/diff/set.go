@@ -13,14 +13,13 @@ import (
 )
 
 // A Set is several runs that are analyzed together, grouped by load level, and what differs in how they
-// were made. Packages rig, plan and trend build on it:
+// were made. Packages rig and trend build on it:
 //
 //	set := diff.NewSet(runs, nil)
 //	if err := set.Incomparable(); err != nil {
 //		return err
 //	}
-//	for i := range set.Levels {
-//		l := set.Levels[i]
+//	for _, l := range set.Levels {
 //		fmt.Println(l.Name, l.Values(diff.Metrics[0]))
 //	}
 type Set struct {
@@ -42,8 +41,8 @@ func NewSet(runs []*Run, ignore []string) *Set {
 	s.Levels = groups(s.Runs)
 	s.differences(ignore)
 	for _, l := range s.Levels {
-		if len(l.Runs) < len(s.Runs) {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Runs), len(s.Runs)))
+		if len(l.Levels) < len(s.Runs) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Levels), len(s.Runs)))
 		}
 	}
 	return s
@@ -73,6 +72,47 @@ func start(r *Run) uint64 {
 	return ns
 }
 
+// A Group is one load level in each of the runs that have it.
+type Group struct {
+	Name        string // "concurrency 8"
+	Mode, Value string
+	Levels      []*RunLevel
+
+	load nthLoad
+}
+
+// An nthLoad is a load and how many levels of the same load a run has before.
+type nthLoad struct {
+	load string
+	nth  int
+}
+
+// groups groups the levels of several runs by load, in the order in which the loads first
+// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
+func groups(runs []*Run) []*Group {
+	var all []*Group
+	at := map[nthLoad]*Group{}
+	for _, r := range runs {
+		before := map[string]int{}
+		for i := range r.Levels {
+			l := &r.Levels[i]
+			if l.Problem != nil {
+				continue
+			}
+			k := nthLoad{load: l.load()}
+			k.nth = before[k.load]
+			before[k.load]++
+			g := at[k]
+			if g == nil {
+				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
+				at[k], all = g, append(all, g)
+			}
+			g.Levels = append(g.Levels, l)
+		}
+	}
+	return all
+}
+
 // Values returns the value of a metric in each of Runs; NaN for a run without the metric.
 func (l *Group) Values(m *Metric) []float64 {
 	values := make([]float64, len(l.Levels))
@@ -82,9 +122,17 @@ func (l *Group) Values(m *Metric) []float64 {
 	return values
 }
 
+// runsOf returns the runs that levels are of.
+func runsOf(levels ...[]*RunLevel) (runs []*Run) {
+	for _, l := range slices.Concat(levels...) {
+		runs = append(runs, l.Run)
+	}
+	return runs
+}
+
 // Of returns the level in a run; nil if the run lacks it.
-func (l *Group) Of(r *Run) *Level {
-	if i := slices.Index(l.Runs, r); i >= 0 {
+func (l *Group) Of(r *Run) *RunLevel {
+	if i := slices.IndexFunc(l.Levels, func(x *RunLevel) bool { return x.Run == r }); i >= 0 {
 		return l.Levels[i]
 	}
 	return nil
@@ -92,11 +140,12 @@ func (l *Group) Of(r *Run) *Level {
 
 // Units chooses the time units that suit all values of the set.
 func (s *Set) Units() Units {
-	return newUnits(func(m *Metric) (values []float64) {
+	return newUnits(func(add func(*Metric, ...float64)) {
 		for _, l := range s.Levels {
-			values = append(values, l.Values(m)...)
+			for _, m := range Metrics {
+				add(m, l.Values(m)...)
+			}
 		}
-		return values
 	})
 }
 
@@ -119,7 +168,7 @@ func (s *Set) differences(ignore []string) {
 	seen := map[pair]bool{}
 	at := differenceIndex{}
 	for _, l := range s.Levels {
-		runs := l.Runs
+		runs := runsOf(l.Levels)
 		for _, r := range runs[1:] {
 			p := pair{runs[0], r}
 			if seen[p] {
@@ -154,13 +203,13 @@ func (s *Set) addAgreeing() {
 			levels = named[d.Level]
 		}
 		for _, l := range levels {
-			first := has(l.Runs[0].Name)
+			first := has(l.Levels[0].Run.Name)
 			if first < 0 {
 				continue
 			}
-			for _, r := range l.Runs[1:] {
-				if has(r.Name) < 0 {
-					d.Values[first].Runs = append(d.Values[first].Runs, r.Name)
+			for _, x := range l.Levels[1:] {
+				if name := x.Run.Name; has(name) < 0 {
+					d.Values[first].Runs = append(d.Values[first].Runs, name)
 				}
 			}
 		}
@@ -214,15 +263,10 @@ func (d *SetDifference) put(text, run string) {
 }
 
 // Refused returns the differences that refuse the runs.
-func (s *Set) Refused() []*SetDifference {
-	var all []*SetDifference
-	for _, d := range s.Differences {
-		if d.refuses() {
-			all = append(all, d)
-		}
-	}
-	return all
-}
+func (s *Set) Refused() []*SetDifference { return refused(s.Differences) }
+
+// RefusedNames returns the names of the differences that refuse the runs, each once.
+func (s *Set) RefusedNames() []string { return namesOf(s.Refused()) }
 
 // Incomparable returns an error that names the differences that refuse the runs; nil if
 // there are none.
@@ -274,8 +318,8 @@ func (s *Set) JSONDifferences() []sheet.Object {
 // JSON returns the members of a level in JSON, with the files that have it.
 func (l *Group) JSON() sheet.Object {
 	var files []string
-	for _, r := range l.Runs {
-		files = append(files, r.Name)
+	for _, x := range l.Levels {
+		files = append(files, x.Run.Name)
 	}
 	return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "files", files}
 }

@@ -5,11 +5,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
 )
 
-func runs(t *testing.T, specs ...runtest.Spec) []*diff.Run {
+func runs(t *testing.T, specs ...memrun.Spec) []*diff.Run {
 	var all []*diff.Run
 	for _, s := range specs {
 		all = append(all, runtest.Read(t, s))
@@ -20,9 +21,9 @@ func runs(t *testing.T, specs ...runtest.Spec) []*diff.Run {
 // Runs are in the order of time and grouped by load; a level that a run lacks is named.
 func TestLevels(t *testing.T) {
 	s := diff.NewSet(runs(t,
-		runtest.Spec{Name: "b", Second: 200, TTFT: 31, ITL: 20, Levels: []string{"1"}},
-		runtest.Spec{Name: "a", Second: 100, TTFT: 30, ITL: 20, Levels: []string{"1", "2"}},
-		runtest.Spec{Name: "c", Second: 300, TTFT: 32, ITL: 20, Levels: []string{"1.0"}},
+		memrun.Spec{Name: "b", Second: 200, TTFT: 31, ITL: 20, Levels: []string{"1"}},
+		memrun.Spec{Name: "a", Second: 100, TTFT: 30, ITL: 20, Levels: []string{"1", "2"}},
+		memrun.Spec{Name: "c", Second: 300, TTFT: 32, ITL: 20, Levels: []string{"1.0"}},
 	), nil)
 	m := diff.Metrics[0]
 	if d := cmp.Diff([]float64{30e6, 31e6, 32e6}, s.Levels[0].Values(m)); d != "" {
@@ -42,7 +43,7 @@ func TestLevels(t *testing.T) {
 // Each value of a difference names its runs. Runs that share a level only with runs after
 // the first are compared, too.
 func TestDifferences(t *testing.T) {
-	specs := []runtest.Spec{
+	specs := []memrun.Spec{
 		{Name: "a", Second: 100, TTFT: 30, ITL: 20, Levels: []string{"8"}},
 		{Name: "b", Second: 200, TTFT: 30, ITL: 20},
 		{Name: "c", Second: 300, TTFT: 30, ITL: 20, Model: "large"},
@@ -68,7 +69,7 @@ func TestDifferences(t *testing.T) {
 
 // Runs that agree with the first one have its value. Labels refuse only runs of one server.
 func TestLabels(t *testing.T) {
-	specs := []runtest.Spec{
+	specs := []memrun.Spec{
 		{Name: "a", Second: 100, TTFT: 30, ITL: 20, Group: "g", Label: "old"},
 		{Name: "b", Second: 200, TTFT: 30, ITL: 20, Group: "g", Label: "old", Failed: 1},
 		{Name: "c", Second: 300, TTFT: 30, ITL: 20, Group: "g", Label: "new", Model: "large"},

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -18,19 +19,22 @@ const (
 func TestSpoils(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		level   Level
+		level   RunLevel
 		spoiled string // keys of metrics
 	}{
-		{"nothing", Level{OK: 100}, ""},
-		{"saturated", Level{OK: 100, Saturated: []string{"its cores are busy"}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
-		{"few tokens together", Level{OK: 100, Together: 5, TokenEvents: 100}, ""},
-		{"tokens together", Level{OK: 100, Together: 6, TokenEvents: 100}, "itl_p50 itl_p99 itl_per_token_estimated_p50 itl_per_token_estimated_p99"},
-		{"a pause touched 1 of 100", Level{OK: 100, Paused: 1, Pauses: []export.Pause{{}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTails},
-		{"a pause touched 2 of 100", Level{OK: 99, Failed: 1, Paused: 2, Pauses: []export.Pause{{}}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
-		{"a pause left out", Level{OK: 100, Paused: 2, Pauses: []export.Pause{{}}, withoutPauses: true}, ""},
-		{"a clock step", Level{OK: 100, clockSteps: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
-		{"gaps below 0", Level{OK: 100, Backward: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
+		{"nothing", RunLevel{OK: 100}, ""},
+		{"saturated", RunLevel{OK: 100, Saturated: []string{"its cores are busy"}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
+		{"few tokens together", RunLevel{OK: 100, Together: 5, TokenEvents: 100}, ""},
+		{"tokens together", RunLevel{OK: 100, Together: 6, TokenEvents: 100}, "itl_p50 itl_p99 itl_per_token_estimated_p50 itl_per_token_estimated_p99"},
+		{"a pause touched 1 of 100", RunLevel{OK: 100, Paused: 1, Pauses: []export.Pause{{}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTails},
+		{"a pause touched 2 of 100", RunLevel{OK: 99, Failed: 1, Paused: 2, Pauses: []export.Pause{{}}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
+		{"a pause left out", RunLevel{OK: 100, Paused: 2, Pauses: []export.Pause{{}}, Run: &Run{Header: &export.Run{}, cfg: analyze.Config{Selection: analyze.Selection{WithoutPauses: true}}}}, ""},
+		{"a clock step", RunLevel{OK: 100, Run: &Run{Header: &export.Run{Meta: &export.RunMeta{Warnings: []string{export.ClockStepWarning}}}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
+		{"gaps below 0", RunLevel{OK: 100, Backward: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
 	} {
+		if tt.level.Run == nil {
+			tt.level.Run = &Run{Header: &export.Run{}}
+		}
 		var spoiled []string
 		for i := range Metrics {
 			if tt.level.Spoils(Metrics[i]) != "" {

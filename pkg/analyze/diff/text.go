@@ -38,7 +38,7 @@ func (r *Result) text(explain bool) *sheet.Sheet {
 
 // Sheet returns the comparison for people. Its parts are about the sides, their differences, all
 // levels of a sweep if there is [Result.Together], and each of [Result.Levels]. The first table of a
-// level has a row for each of [LevelResult.Rows], with the columns name, old, new, change, interval,
+// level has a row for each of [LevelDiff.Rows], with the columns name, old, new, change, interval,
 // verdict; explain adds columns and the values of each run. The details say how it was judged.
 func (r *Result) Sheet(explain bool) *sheet.Sheet {
 	u := r.units()
@@ -64,7 +64,7 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 }
 
 // judged returns the table of how the primary metrics of a level were judged.
-func (l *LevelResult) judged(u *timeUnits) sheet.Table {
+func (l *LevelDiff) judged(u *Units) sheet.Table {
 	t := sheet.AllLeft([][]string{{sanitize.Text(l.Name), "p", "n", "each " + l.sides.old() + " run", "each " + l.sides.new() + " run"}})
 	runs := l.perRun(u)
 	for _, row := range l.Rows {
@@ -83,7 +83,7 @@ func (l *LevelResult) judged(u *timeUnits) sheet.Table {
 
 // levelTitle returns the name of a level, and what was found there if the headline is
 // about several levels.
-func (r *Result) levelTitle(l *LevelResult) string {
+func (r *Result) levelTitle(l *LevelDiff) string {
 	if len(r.Levels) == 1 || len(r.Refused()) > 0 || l == r.Together {
 		return sanitize.Text(l.Name)
 	}
@@ -204,16 +204,16 @@ func (r *Result) notKnown() string { return NotKnown(slices.Concat(r.Old, r.New)
 
 // parts returns the selected part of the level in each run; one line for a side whose
 // runs agree.
-func (l *LevelResult) parts() []string {
+func (l *LevelDiff) parts() []string {
 	return append(parts(l.sides.old(), l.Old), parts(l.sides.new(), l.New)...)
 }
 
-func parts(side string, levels []*Level) []string {
+func parts(side string, levels []*RunLevel) []string {
 	var named, texts []string
 	for _, l := range levels {
 		if l.Selected != nil {
 			part := report.Selected(l.Selected)
-			named, texts = append(named, l.run+": "+part), append(texts, side+": "+part)
+			named, texts = append(named, l.Run.Name+": "+part), append(texts, side+": "+part)
 		}
 	}
 	if texts = slices.Compact(texts); len(texts) > 1 {
@@ -308,7 +308,7 @@ func (r *Row) reason() string {
 }
 
 // reasonOf returns why a judged metric has no verdict, and how many values would be enough.
-func (l *LevelResult) reasonOf(r *Row) string {
+func (l *LevelDiff) reasonOf(r *Row) string {
 	why := l.noVerdict(r)
 	if why == r.Spoiled || why == l.unsteadyRuns {
 		return why
@@ -317,7 +317,7 @@ func (l *LevelResult) reasonOf(r *Row) string {
 }
 
 // table returns the table of a level's metrics.
-func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
+func (l *LevelDiff) table(u *Units, explain bool) sheet.Table {
 	head := []string{"", l.sides.old(), l.sides.new(), "change", "interval", "verdict"}
 	if explain {
 		head = append(head, "p", "n")
@@ -333,7 +333,7 @@ func (l *LevelResult) table(u *timeUnits, explain bool) sheet.Table {
 }
 
 // ranked reports whether a row has the p-value of a rank test.
-func (l *LevelResult) ranked() bool {
+func (l *LevelDiff) ranked() bool {
 	for _, r := range l.Rows {
 		if t := r.Rank; t != nil && !t.NA.Missing() {
 			return true
@@ -343,7 +343,7 @@ func (l *LevelResult) ranked() bool {
 }
 
 // cells returns a row of the table.
-func (l *LevelResult) cells(r *Row, u *timeUnits, explain bool) []string {
+func (l *LevelDiff) cells(r *Row, u *Units, explain bool) []string {
 	name := r.Metric.Name
 	if r.Primary {
 		name += primaryMark
@@ -402,27 +402,28 @@ func (r *Row) interval() string {
 		return "n/a"
 	}
 	i := r.Shown()
-	return sheet.Change(i.Low) + " " + sheet.Change(i.High)
+	return sheet.Changes(i.Low, i.High)
 }
 
-// Units are the units of time of a comparison: times of tokens have one unit on all levels,
-// and times of requests have one.
-type Units struct{ token, request report.TimeUnit }
+// Units are the units of time of a comparison, on all levels.
+type Units struct {
+	report.Units
+	server report.TimeUnit // of the times that servers report
+}
 
-// newUnits chooses the units that suit all values of all metrics. values returns the values of
-// a metric, NaN for missing ones.
-func newUnits(values func(*Metric) []float64) Units {
+// newUnits chooses the units that suit the values of metrics, which each passes to add; NaN is a missing one.
+func newUnits(each func(add func(m *Metric, values ...float64))) Units {
 	var token, request []float64
-	for _, m := range Metrics {
+	each(func(m *Metric, values ...float64) {
 		switch {
-		case m.Kind != KindTime:
-		case m.of == e2el || m.of == readerIdle:
-			request = append(request, values(m)...)
+		case m.Unit != Nanoseconds:
+		case m.ofRequest():
+			request = append(request, values...)
 		default:
-			token = append(token, values(m)...)
+			token = append(token, values...)
 		}
-	}
-	return Units{report.TokenUnit(token), report.RequestUnit(request)}
+	})
+	return Units{Units: report.UnitsOf(token, request)}
 }
 
 // Amount formats a value of a metric with its unit; "–" for NaN.
@@ -430,43 +431,33 @@ func (u Units) Amount(m *Metric, v float64) string {
 	switch {
 	case math.IsNaN(v):
 		return "–"
-	case m.Kind == KindTime && (m.of == e2el || m.of == readerIdle):
-		return u.request.Span(v)
-	case m.Kind == KindTime:
-		return u.token.Span(v)
-	case m.Kind == KindShare:
+	case m.Unit == Nanoseconds && m.ofRequest():
+		return u.Request.Span(v)
+	case m.Unit == Nanoseconds:
+		return u.Token.Span(v)
+	case m.Unit == Share:
 		return sheet.Share(v)
 	}
 	return report.Number(v)
 }
 
-// timeUnits are Units and the unit of the times that servers report.
-type timeUnits struct {
-	Units
-	server report.TimeUnit
-}
-
 // units chooses the units of r from all its values.
-func (r *Result) units() *timeUnits {
+func (r *Result) units() *Units {
 	var server []float64
-	for _, l := range r.Levels {
-		for _, x := range l.Server {
-			if x.Unit == "ns" {
-				server = append(server, x.Old.Value, x.New.Value)
-			}
-		}
-	}
-	metrics := newUnits(func(m *Metric) (values []float64) {
+	u := newUnits(func(add func(*Metric, ...float64)) {
 		for _, l := range r.Levels {
 			for _, row := range l.Rows {
-				if row.Metric == m {
-					values = append(values, row.Old.Value, row.New.Value)
+				add(row.Metric, row.Old.Value, row.New.Value)
+			}
+			for _, x := range l.Server {
+				if x.Unit == "ns" {
+					server = append(server, x.Old.Value, x.New.Value)
 				}
 			}
 		}
-		return values
 	})
-	return &timeUnits{metrics, report.RequestUnit(server)}
+	u.server = report.RequestUnit(server)
+	return &u
 }
 
 // counts returns "2000", or "2000+1800" where the sides differ.
@@ -478,7 +469,7 @@ func counts(older, newer int) string {
 }
 
 // perRun returns the values of each run for the primary metrics: name, old and new.
-func (l *LevelResult) perRun(u *timeUnits) [][]string {
+func (l *LevelDiff) perRun(u *Units) [][]string {
 	var rows [][]string
 	if len(l.Old) == 1 && len(l.New) == 1 {
 		return nil

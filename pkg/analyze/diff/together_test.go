@@ -25,7 +25,7 @@ func TestSpecials(t *testing.T) {
 	}{{"1", 0, 0.5}, {"2", 0, 0}, {"4", 0.1, 1}} {
 		r := &Row{Metric: m, OldRuns: values(100, l.noise), NewRuns: values(100*(1+l.change), l.noise)}
 		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
-		res.Levels = append(res.Levels, &LevelResult{Name: l.name, Rows: []*Row{r}})
+		res.Levels = append(res.Levels, &LevelDiff{Name: l.name, Rows: []*Row{r}})
 	}
 	rows := []*Row{res.Levels[0].Rows[0], res.Levels[1].Rows[0], res.Levels[2].Rows[0]}
 	if small, large := againstOthers(rows, 0).P, againstOthers(rows, 2).P; !(small < large) {

@@ -11,6 +11,13 @@
 // side by side. Values are in the unit of their measure: nanoseconds, tokens, a count,
 // or per second.
 //
+// An [Entry] defines a number of our reports, with its names in OpenTelemetry and in result files of other tools; the page
+// docs/reference/names.md is made of all of them:
+//
+//	for _, e := range explain.All() {
+//		fmt.Println(e.Key, e.Unit, e.Formula, e.OTel.Name)
+//	}
+//
 // The package measures nothing as a tool does: the dialects do, and report their
 // choices to an Explainer.
 package explain

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
@@ -18,7 +18,7 @@ var strictMetrics = map[Measure]answer.Metric{
 
 // strictRates maps measures to the keys of rates.
 var strictRates = map[Measure]string{
-	RequestRate: names.KeyRequestRate, OutputRate: names.KeyOutputRate, TotalRate: names.KeyTotalRate, UserRate: names.KeyUserRate,
+	RequestRate: KeyRequestRate, OutputRate: KeyOutputRate, TotalRate: KeyTotalRate, UserRate: KeyUserRate,
 }
 
 // Key returns the key of the strict measure in the JSON of a report: "ttft_ns"; "" if it has none.
@@ -80,8 +80,8 @@ func strictRate(d *Definition, e *analyze.Experiment) {
 			noTokens, noTotal, noUser = u.Why, u.Why, u.Why
 		}
 	}
-	rate := func(na string, r analyze.Rate) {
-		x := names.Find(names.Rates, strictRates[d.Measure], true)
+	rate := func(na string, r figure.Rate) {
+		x := Find(Rates, strictRates[d.Measure], true)
 		d.Name, d.Formula = x.Label, x.Formula
 		if d.Values = Single(r.PerSecond); !r.OK {
 			d.Values, d.NA = Values{}, na

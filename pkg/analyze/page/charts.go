@@ -2,15 +2,10 @@ package page
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"embed"
-	"encoding/base64"
 	"html/template"
 	"io"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
 
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/plot"
@@ -35,8 +30,8 @@ type drawing struct {
 	err      error
 }
 
-// one draws a figure.
-func (d *drawing) one(f *svg.Figure) template.HTML {
+// draw draws a figure as a picture of the page.
+func (d *drawing) draw(f *svg.Figure) template.HTML {
 	d.pictures++
 	html, err := render(func(w io.Writer) error { return f.WriteInline(w, "chart"+strconv.Itoa(d.pictures)) })
 	d.err = cmp.Or(d.err, err)
@@ -53,7 +48,7 @@ func (d *drawing) panels(f *svg.Figure) (chartGroup, bool) {
 		title := cmp.Or(p.Title, p.Y.Label)
 		p.Title = ""
 		drawn = drawn || len(p.Series) > 0 || p.Cells != nil
-		g.Charts = append(g.Charts, d.one(&svg.Figure{Title: title, Desc: f.Desc, Width: panelWidth, Panels: f.Panels[i : i+1]}))
+		g.Charts = append(g.Charts, d.draw(&svg.Figure{Title: title, Desc: f.Desc, Width: panelWidth, Panels: f.Panels[i : i+1]}))
 	}
 	return g, drawn
 }
@@ -110,7 +105,7 @@ func (d *document) charts(p *Page) error {
 	}
 	if len(runs) > 0 {
 		f := plot.Timeline(runs, plot.Options{Width: wideWidth})
-		d.Timeline = x.one(f)
+		d.Timeline = x.draw(f)
 	}
 	return x.err
 }
@@ -125,7 +120,7 @@ func (d *document) pareto(p *Page, x *drawing) {
 		d.ParetoNotes = []string{"n/a (" + plain(p.Pareto.Points[0].Why) + ")"}
 		return
 	}
-	d.ParetoCharts = chartGroup{Charts: []template.HTML{x.one(plot.Pareto(withSides(p), plot.Options{Width: panelWidth}))}}
+	d.ParetoCharts = chartGroup{Charts: []template.HTML{x.draw(plot.Pareto(withSides(p), plot.Options{Width: panelWidth}))}}
 }
 
 // withSides returns the comparison of levels. In a comparison of two sides the names of its files say
@@ -143,70 +138,4 @@ func withSides(p *Page) *pareto.Result {
 		}
 	}
 	return &r
-}
-
-//go:embed page.tmpl assets third_party/uplot/uPlot.iife.min.js third_party/uplot/uPlot.min.css
-var files embed.FS
-
-// assets are the scripts and style sheets of every page, and the policy that allows them.
-type assets struct {
-	Styles  []template.CSS
-	Scripts []template.JS
-	Policy  string
-}
-
-// ownScripts are the parts of the page's own script, in their order. They share one function.
-var ownScripts = []string{"base.js", "waterfall.js", "overtime.js", "main.js"}
-
-// embedded returns the assets.
-var embedded = sync.OnceValue(func() assets {
-	var own strings.Builder
-	own.WriteString("(function () {\n\"use strict\";\n")
-	for _, name := range ownScripts {
-		own.WriteString(file("assets/" + name))
-	}
-	own.WriteString("})();\n")
-	styles := []string{file("third_party/uplot/uPlot.min.css"), colors() + file("assets/page.css")}
-	scripts := []string{file("third_party/uplot/uPlot.iife.min.js"), own.String()}
-	a := assets{}
-	for _, s := range styles {
-		a.Styles = append(a.Styles, template.CSS(s))
-	}
-	for _, s := range scripts {
-		a.Scripts = append(a.Scripts, template.JS(s))
-	}
-	// base-uri and form-action do not fall back to default-src. The icon is an empty data URL, which
-	// keeps browsers from asking a server for one.
-	a.Policy = "default-src 'none'; script-src " + hashes(scripts) + "; style-src " + hashes(styles) + "; img-src data:; base-uri 'none'; form-action 'none'"
-	return a
-})
-
-// file returns an embedded file.
-func file(name string) string {
-	b, err := files.ReadFile(name)
-	if err != nil {
-		panic(err) // the name is in the program
-	}
-	return string(b)
-}
-
-// colors returns the colors of the page: light ones, and for screens dark ones for systems that prefer
-// dark, and for the button that chooses dark. Paper is light.
-func colors() string {
-	dark := file("assets/dark.css")
-	light := strings.Replace(file("assets/light.css"), "{", "{ "+svg.Light.Properties(), 1)
-	dark = strings.Replace(dark, "{", "{ "+svg.Dark.Properties(), 1)
-	return light + svg.Rules() + "\n" +
-		"@media screen and (prefers-color-scheme: dark) {\n" + strings.Replace(dark, ":root", ":root:not([data-theme=\"light\"])", 1) + "}\n" +
-		"@media screen {\n" + strings.Replace(dark, ":root", ":root[data-theme=\"dark\"]", 1) + "}\n"
-}
-
-// hashes returns the sources of a Content-Security-Policy that allow exactly these texts.
-func hashes(texts []string) string {
-	var all []string
-	for _, s := range texts {
-		sum := sha256.Sum256([]byte(s))
-		all = append(all, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
-	}
-	return strings.Join(all, " ")
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -20,7 +21,7 @@ func Collect(ctx context.Context, name string, r export.Reader, cfg analyze.Conf
 		v.Stalls = quality.Stalls{ThresholdNS: q.StallNS, Factor: q.StallFactor}
 	}
 	if cfg.Economics == nil { // the Pareto frontier needs it
-		v.Analyze.Economics = &analyze.EconomicsConfig{}
+		v.Analyze.Economics = &figure.EconomicsConfig{}
 	}
 	x, err := view.Collect(ctx, r, v)
 	run := Run{Run: x}
@@ -37,7 +38,7 @@ func Collect(ctx context.Context, name string, r export.Reader, cfg analyze.Conf
 // Choose keeps these levels of the run, on the page and in its report. They are elements of r.Levels.
 func (r *Run) Choose(levels []view.Level) {
 	kept := make([]analyze.Experiment, 0, len(levels))
-	var economics []*analyze.Economics
+	var economics []*figure.Economics
 	at := make(map[*analyze.Experiment]int, len(r.Report.Experiments))
 	for i := range r.Report.Experiments {
 		at[&r.Report.Experiments[i]] = i

@@ -3,8 +3,8 @@ package page
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
-	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // A definition is an entry of the list at the end of the page.
@@ -27,7 +27,8 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 	d := &definitions{keys: map[string]int{}}
 	metrics := func(all []summary.Metric) {
 		for _, m := range all {
-			d.metric(m.Definition)
+			x := m.Definition
+			d.add(x.Key(), definition{Name: x.Label(), Formula: x.Formula, Doc: x.Doc, Source: x.Source})
 		}
 	}
 	for _, rep := range reports {
@@ -39,19 +40,11 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 					d.add(key, definition{Name: x.Measure.Words(), Formula: x.Formula})
 				}
 			}
-			if q := e.Quality; q != nil {
-				metrics(q.Metrics)
-				d.figures(q.Figures)
-			}
-			if x := e.Economics; x != nil {
-				d.figures(x.Figures)
-			}
-			if x := e.Prefix; x != nil {
-				d.figures(x.Figures)
-			}
-			if x := e.Phases; x != nil {
-				metrics(x.Metrics)
-				d.figures(x.Figures)
+			for _, g := range report.GroupsOf(e) {
+				metrics(g.Metrics)
+				for _, f := range g.Figures {
+					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
+				}
 			}
 		}
 	}
@@ -62,16 +55,6 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 var rateKeys = map[explain.Measure]string{
 	explain.Requests: "ok", explain.RequestRate: "requests_per_s", explain.OutputRate: "output_tokens_per_s",
 	explain.TotalRate: "total_tokens_per_s", explain.UserRate: "output_tokens_per_s_per_user",
-}
-
-func (d *definitions) metric(m *answer.Definition) {
-	d.add(m.Key(), definition{Name: m.Label(), Formula: m.Formula, Doc: m.Doc, Source: m.Source})
-}
-
-func (d *definitions) figures(all []analyze.LevelFigure) {
-	for _, f := range all {
-		d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
-	}
 }
 
 func (d *definitions) add(key string, x definition) {

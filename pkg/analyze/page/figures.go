@@ -100,8 +100,8 @@ func get(v any, keys ...string) any {
 	return v
 }
 
-// A figure is a number of the report.
-type figure struct {
+// A number is a figure of the report.
+type number struct {
 	Run   int
 	Level int // -1 for a figure of the whole run
 	// Metric and Stat are the path in the JSON without its last key, and this key. The path of a
@@ -116,7 +116,7 @@ type figure struct {
 type pair struct {
 	Name   string
 	Def    string // the definition's id; "" for none
-	Figure *figure
+	Figure *number
 	Text   string
 }
 
@@ -138,8 +138,8 @@ func join(path string, m member, inList bool) string {
 }
 
 // figure returns the figure at a path, whose text is made by show; nil means a text by the key.
-func (w *walker) figure(path string, n json.Number, show func(float64) string) *figure {
-	f := &figure{Run: w.run, Level: w.level, Path: path, Value: n.String()}
+func (w *walker) figure(path string, n json.Number, show func(float64) string) *number {
+	f := &number{Run: w.run, Level: w.level, Path: path, Value: n.String()}
 	inLevel := path
 	if w.level >= 0 {
 		inLevel = strings.TrimPrefix(path, "experiments["+strconv.Itoa(w.level)+"].")

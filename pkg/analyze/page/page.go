@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
@@ -43,7 +44,7 @@ type Run struct {
 	Side string
 
 	// economics holds the economics of each level, which the report has only if it was asked for.
-	economics []*analyze.Economics
+	economics []*figure.Economics
 
 	name, short string   // for people
 	levels      []string // names of the levels, each one different
@@ -134,7 +135,7 @@ type metricRow struct {
 
 // A metricCell is a statistic. Few marks a percentile with fewer than leastAbove values above it.
 type metricCell struct {
-	Figure *figure
+	Figure *number
 	Few    bool
 }
 
@@ -144,7 +145,7 @@ const leastAbove = 10
 // newDocument collects what the template shows.
 func newDocument(p *Page) (*document, error) {
 	d := &document{assets: embedded(), Program: plain(p.Program), Several: len(p.Runs) > 1}
-	d.LevelNames = name(p.Runs)
+	d.LevelNames = nameRuns(p.Runs)
 	data := make(chan result, 1)
 	go func() { // it takes as long as the charts
 		b, err := dataOf(p.Runs).MarshalJSON() // escapes <, >, & and the line separators of Unicode
@@ -189,8 +190,8 @@ type result struct {
 	err  error
 }
 
-// name sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
-func name(runs []Run) (levelNames []string) {
+// nameRuns sets the names of runs and levels, and returns the names of the detailed levels of all runs, each once.
+func nameRuns(runs []Run) (levelNames []string) {
 	taken := names{}
 	listed := map[string]bool{}
 	for i := range runs {
@@ -318,11 +319,8 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
-		if q := e.Quality; q != nil {
-			l.metrics(w, e, q.Metrics, path+".quality.metrics", get(value, "quality", "metrics"))
-		}
-		if p := e.Phases; p != nil {
-			l.metrics(w, e, p.Metrics, path+".phases.metrics", get(value, "phases", "metrics"))
+		for _, g := range report.GroupsOf(e) {
+			l.metrics(w, e, g.Metrics, path+"."+g.Name+".metrics", get(value, g.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
@@ -369,21 +367,21 @@ func (l *levelPart) reasons(e *analyze.Experiment) {
 
 // metrics adds metrics of the level to the table of metrics.
 func (l *levelPart) metrics(w *walker, e *analyze.Experiment, metrics []summary.Metric, path string, value any) {
-	units := unitsOf(e)
+	units := report.LevelUnits(e)
 	for _, m := range metrics {
 		key := m.Definition.Key()
 		row := metricRow{Name: m.Definition.Label(), Def: w.defs.of(key)}
 		for i, s := range statistics() {
 			n, ok := get(value, key, s).(json.Number)
 			if !ok {
-				row.Cells = append(row.Cells, metricCell{Figure: &figure{Text: "n/a"}})
+				row.Cells = append(row.Cells, metricCell{Figure: &number{Text: "n/a"}})
 				continue
 			}
-			show := units.of(m.Definition)
+			text := show(m.Definition, units)
 			if s == "n" {
-				show = nil
+				text = nil
 			}
-			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, show)}
+			c := metricCell{Figure: w.figure(path+"."+key+"."+s, n, text)}
 			if p := i - 4; p >= 0 && p < len(summary.Levels) && summary.Levels[p] > 50 {
 				c.Few = float64(m.Summary.N)*(100-summary.Levels[p])/100 < leastAbove
 				l.Few = l.Few || c.Few

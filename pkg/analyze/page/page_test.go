@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -74,7 +75,7 @@ func full(t *testing.T) Run {
 	streamed := true
 	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: &streamed, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}
 	return collected(t, "runs/full.json", r, analyze.Config{
-		SLO: objective, Quality: &quality, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true,
+		SLO: objective, Quality: &quality, Economics: &figure.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true,
 		Windows: analyze.Windows{Every: 5_000_000_000},
 	})
 }
@@ -398,7 +399,7 @@ func TestDegenerateRuns(t *testing.T) {
 			if tt.name == "not streamed" {
 				tt.r.Header.Meta = &export.RunMeta{Streaming: &not}
 			}
-			run := collected(t, "x.json", tt.r, analyze.Config{Economics: &analyze.EconomicsConfig{}})
+			run := collected(t, "x.json", tt.r, analyze.Config{Economics: &figure.EconomicsConfig{}})
 			page := written(t, Page{Runs: []Run{run}, Pareto: pareto.Analyze([]report.Input{{Name: "x.json", Report: run.Report}}, pareto.Options{})})
 			for _, want := range tt.wants {
 				if !strings.Contains(page, want) {
@@ -635,7 +636,7 @@ func TestManyLevels(t *testing.T) {
 		levels = append(levels, requests(1))
 	}
 	runs := []Run{collected(t, "a.json", memrun.New("openai", levels...), analyze.Config{})}
-	d := &document{LevelNames: name(runs)}
+	d := &document{LevelNames: nameRuns(runs)}
 	if err := d.run(&runs[0], 0, newDefinitions([]*analyze.Report{runs[0].Report})); err != nil {
 		t.Fatal(err)
 	}

@@ -7,37 +7,28 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// units formats the times of a level: one unit for the times of tokens, one for the times of requests.
-type units struct{ token, request report.TimeUnit }
-
-// unitsOf chooses the units that suit the metrics of a level.
-func unitsOf(e *analyze.Experiment) units {
-	token, request := report.LevelUnits(e)
-	return units{token, request}
-}
-
-// of returns how the values of a metric are shown.
-func (u units) of(d *answer.Definition) func(float64) string {
+// show returns how the values of a metric are shown.
+func show(d *answer.Definition, u report.Units) func(float64) string {
+	unit := u.Of(d)
 	switch {
 	case d.Unit() != answer.Nanoseconds:
 		return report.Number
-	case d.Metric == answer.E2EL:
-		return u.request.Span
 	case d.Metric == answer.FluidInterval:
 		return func(ns float64) string {
 			if ns == 1 { // every interval is long enough
 				ns = 0
 			}
-			return u.token.Span(ns)
+			return unit.Span(ns)
 		}
 	}
-	return u.token.Span
+	return unit.Span
 }
 
 // A sweepTable has a row for each level of a run.
@@ -58,7 +49,7 @@ type sweepColumn struct {
 
 type sweepRow struct {
 	Name  string
-	Cells []*figure     // nil: no value
+	Cells []*number     // nil: no value
 	Plain template.HTML // the cells of a level without paths, which take long in a template; "" for others
 }
 
@@ -67,13 +58,13 @@ func columnsOfSweep() []sweepColumn {
 	count := func(of func(*analyze.Experiment) int) func(*analyze.Experiment) (float64, bool) {
 		return func(e *analyze.Experiment) (float64, bool) { return float64(of(e)), true }
 	}
-	rate := func(of func(*analyze.Experiment) analyze.Rate) func(*analyze.Experiment) (float64, bool) {
+	rate := func(of func(*analyze.Experiment) figure.Rate) func(*analyze.Experiment) (float64, bool) {
 		return func(e *analyze.Experiment) (float64, bool) { return of(e).PerSecond, of(e).OK }
 	}
 	all := []sweepColumn{
 		{Name: "ok", path: []string{"requests", "ok"}, of: count(func(e *analyze.Experiment) int { return e.OK })},
 		{Name: "failed", path: []string{"requests", "failed"}, of: count((*analyze.Experiment).FailedRequests)},
-		{Name: "sent/s", path: []string{"sent_requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Sent })},
+		{Name: "sent/s", path: []string{"sent_requests_per_s"}, of: rate(func(e *analyze.Experiment) figure.Rate { return e.Sent })},
 	}
 	for _, m := range []answer.Metric{answer.TTFT, answer.ITL, answer.E2EL} {
 		d := &answer.StrictMetrics[m]
@@ -94,8 +85,8 @@ func columnsOfSweep() []sweepColumn {
 		}
 	}
 	return append(all,
-		sweepColumn{Name: "output tokens/s", path: []string{"throughput", "output_tokens_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Throughput.OutputTokens })},
-		sweepColumn{Name: "requests/s", path: []string{"throughput", "requests_per_s"}, of: rate(func(e *analyze.Experiment) analyze.Rate { return e.Throughput.Requests })},
+		sweepColumn{Name: "output tokens/s", path: []string{"throughput", "output_tokens_per_s"}, of: rate(func(e *analyze.Experiment) figure.Rate { return e.Throughput.OutputTokens })},
+		sweepColumn{Name: "requests/s", path: []string{"throughput", "requests_per_s"}, of: rate(func(e *analyze.Experiment) figure.Rate { return e.Throughput.Requests })},
 		sweepColumn{Name: "SLO attained", path: []string{"slo", "attained"}, of: func(e *analyze.Experiment) (float64, bool) {
 			if e.SLO == nil {
 				return 0, false
@@ -107,7 +98,7 @@ func columnsOfSweep() []sweepColumn {
 
 // figureOf returns the figure of a column of the level e, whose times have the units u; nil for none. value is the level in the JSON at path; nil
 // if it is not decoded, and then the figure has no path.
-func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path string, value any) *figure {
+func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u report.Units, path string, value any) *number {
 	var n json.Number
 	if value == nil {
 		v, ok := c.of(e)
@@ -122,14 +113,14 @@ func (c *sweepColumn) figureOf(w *walker, e *analyze.Experiment, u units, path s
 		}
 		path += "." + strings.Join(c.path, ".")
 	}
-	var show func(float64) string
+	var text func(float64) string
 	switch last := c.path[len(c.path)-1]; {
 	case last == "attained":
-		show = percent
+		text = percent
 	case c.metric != nil && last != "n":
-		show = u.of(c.metric)
+		text = show(c.metric, u)
 	}
-	return w.figure(path, n, show)
+	return w.figure(path, n, text)
 }
 
 // add adds the row of a level, which is value in the JSON at path: see figureOf.
@@ -138,7 +129,7 @@ func (t *sweepTable) add(w *walker, name string, e *analyze.Experiment, path str
 		t.Head = columnsOfSweep()
 	}
 	row := sweepRow{Name: name}
-	u := unitsOf(e)
+	u := report.LevelUnits(e)
 	for i := range t.Head {
 		c := &t.Head[i]
 		f := c.figureOf(w, e, u, path, value)
@@ -167,7 +158,7 @@ func (t *sweepTable) finish(detailed int) {
 		}
 	}
 	for i := range t.Rows {
-		var cells []*figure
+		var cells []*number
 		for j, c := range t.Head {
 			if c.used {
 				cells = append(cells, t.Rows[i].Cells[j])
@@ -181,7 +172,7 @@ func (t *sweepTable) finish(detailed int) {
 }
 
 // plainCells returns the cells of figures without paths as the template writes them.
-func plainCells(cells []*figure) template.HTML {
+func plainCells(cells []*number) template.HTML {
 	var b strings.Builder
 	for _, f := range cells {
 		if f == nil {
@@ -204,7 +195,7 @@ func (d *document) sweepNote(runs []Run) {
 		case m != nil:
 			text = report.MaxLoad(m)
 		case len(r.Levels) < 2:
-			text = sweepNeeds + "this run has " + count(len(r.Levels))
+			text = sweepNeeds + "this run has " + noneOrOne(len(r.Levels))
 		}
 		texts.Add(r.short, text)
 	}
@@ -223,8 +214,8 @@ func (d *document) sweepNote(runs []Run) {
 // sweepNeeds begins the note of runs without several levels.
 const sweepNeeds = "a sweep needs several load levels, and "
 
-// count writes a small number in a sentence.
-func count(n int) string {
+// noneOrOne writes 0 or 1 in a sentence.
+func noneOrOne(n int) string {
 	if n == 0 {
 		return "none"
 	}

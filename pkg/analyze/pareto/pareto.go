@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
@@ -36,7 +37,7 @@ type Point struct {
 	// own file.
 	Frontier, OfFile bool
 	// SLO is the share of requests that met the objective; not OK without one.
-	SLO analyze.Share
+	SLO figure.Share
 	// Why is the reason why the level has no rates; "" if it has. It is then on no frontier.
 	Why string
 }
@@ -57,7 +58,7 @@ type Front struct {
 // A Capacity is the highest load of a file that meets the objective.
 type Capacity struct {
 	File string
-	*analyze.MaxLoad
+	*figure.MaxLoad
 }
 
 // A Result compares the levels of all files.
@@ -137,9 +138,9 @@ func (r *Result) point(file string, x *analyze.Experiment) Point {
 		return p
 	}
 	p.GPUs = x.Economics.GPUs
-	key, rate := analyze.KeyUserRate, x.Throughput.OutputTokens
+	key, rate := figure.KeyUserRate, x.Throughput.OutputTokens
 	if r.Options.WholeRequest {
-		key = analyze.KeyUserRateE2E
+		key = figure.KeyUserRateE2E
 	}
 	if r.Options.TotalTokens {
 		rate = x.Throughput.TotalTokens

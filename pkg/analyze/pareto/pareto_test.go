@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 )
 
@@ -23,8 +24,8 @@ func inputOf(name string, gpus int, levels ...rates) report.Input {
 	for i, l := range levels {
 		rep.Experiments = append(rep.Experiments, analyze.Experiment{
 			Mode: "concurrency", Value: string(rune('1' + i)),
-			Throughput: analyze.Throughput{OutputTokens: analyze.Rate{PerSecond: l.total, OK: true}, TotalTokens: analyze.Rate{PerSecond: 3 * l.total, OK: true}},
-			Economics:  &analyze.Economics{GPUs: gpus, Figures: []analyze.LevelFigure{{Key: analyze.KeyUserRate, Value: l.user}, {Key: analyze.KeyUserRateE2E, Value: l.user / 2}}},
+			Level: figure.Level{Throughput: figure.Throughput{OutputTokens: figure.Rate{PerSecond: l.total, OK: true}, TotalTokens: figure.Rate{PerSecond: 3 * l.total, OK: true}},
+				Economics: &figure.Economics{GPUs: gpus, Figures: []figure.Figure{{Key: figure.KeyUserRate, Value: l.user}, {Key: figure.KeyUserRateE2E, Value: l.user / 2}}}},
 		})
 	}
 	return report.Input{Name: name, Report: rep}
@@ -94,8 +95,8 @@ func TestFrontEdges(t *testing.T) {
 		}
 	}
 	in := inputOf("a", 1, sweep...)
-	in.Report.Experiments[0].Economics.Figures[0] = analyze.LevelFigure{Key: analyze.KeyUserRate, Label: "speed", Why: "not streamed"}
-	in.Report.Experiments[1].Throughput.OutputTokens = analyze.Rate{}
+	in.Report.Experiments[0].Economics.Figures[0] = figure.Figure{Key: figure.KeyUserRate, Label: "speed", Why: "not streamed"}
+	in.Report.Experiments[1].Throughput.OutputTokens = figure.Rate{}
 	in.Report.Experiments[2].Economics = nil
 	r = Analyze([]report.Input{in}, Options{})
 	if r.Points[0].Why != "speed: not streamed" || r.Points[1].Why != "the rate of tokens is not known" || r.Points[2].Why != "no figures" || !slices.Equal(r.All.Points, []int{3, 4}) {

@@ -2,7 +2,6 @@ package pareto
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -58,14 +57,9 @@ func (r *Result) table() sheet.Table {
 		}
 		rows = append(rows, row)
 	}
-	for i := len(rows[0]) - 1; i > 0; i-- { // leave out columns without a value
-		if !slices.ContainsFunc(rows[1:], func(row []string) bool { return row[i] != "" }) {
-			for k := range rows {
-				rows[k] = slices.Delete(rows[k], i, i+1)
-			}
-		}
-	}
-	return sheet.Table{Rows: rows, Left: []string{"file", "frontier", "n/a"}}
+	t := sheet.Table{Rows: rows, Left: []string{"file", "frontier", "n/a"}}
+	t.DropEmpty()
+	return t
 }
 
 // lines returns the areas, knees, capacities and notes.

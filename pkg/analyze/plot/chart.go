@@ -136,12 +136,9 @@ func shortNames(paths []string) []string {
 // requests returns how many requests a chart is about: "1,200 requests of 2 runs, 3 failed".
 func requests(runs []*view.Run) string {
 	ok, failed := 0, 0
-	for _, r := range runs {
-		for j := range r.Levels {
-			e := r.Levels[j].Experiment
-			ok += e.OK
-			failed += e.FailedRequests()
-		}
+	for _, e := range experiments(runs) {
+		ok += e.OK
+		failed += e.FailedRequests()
 	}
 	s := plural.GroupedOf(ok, "successful request")
 	if len(runs) > 1 {
@@ -202,16 +199,13 @@ func whyUntimed(runs []*view.Run, otherwise string) string {
 // they do not.
 func why(runs []*view.Run, key, otherwise string) string {
 	succeeded := false
-	for _, r := range runs {
-		for i := range r.Levels {
-			e := r.Levels[i].Experiment
-			for _, u := range e.Unavailable {
-				if u.Key == key {
-					return u.Why
-				}
+	for _, e := range experiments(runs) {
+		for _, u := range e.Unavailable {
+			if u.Key == key {
+				return u.Why
 			}
-			succeeded = succeeded || e.OK > 0
 		}
+		succeeded = succeeded || e.OK > 0
 	}
 	if succeeded {
 		return otherwise

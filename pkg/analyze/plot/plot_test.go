@@ -22,6 +22,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/pareto"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
@@ -125,7 +126,7 @@ func collected(t testing.TB, name string, r export.Reader) *view.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := view.Collect(t.Context(), r, view.Config{Name: name, Analyze: analyze.Config{SLO: objective, SLOTarget: 0.9, Economics: &analyze.EconomicsConfig{GPUs: 2}}})
+	run, err := view.Collect(t.Context(), r, view.Config{Name: name, Analyze: analyze.Config{SLO: objective, SLOTarget: 0.9, Economics: &figure.EconomicsConfig{GPUs: 2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +187,7 @@ func ofTrend(t testing.TB) *svg.Figure {
 			if day >= 4 {
 				ttft *= 1.3
 			}
-			p.Runs = append(p.Runs, runtest.Read(t, runtest.Spec{Name: fmt.Sprintf("%d-%d", day, run), Second: uint64(day*100 + run*10), TTFT: ttft, ITL: 10 + float64(run)/10}))
+			p.Runs = append(p.Runs, runtest.Read(t, memrun.Spec{Name: fmt.Sprintf("%d-%d", day, run), Second: uint64(day*100 + run*10), TTFT: ttft, ITL: 10 + float64(run)/10}))
 		}
 		groups = append(groups, p)
 	}
@@ -369,7 +370,7 @@ func TestManyLoads(t *testing.T) {
 	run := &view.Run{Name: "a.json", Report: &analyze.Report{Run: &export.Run{}}}
 	for i := range 5000 {
 		e := &analyze.Experiment{Mode: export.ModeConcurrency, Value: strconv.Itoa(i + 1), OK: 3}
-		e.Throughput.Requests = analyze.Rate{PerSecond: float64(100 + i*7919%5000), OK: true}
+		e.Throughput.Requests = figure.Rate{PerSecond: float64(100 + i*7919%5000), OK: true}
 		run.Levels = append(run.Levels, view.Level{Experiment: e})
 	}
 	f := Sweep([]*view.Run{run}, Options{})

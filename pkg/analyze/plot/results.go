@@ -81,6 +81,9 @@ func Pareto(res *pareto.Result, o Options) *svg.Figure {
 	return f
 }
 
+// units are the units of metrics that an axis shows.
+var units = map[string]svg.Unit{diff.Nanoseconds: svg.Nanoseconds, diff.Share: svg.Share}
+
 // mostTrends is the number of panels of a trend at most.
 const mostTrends = 24
 
@@ -111,7 +114,7 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 			}
 			p := svg.Panel{
 				Title: row.Metric.Name, Height: 150, NoData: "no point has a value",
-				X: svg.Axis{Scale: svg.Names, Names: labels}, Y: svg.Axis{Unit: unitOf(row.Metric.Kind), Include: []float64{0}},
+				X: svg.Axis{Scale: svg.Names, Names: labels}, Y: svg.Axis{Unit: units[row.Metric.Unit], Include: []float64{0}},
 			}
 			if len(res.Levels) > 1 {
 				p.Title += ", " + l.Name
@@ -139,15 +142,4 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 		f.Panels = []svg.Panel{{NoData: "no metric has a value", X: svg.Axis{Scale: svg.Names}}}
 	}
 	return f
-}
-
-// unitOf returns the unit of a kind of metric.
-func unitOf(k diff.Kind) svg.Unit {
-	switch k {
-	case diff.KindTime:
-		return svg.Nanoseconds
-	case diff.KindShare:
-		return svg.Share
-	}
-	return ""
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/svg"
@@ -30,7 +31,7 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 		f.Panels = append(f.Panels, svg.Panel{Title: title, X: l.axis, Y: y, Series: series, NoData: reason})
 		return &f.Panels[len(f.Panels)-1]
 	}
-	rate := func(title string, of func(*analyze.Throughput) analyze.Rate) {
+	rate := func(title string, of func(*figure.Throughput) figure.Rate) {
 		series := l.series(names, func(e *analyze.Experiment) float64 {
 			if r := of(&e.Throughput); r.OK {
 				return r.PerSecond
@@ -39,8 +40,8 @@ func Sweep(runs []*view.Run, o Options) *svg.Figure {
 		}, report.LevelName)
 		panel(title, svg.Axis{Include: []float64{0}}, series, why(runs, "throughput", "rates are not known"))
 	}
-	rate("Output tokens/s", func(t *analyze.Throughput) analyze.Rate { return t.OutputTokens })
-	rate("Requests/s", func(t *analyze.Throughput) analyze.Rate { return t.Requests })
+	rate("Output tokens/s", func(t *figure.Throughput) figure.Rate { return t.OutputTokens })
+	rate("Requests/s", func(t *figure.Throughput) figure.Rate { return t.Requests })
 	for _, m := range [...]answer.Metric{answer.TTFT, answer.ITL, answer.TPOT, answer.E2EL} {
 		pcts := []float64{50, 90, 99}
 		if len(runs) > 1 {
@@ -254,7 +255,7 @@ func maxLoad(runs []*view.Run, l *loads, label bool) []svg.Line {
 }
 
 // bounded reports whether both ends of the interval of a highest load are known.
-func bounded(m *analyze.MaxLoad) bool {
+func bounded(m *figure.MaxLoad) bool {
 	return !math.IsInf(m.Interval.Low, 0) && !math.IsInf(m.Interval.High, 0)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -79,7 +80,7 @@ const failedCourse = "failed"
 // courses returns each figure of a comparing table over its lines. It leaves out a figure that no
 // line has, and failed requests where there are none.
 func courses(lines []line, u *timeUnits) []course {
-	rate := func(r analyze.Rate) float64 {
+	rate := func(r figure.Rate) float64 {
 		if !r.OK {
 			return math.NaN()
 		}
@@ -150,7 +151,7 @@ func (t *table) histograms(e *analyze.Experiment) sheet.Table {
 		if h == nil {
 			continue
 		}
-		f := rowFormat(m, t.units.of(m.Definition))
+		f := rowFormat(m, t.units.Of(m.Definition))
 		bins := "linear"
 		if h.log {
 			bins = "log"

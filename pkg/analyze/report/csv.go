@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
@@ -82,7 +83,7 @@ func (l *csvLine) row(first []string, place [4]string) []string {
 }
 
 // since returns the time from the start of the level to an instant.
-func since(ns uint64, level analyze.Span) string {
+func since(ns uint64, level figure.Span) string {
 	return strconv.FormatInt(int64(ns-level.FromNS), 10)
 }
 
@@ -119,7 +120,7 @@ func csvLevel(e *analyze.Experiment) []csvLine {
 }
 
 // csvPart returns the lines of a window or of a model.
-func csvPart(metrics []summary.Metric, ok, failed int, t *analyze.Throughput) []csvLine {
+func csvPart(metrics []summary.Metric, ok, failed int, t *figure.Throughput) []csvLine {
 	lines := append(csvMetrics(metrics),
 		csvLine{name: "requests_ok", unit: "requests", n: strconv.Itoa(ok)}, csvLine{name: "requests_failed", unit: "requests", n: strconv.Itoa(failed)})
 	return append(lines, csvRates(throughputs(t)...)...)
@@ -151,7 +152,7 @@ func csvRates(all ...throughput) (lines []csvLine) {
 
 // csvShare returns the line of a share: the share in the column "mean", the number of its
 // requests in "n". An unknown share is empty.
-func csvShare(name string, x *analyze.Attainment) csvLine {
+func csvShare(name string, x *figure.Attainment) csvLine {
 	l := csvLine{name: name, unit: "share", n: strconv.Itoa(x.Met + x.Missed + x.Failed)}
 	if x.Share.OK {
 		l.mean = float(x.Share.V)
@@ -162,7 +163,7 @@ func csvShare(name string, x *analyze.Attainment) csvLine {
 // csvMaxLoad returns the lines of the highest load: the estimate in the column "mean",
 // the highest level that surely attains the target in "min" and the lowest that surely does not
 // in "max"; then the ends of the interval. An unknown value is empty.
-func csvMaxLoad(m *analyze.MaxLoad) []csvLine {
+func csvMaxLoad(m *figure.MaxLoad) []csvLine {
 	l := csvLine{name: "max_load_under_slo", unit: m.Mode, mean: sheet.CSVNumber(m.Estimate)}
 	if m.Within != nil {
 		l.min = float(m.Within.Load)
@@ -180,11 +181,11 @@ func csvMaxLoad(m *analyze.MaxLoad) []csvLine {
 // A throughput is a rate with its names.
 type throughput struct {
 	key, short string
-	rate       analyze.Rate
+	rate       figure.Rate
 }
 
 // throughputs returns all rates, in the order of the report.
-func throughputs(t *analyze.Throughput) []throughput {
+func throughputs(t *figure.Throughput) []throughput {
 	return []throughput{
 		{"requests_per_s", "requests/s", t.Requests},
 		{"output_tokens_per_s", "output tok/s", t.OutputTokens},

@@ -21,9 +21,8 @@ type Definitions struct {
 	explain.Comparison
 }
 
-// timeUnits chooses the units of the measures from the values of all dialects: one
-// unit for the times of tokens, and one for the times of requests.
-func (d *Definitions) timeUnits() (u timeUnits) {
+// units chooses the units of the measures from the values of all dialects.
+func (d *Definitions) units() Units {
 	var token, request []float64
 	for _, m := range d.Measures {
 		for i := range m.Rows {
@@ -36,19 +35,18 @@ func (d *Definitions) timeUnits() (u timeUnits) {
 			}
 		}
 	}
-	u.token, u.request = TokenUnit(token), RequestUnit(request)
-	return u
+	return UnitsOf(token, request)
 }
 
 // definitionCells formats the values of the rows of a measure in one unit, and returns
 // the unit.
-func definitionCells(m explain.MeasureRows, u *timeUnits) (rows [][4]string, unit string) {
+func definitionCells(m explain.MeasureRows, u *Units) (rows [][4]string, unit string) {
 	sc := TimeUnit{"", 1}
 	switch m.Measure.Unit() {
 	case explain.Nanoseconds:
-		sc = u.token
+		sc = u.Token
 		if m.Measure == explain.Latency {
-			sc = u.request
+			sc = u.Request
 		}
 	case explain.PerSecond:
 		sc.name = "1/s"
@@ -109,7 +107,7 @@ func rowLines(r *explain.Row) []string {
 func DefinitionsTable(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		u := d.timeUnits()
+		u := d.units()
 		width := (&Options{Width: d.Width}).textWidth()
 		b.WriteString(sheet.Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
 		b.WriteString(sheet.Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
@@ -164,7 +162,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 func DefinitionsMarkdown(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
-		u := d.timeUnits()
+		u := d.units()
 		fmt.Fprintf(&b, "### %s, %s %s\n", sanitize.Markdown(d.Name), sanitize.Markdown(d.Mode), sanitize.Markdown(d.Value))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)

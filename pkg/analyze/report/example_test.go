@@ -5,6 +5,7 @@ import (
 	"os"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -14,9 +15,8 @@ func ExampleTable() {
 		Run: &export.Run{},
 		Experiments: []analyze.Experiment{{
 			Mode: "concurrency", Value: "8", OK: 97,
-			Failed:     []analyze.Count{{Name: "timeout", N: 3}},
-			DurationNS: 12_345_678_901,
-			Throughput: analyze.Throughput{Requests: analyze.Rate{PerSecond: 7.857, OK: true}},
+			Failed: []figure.Count{{Name: "timeout", N: 3}},
+			Level:  figure.Level{DurationNS: 12_345_678_901, Throughput: figure.Throughput{Requests: figure.PerSecond(7.857)}},
 		}},
 	}
 	if err := report.Table([]report.Input{{Name: "run.json", Report: rep}}, report.Options{})(os.Stdout); err != nil {

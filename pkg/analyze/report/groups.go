@@ -8,20 +8,46 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
+// A Group has the metrics and figures that a level has on request.
+type Group struct {
+	Name    string // in JSON
+	Metrics []summary.Metric
+	Figures []figure.Figure
+}
+
+// GroupsOf returns the groups of a level.
+func GroupsOf(e *analyze.Experiment) (all []Group) {
+	if q := e.Quality; q != nil {
+		all = append(all, Group{"quality", q.Metrics, q.Figures})
+	}
+	if x := e.Economics; x != nil {
+		all = append(all, Group{"economics", nil, x.Figures})
+	}
+	if x := e.Prefix; x != nil {
+		all = append(all, Group{"prefix", nil, x.Figures})
+	}
+	if x := e.Phases; x != nil {
+		all = append(all, Group{"phases", x.Metrics, x.Figures})
+	}
+	return all
+}
+
 // qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
 // have no value.
-func qualityFigures(q *analyze.Quality) []string {
+func qualityFigures(q *figure.Quality) []string {
 	var all []string
 	if q.Counted > 0 {
 		all = append(all, "ITL per token: the server counts the tokens of each event in "+plural.Grouped(q.Counted)+" of "+plural.GroupedOf(q.Requests, "request")+"; an event's time is spread over its tokens")
 	}
-	return append(all, figureLines(q.Figures, func(f *analyze.LevelFigure) string {
+	return append(all, figureLines(q.Figures, func(f *figure.Figure) string {
 		switch f.Unit {
 		case "tokens/s":
 			return Number(f.Value) + " tokens/s"
@@ -33,7 +59,7 @@ func qualityFigures(q *analyze.Quality) []string {
 }
 
 // qualitySettings says which parameters the figures of q have.
-func qualitySettings(q *analyze.Quality) string {
+func qualitySettings(q *figure.Quality) string {
 	c := &q.Config
 	return "quality: first token due after " + setTime(c.FirstTokenNS) + ", each later token after " + setTime(c.TokenNS) +
 		"; target: fluidity " + setNumber(c.Target) + " for " + setNumber(100*c.Share) + " % of the requests; reader takes " + setTime(c.PaceNS) +
@@ -52,14 +78,14 @@ func setNumber(v float64) string {
 }
 
 // qualityPositions returns the mean gaps by position; "" if there are none.
-func qualityPositions(q *analyze.Quality, u *timeUnits) string {
+func qualityPositions(q *figure.Quality, u *timeUnits) string {
 	var parts []string
 	for _, p := range q.Positions {
 		name := strconv.FormatInt(p.From, 10)
 		if p.To > p.From {
 			name += "–" + strconv.FormatInt(p.To, 10)
 		}
-		parts = append(parts, name+": "+u.token.Span(p.MeanNS))
+		parts = append(parts, name+": "+u.Token.Span(p.MeanNS))
 	}
 	if parts == nil {
 		return ""
@@ -67,7 +93,7 @@ func qualityPositions(q *analyze.Quality, u *timeUnits) string {
 	return "mean ITL by position: " + strings.Join(parts, " · ")
 }
 
-func (w jsonLayout) quality(q *analyze.Quality) sheet.Object {
+func (w jsonLayout) quality(q *figure.Quality) sheet.Object {
 	if q == nil {
 		return nil
 	}
@@ -90,7 +116,7 @@ func (w jsonLayout) quality(q *analyze.Quality) sheet.Object {
 
 // csvQuality returns the lines of the metrics and the figures: "quality." and the key. A figure is in
 // the column "mean"; the mean gap of a position has its number of gaps in "n".
-func csvQuality(q *analyze.Quality) []csvLine {
+func csvQuality(q *figure.Quality) []csvLine {
 	if q == nil {
 		return nil
 	}
@@ -105,13 +131,13 @@ func csvQuality(q *analyze.Quality) []csvLine {
 
 // economicsFigures returns a line for each figure with a value, and a line for each reason why figures
 // have no value.
-func economicsFigures(e *analyze.Economics) []string {
-	return figureLines(e.Figures, func(f *analyze.LevelFigure) string {
+func economicsFigures(e *figure.Economics) []string {
+	return figureLines(e.Figures, func(f *figure.Figure) string {
 		text := amount(f.Unit, f.Value)
 		if f.Bound > 0 {
 			text += " ± " + amount(f.Unit, f.Bound)
 		}
-		if f.Key == analyze.KeyEnergy {
+		if f.Key == figure.KeyEnergy {
 			text += ", " + meters(e.Energy)
 		}
 		return text
@@ -119,7 +145,7 @@ func economicsFigures(e *analyze.Economics) []string {
 }
 
 // economicsSettings says which parameters the figures of e have.
-func economicsSettings(e *analyze.Economics) string {
+func economicsSettings(e *figure.Economics) string {
 	text := "economics: the number of GPUs is not known"
 	if e.GPUs > 0 {
 		text = "economics: " + plural.Of(e.GPUs, "GPU")
@@ -170,7 +196,7 @@ func amount(unit string, v float64) string {
 	return Number(v) + " " + unit
 }
 
-func jsonEconomics(e *analyze.Economics) sheet.Object {
+func jsonEconomics(e *figure.Economics) sheet.Object {
 	if e == nil {
 		return nil
 	}
@@ -208,7 +234,7 @@ func meterName(g *serverfigures.Energy) string {
 
 // csvEconomics returns the lines of the figures: "economics." and the key, with the value in the column
 // "mean" and, where there is one, a line with the bound of its error. Then comes the energy of each GPU.
-func csvEconomics(e *analyze.Economics) []csvLine {
+func csvEconomics(e *figure.Economics) []csvLine {
 	if e == nil {
 		return nil
 	}
@@ -238,8 +264,8 @@ func csvEconomics(e *analyze.Economics) []csvLine {
 }
 
 // timeFigure returns a function that formats the value of a figure, with the source of the figure if there is one.
-func timeFigure(times TimeUnit) func(*analyze.LevelFigure) string {
-	return func(f *analyze.LevelFigure) string {
+func timeFigure(times TimeUnit) func(*figure.Figure) string {
+	return func(f *figure.Figure) string {
 		switch {
 		case f.From != "":
 			return Span(f.Value) + " (" + plain(f.From) + ")"
@@ -251,7 +277,7 @@ func timeFigure(times TimeUnit) func(*analyze.LevelFigure) string {
 }
 
 // prefixLines returns the lines of p: the figures, and the number of their requests.
-func prefixLines(p *analyze.Prefix, times TimeUnit) []string {
+func prefixLines(p *figure.Prefix, times TimeUnit) []string {
 	lines := groupLines("prefix cache", p.Figures, timeFigure(times))
 	if p.Stated == 0 {
 		return lines
@@ -261,9 +287,9 @@ func prefixLines(p *analyze.Prefix, times TimeUnit) []string {
 
 // phaseLines returns the lines of p. If no phase is known, the line of the remaining time is left out: it could only
 // say that the phases are not known.
-func phaseLines(p *analyze.Phases, times TimeUnit) []string {
+func phaseLines(p *figure.Phases, times TimeUnit) []string {
 	figures := p.Figures
-	phases := slices.DeleteFunc(slices.Clone(figures), func(f analyze.LevelFigure) bool { return f.Key == analyze.KeyOtherTime })
+	phases := slices.DeleteFunc(slices.Clone(figures), func(f figure.Figure) bool { return f.Key == figure.KeyOtherTime })
 	if commonReason(phases) != "" {
 		figures = phases
 	}
@@ -271,7 +297,7 @@ func phaseLines(p *analyze.Phases, times TimeUnit) []string {
 }
 
 // statedRequests counts the requests of p.
-func statedRequests(p *analyze.Prefix) string {
+func statedRequests(p *figure.Prefix) string {
 	text := "cached tokens stated by " + plural.GroupedOf(p.Stated, "answer")
 	if p.Unstated > 0 {
 		text += ", not by " + plural.Grouped(p.Unstated)
@@ -280,7 +306,7 @@ func statedRequests(p *analyze.Prefix) string {
 }
 
 // prefixBuckets returns a row for each bucket of p.
-func prefixBuckets(p *analyze.Prefix, u TimeUnit) sheet.Table {
+func prefixBuckets(p *figure.Prefix, u TimeUnit) sheet.Table {
 	g := newGrid(1, 1)
 	if len(p.Buckets) == 0 {
 		return g
@@ -302,7 +328,7 @@ func tokenRange(from, to int64) string {
 }
 
 // jsonLevelFigures returns figures by key.
-func jsonLevelFigures(all []analyze.LevelFigure) map[string]sheet.Object {
+func jsonLevelFigures(all []figure.Figure) map[string]sheet.Object {
 	figures := map[string]sheet.Object{}
 	for i := range all {
 		f := &all[i]
@@ -315,13 +341,13 @@ func jsonLevelFigures(all []analyze.LevelFigure) map[string]sheet.Object {
 	return figures
 }
 
-func jsonPrefix(p *analyze.Prefix) sheet.Object {
+func jsonPrefix(p *figure.Prefix) sheet.Object {
 	if p == nil {
 		return nil
 	}
 	return sheet.Object{
 		"stated", p.Stated, "unstated", p.Unstated, "figures", jsonLevelFigures(p.Figures),
-		"by_uncached_tokens", sheet.List(p.Buckets, func(b *analyze.PrefixBucket) sheet.Object {
+		"by_uncached_tokens", sheet.List(p.Buckets, func(b *figure.PrefixBucket) sheet.Object {
 			return sheet.Object{
 				"from", b.From, "to", b.To, "n", b.N, "cached_share", b.CachedShare, "ttft_mean_ns", b.Mean, "ttft_p50_ns", b.P50, "ttft_p90_ns", b.P90,
 			}
@@ -329,7 +355,7 @@ func jsonPrefix(p *analyze.Prefix) sheet.Object {
 	}
 }
 
-func (w jsonLayout) phases(p *analyze.Phases) sheet.Object {
+func (w jsonLayout) phases(p *figure.Phases) sheet.Object {
 	if p == nil {
 		return nil
 	}
@@ -337,7 +363,7 @@ func (w jsonLayout) phases(p *analyze.Phases) sheet.Object {
 }
 
 // csvLevelFigures returns a line for each figure, with the value in the column "mean".
-func csvLevelFigures(group string, all []analyze.LevelFigure) (lines []csvLine) {
+func csvLevelFigures(group string, all []figure.Figure) (lines []csvLine) {
 	for i := range all {
 		f := &all[i]
 		l := csvLine{name: group + "." + f.Key, unit: f.Unit}
@@ -351,7 +377,7 @@ func csvLevelFigures(group string, all []analyze.LevelFigure) (lines []csvLine) 
 
 // csvPrefix returns the lines of the figures, "prefix." and the key, and of the mean TTFT by uncached
 // input tokens.
-func csvPrefix(p *analyze.Prefix) []csvLine {
+func csvPrefix(p *figure.Prefix) []csvLine {
 	if p == nil {
 		return nil
 	}
@@ -363,7 +389,7 @@ func csvPrefix(p *analyze.Prefix) []csvLine {
 }
 
 // csvPhases returns the lines of the metrics and the figures: "phases." and the key.
-func csvPhases(p *analyze.Phases) []csvLine {
+func csvPhases(p *figure.Phases) []csvLine {
 	if p == nil {
 		return nil
 	}

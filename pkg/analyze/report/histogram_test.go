@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -93,8 +94,8 @@ func TestHistograms(t *testing.T) {
 	} {
 		var b strings.Builder
 		ms := TimeUnit{name: "ms", per: 1e6}
-		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
-		tb.blocks((&sheet.Part{}).Apart().Table(tb.histograms(&analyze.Experiment{Metrics: tt.metrics})).Blocks)
+		tb := table{b: &b, o: tt.o, units: &timeUnits{Units: Units{ms, ms}}}
+		tb.blocks((&sheet.Part{}).Apart().Table(tb.histograms(&analyze.Experiment{Level: figure.Level{Metrics: tt.metrics}})).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}

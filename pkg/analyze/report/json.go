@@ -1,14 +1,13 @@
 package report
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
@@ -32,7 +31,7 @@ func (w jsonLayout) report(in *Input) sheet.Object {
 	rep := in.Report
 	schema, conventions := Schema, ""
 	if w.otel {
-		schema, conventions = OTelSchema, names.OTelConventions
+		schema, conventions = OTelSchema, explain.OTelConventions
 	}
 	return sheet.Object{
 		"schema", schema, "conventions", sheet.Opt(conventions), "run", w.run(in),
@@ -69,12 +68,12 @@ func (w jsonLayout) run(in *Input) sheet.Object {
 }
 
 // whys returns the reasons why figures are unavailable, by key; nil for none.
-func (w jsonLayout) whys(all []analyze.Unavailable) any {
+func (w jsonLayout) whys(all []figure.Unavailable) any {
 	m := map[string]string{}
 	for _, u := range all {
 		key := u.Key
 		if w.otel {
-			key = names.OTelName(key)
+			key = explain.OTelName(key)
 		}
 		m[key] = u.Why
 	}
@@ -110,52 +109,35 @@ func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet
 	}
 }
 
-func jsonRates(t *analyze.Throughput) sheet.Object {
-	return sheet.Object{
-		"requests_per_s", rate(t.Requests), "output_tokens_per_s", rate(t.OutputTokens), "total_tokens_per_s", rate(t.TotalTokens),
-		"output_tokens_per_s_per_user", rate(t.OutputTokensPerUser),
+func jsonRates(t *figure.Throughput) sheet.Object {
+	o := sheet.Object{}
+	for _, x := range throughputs(t) {
+		o = append(o, x.key, rate(x.rate))
 	}
+	return o
 }
 
-// metrics returns metrics in the layout.
-func (w jsonLayout) metrics(all []summary.Metric) namedMetrics {
-	return namedMetrics{all, w.otel}
-}
-
-// namedMetrics are metrics in the order of the definitions: a JSON object by our keys, or an array
-// with the names of OpenTelemetry.
-type namedMetrics struct {
-	all  []summary.Metric
-	otel bool
-}
-
-// MarshalJSON writes the members of schemas/report.schema.json, or the members of
-// schemas/report-otel.schema.json.
-func (m namedMetrics) MarshalJSON() ([]byte, error) {
-	if m.otel {
-		return otelMetrics(m.all)
+// metrics returns metrics in the order of the definitions: an object by our keys, or a list with the names of
+// OpenTelemetry.
+func (w jsonLayout) metrics(all []summary.Metric) any {
+	if w.otel {
+		return otelMetrics(all)
 	}
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, x := range m.all {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(strconv.Quote(x.Definition.Key()) + ":{")
-		statistics(&b, x.Summary, float)
-		b.WriteByte('}')
+	o := sheet.Object{}
+	for _, x := range all {
+		o = append(o, x.Definition.Key(), statistics(x.Summary, float))
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return o
 }
 
-// statistics writes the members of a summary; format formats its values.
-func statistics(b *bytes.Buffer, s *summary.Summary, format func(float64) string) {
-	fmt.Fprintf(b, `"n":%d,"mean":%s,"std":%s,"min":%s`, s.N, format(s.Mean), format(s.Std), format(s.Min))
+// statistics returns the members of a summary; format formats its values.
+func statistics(s *summary.Summary, format func(float64) string) sheet.Object {
+	number := func(v float64) json.Number { return json.Number(format(v)) }
+	o := sheet.Object{"n", s.N, "mean", number(s.Mean), "std", number(s.Std), "min", number(s.Min)}
 	for j, level := range summary.Levels {
-		fmt.Fprintf(b, `,"%s":%s`, PercentileName(level), format(s.Pct[j]))
+		o = append(o, PercentileName(level), number(s.Pct[j]))
 	}
-	fmt.Fprintf(b, `,"max":%s`, format(s.Max))
+	return append(o, "max", number(s.Max))
 }
 
 // PercentileName returns the name of a percentile: "p50", "p99.9".
@@ -177,7 +159,7 @@ func (n jsonNumber) MarshalJSON() ([]byte, error) {
 }
 
 // rate returns a rate; nil if it is not known.
-func rate(r analyze.Rate) any {
+func rate(r figure.Rate) any {
 	if !r.OK {
 		return nil
 	}
@@ -185,7 +167,7 @@ func rate(r analyze.Rate) any {
 }
 
 // byName returns counts by name; nil for none.
-func byName(c []analyze.Count) any {
+func byName(c []figure.Count) any {
 	m := map[string]int{}
 	for _, x := range c {
 		m[x.Name] = x.N
@@ -225,7 +207,7 @@ func PartOf(s *analyze.Selected) sheet.Object {
 }
 
 // jsonAttainment returns how a level met an objective; target is 0 for a condition of it.
-func jsonAttainment(x *analyze.Attainment, target float64) sheet.Object {
+func jsonAttainment(x *figure.Attainment, target float64) sheet.Object {
 	if x == nil {
 		return nil
 	}
@@ -238,16 +220,16 @@ func jsonAttainment(x *analyze.Attainment, target float64) sheet.Object {
 		"met", x.Met, "missed", x.Missed, "failed", x.Failed, "unknown", x.Unknown, "lacking", byName(x.Lacking),
 		"goodput",
 		sheet.Object{"requests_per_s", rate(x.Requests), "output_tokens_per_s", rate(x.OutputTokens)},
-		"conditions", sheet.Opt(sheet.List(x.Conditions, func(c *analyze.Attainment) sheet.Object { return jsonAttainment(c, 0) })),
+		"conditions", sheet.Opt(sheet.List(x.Conditions, func(c *figure.Attainment) sheet.Object { return jsonAttainment(c, 0) })),
 	}
 }
 
 // MaxLoadJSON returns the estimate in the layout of JSON, "max_load" of the schemas; nil for nil.
-func MaxLoadJSON(m *analyze.MaxLoad) sheet.Object {
+func MaxLoadJSON(m *figure.MaxLoad) sheet.Object {
 	if m == nil {
 		return nil
 	}
-	at := func(l *analyze.LoadLevel) sheet.Object {
+	at := func(l *figure.LoadLevel) sheet.Object {
 		if l == nil {
 			return nil
 		}

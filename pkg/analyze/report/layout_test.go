@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -109,8 +110,8 @@ func TestSelectedDigits(t *testing.T) {
 	t.Parallel()
 	ms := func(n float64) uint64 { return uint64(n * float64(time.Millisecond)) }
 	for want, s := range map[string]*analyze.Selected{
-		"trimmed: 50.88 ms to 508.8 ms of 508.8 ms": {How: "trim", Span: analyze.Span{FromNS: ms(50.881791), ToNS: ms(508.817916)}, Level: analyze.Span{ToNS: ms(508.817916)}},
-		"window: 10 s to 30.5 s of 60 s":            {How: "window", Span: analyze.Span{FromNS: ms(1010e1), ToNS: ms(30600)}, Level: analyze.Span{FromNS: ms(100), ToNS: ms(60100)}},
+		"trimmed: 50.88 ms to 508.8 ms of 508.8 ms": {How: "trim", Span: figure.Span{FromNS: ms(50.881791), ToNS: ms(508.817916)}, Level: figure.Span{ToNS: ms(508.817916)}},
+		"window: 10 s to 30.5 s of 60 s":            {How: "window", Span: figure.Span{FromNS: ms(1010e1), ToNS: ms(30600)}, Level: figure.Span{FromNS: ms(100), ToNS: ms(60100)}},
 	} {
 		if got := Selected(s); got != want {
 			t.Errorf("%q, want %q", got, want)

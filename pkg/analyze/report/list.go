@@ -55,7 +55,7 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 			}
 		}
 		rowOf := func() Row {
-			row := NewRow(level, &r.Run().Experiments[level], n, request, d)
+			row := newRow(level, &r.Run().Experiments[level], n, request, d)
 			if smooth != nil {
 				q := smooth.Measure(d)
 				row.Quality = &q

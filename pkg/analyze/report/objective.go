@@ -8,12 +8,13 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // objective says how a level met the objective, in lines.
-func objective(x *analyze.Attainment, target float64) []string {
+func objective(x *figure.Attainment, target float64) []string {
 	verdict := ""
 	switch {
 	case x.Share.OK && x.Share.V >= target:
@@ -43,7 +44,7 @@ func objective(x *analyze.Attainment, target float64) []string {
 func targetText(f float64) string { return strconv.FormatFloat(100*f, 'g', 8, 64) + "%" }
 
 // attained says how many requests met the objective: "97.00% (97 of 100 requests)".
-func attained(x *analyze.Attainment) string {
+func attained(x *figure.Attainment) string {
 	if !x.Share.OK {
 		return share(x.Share)
 	}
@@ -57,7 +58,7 @@ func attained(x *analyze.Attainment) string {
 	return s + ")"
 }
 
-func share(s analyze.Share) string {
+func share(s figure.Share) string {
 	if !s.OK {
 		return "n/a (" + s.NA + ")"
 	}
@@ -65,7 +66,7 @@ func share(s analyze.Share) string {
 }
 
 // rateOrNA formats a rate; "n/a" if it is unknown.
-func rateOrNA(r analyze.Rate) string {
+func rateOrNA(r figure.Rate) string {
 	if !r.OK {
 		return "n/a"
 	}
@@ -92,12 +93,12 @@ func objectives(rep *analyze.Report) sheet.Table {
 }
 
 // MaxLoad describes the estimate of the highest load under an objective, for people.
-func MaxLoad(m *analyze.MaxLoad) string {
+func MaxLoad(m *figure.MaxLoad) string {
 	what := "maximum " + strings.ReplaceAll(plain(m.Mode), "_", " ")
 	if m.Target > 0 {
 		what += fmt.Sprintf(" for %s of the requests", targetText(m.Target))
 	}
-	at := func(l *analyze.LoadLevel) string {
+	at := func(l *figure.LoadLevel) string {
 		text := plain(l.Value)
 		if !math.IsNaN(l.Share) {
 			text = fmt.Sprintf("%s at %s", percent(l.Share), text)
@@ -139,7 +140,7 @@ func MaxLoad(m *analyze.MaxLoad) string {
 
 // facts returns the attainment of a level, and the rate that was sent if it differs from the
 // named rate: " (97.00%, 3.912/s sent)"; "" if there is neither.
-func facts(l *analyze.LoadLevel) string {
+func facts(l *figure.LoadLevel) string {
 	var all []string
 	if !math.IsNaN(l.Share) {
 		all = append(all, percent(l.Share))
@@ -154,7 +155,7 @@ func facts(l *analyze.LoadLevel) string {
 }
 
 // maxLoadAdvice says what to measure to narrow the bounds: "; measure 5, 6 and 7 next".
-func maxLoadAdvice(m *analyze.MaxLoad) string {
+func maxLoadAdvice(m *figure.MaxLoad) string {
 	if len(m.Next) == 0 {
 		return ""
 	}
@@ -189,14 +190,14 @@ func LoadText(v float64) string {
 
 // LoadsText formats the estimate of a maximum load and its interval, with two digits:
 // "6.2 (95% interval 5.3 to 7.2)".
-func LoadsText(m *analyze.MaxLoad) string {
+func LoadsText(m *figure.MaxLoad) string {
 	estimate, interval := m.Rounded()
 	return LoadText(estimate) + maxLoadInterval(interval)
 }
 
 // sentIfOther returns the load of a level if it differs from the load that the level names
 // by more than a rounding of three digits; else "".
-func sentIfOther(l *analyze.LoadLevel) string {
+func sentIfOther(l *figure.LoadLevel) string {
 	if named, err := strconv.ParseFloat(l.Value, 64); err != nil || math.Abs(l.Load-named) <= 0.005*named {
 		return ""
 	}

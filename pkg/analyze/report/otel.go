@@ -2,14 +2,12 @@ package report
 
 import (
 	"bufio"
-	"bytes"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -39,58 +37,39 @@ var otelOperations = []struct{ path, operation string }{
 func otelAttributes(rep *analyze.Report) map[string]string {
 	all := map[string]string{}
 	if kind := rep.Run.ServiceKind; kind != nil && *kind != "" {
-		all[names.OTelProvider] = *kind
+		all[explain.OTelProvider] = *kind
 	}
 	if path := rep.Run.Endpoint; path != nil {
 		for _, o := range otelOperations {
 			if strings.HasSuffix(*path, o.path) {
-				all[names.OTelOperation] = o.operation
+				all[explain.OTelOperation] = o.operation
 				break
 			}
 		}
 	}
 	if m := rep.Run.Meta; rep.Model != "" && (m == nil || len(m.Models) <= 1) {
-		all[names.OTelModel] = rep.Model
+		all[explain.OTelModel] = rep.Model
 	}
 	return all
 }
 
-// otelMetrics returns metrics as an array of objects with a name, a unit and statistics.
-func otelMetrics(all []summary.Metric) ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('[')
-	for i, x := range all {
-		if i > 0 {
-			b.WriteByte(',')
+// otelMetrics returns metrics as objects with a name, a unit and statistics.
+func otelMetrics(all []summary.Metric) []sheet.Object {
+	list := make([]sheet.Object, 0, len(all))
+	for _, x := range all {
+		key, unit, format := x.Definition.Key(), explain.OTelUnit(string(x.Definition.Unit())), float
+		if unit == "s" {
+			format = explain.Seconds
 		}
-		key := x.Definition.Key()
-		o := names.OTelOf(key)
-		unit := string(x.Definition.Unit())
-		head := struct {
-			Name       string            `json:"name"`
-			Key        string            `json:"key"`
-			Unit       string            `json:"unit"`
-			Attributes map[string]string `json:"attributes,omitempty"`
-			Differs    string            `json:"differs,omitempty"`
-		}{Name: names.OTelName(key), Key: key, Unit: names.OTelUnit(unit), Differs: o.Differs}
+		o := explain.OTelOf(key)
+		var attributes sheet.Object
 		if o.TokenType != "" {
-			head.Attributes = map[string]string{names.OTelTokenType: o.TokenType}
+			attributes = sheet.Object{explain.OTelTokenType, o.TokenType}
 		}
-		text, err := json.Marshal(head)
-		if err != nil {
-			return nil, err
-		}
-		b.Write(text[:len(text)-1])
-		b.WriteByte(',')
-		format := float
-		if head.Unit == "s" {
-			format = names.Seconds
-		}
-		statistics(&b, x.Summary, format)
-		b.WriteByte('}')
+		head := sheet.Object{"name", explain.OTelName(key), "key", key, "unit", unit, "attributes", attributes, "differs", sheet.Opt(o.Differs)}
+		list = append(list, append(head, statistics(x.Summary, format)...))
 	}
-	b.WriteByte(']')
-	return b.Bytes(), nil
+	return list
 }
 
 // OTelRowsJSON is like RowsJSON, but the names are attributes of OpenTelemetry's conventions for GenAI, else
@@ -110,22 +89,22 @@ func OTelRowsJSON(w io.Writer, groups Groups) RowWriter {
 		c := &all[i]
 		switch name := c.name; name {
 		case "model":
-			c.name = names.OTelModel
+			c.name = explain.OTelModel
 		case "start_ns": // an instant
 			c.name = "pa." + name
 		default:
-			c.name = names.OTelAttribute(name)
+			c.name = explain.OTelAttribute(name)
 			if text := c.text; strings.HasSuffix(name, "_ns") {
 				c.text = func(r *Row) string {
 					if ns := text(r); ns != "" {
-						return names.SecondsOf(ns)
+						return explain.SecondsOf(ns)
 					}
 					return ""
 				}
 			}
 		}
 	}
-	all = append(all, column{name: names.OTelError, quote: true, text: func(r *Row) string {
+	all = append(all, column{name: explain.OTelError, quote: true, text: func(r *Row) string {
 		if r.Excluded != "failed" {
 			return ""
 		}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/schematest"
-	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 )
@@ -31,7 +31,7 @@ func otelInputs(t *testing.T) map[string]Input {
 		{Name: "queue", Metric: "vllm:request_queue_time_seconds", Kind: serverfigures.Time, Of: "m s", Source: "s", Unit: "ns", N: 4, Mean: 0.25},
 		{Name: "GPU power", Metric: "DCGM_FI_DEV_POWER_USAGE", Kind: serverfigures.Gauge, Of: "g", Source: "s", Unit: "W", N: 2, Mean: 1e-7, Min: 0, Max: 2e21},
 	}
-	e.Unavailable = []analyze.Unavailable{{Key: "ttft_ns", Why: "none"}, {Key: "ttst_ns", Why: "none"}}
+	e.Unavailable = []figure.Unavailable{{Key: "ttft_ns", Why: "none"}, {Key: "ttst_ns", Why: "none"}}
 	return map[string]Input{"full": everything, "sweep": analyzed(t, golden.FS(t, "perf_analyzer"), "2.60.0/vllm_sweep")}
 }
 
@@ -49,7 +49,7 @@ func TestOTelGolden(t *testing.T) {
 	}
 	cfg := parts(t)
 	quality := quality.Default()
-	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
+	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &figure.EconomicsConfig{}, true, true
 	grouped := measured(t, "sweep.json", sweep(), cfg)
 	if e := &grouped.Report.Experiments[0]; len(e.Windows) == 0 || e.Quality == nil || len(e.Quality.Metrics) == 0 {
 		t.Errorf("no windows or no quality: %+v", e)
@@ -146,7 +146,7 @@ func TestOTelNumbers(t *testing.T) {
 	}
 }
 
-// The members of metrics and figures in the schema of a report are the entries of package names, each with its
+// The members of metrics and figures in the schema of a report are the entries of package explain, each with its
 // definition.
 func TestSchemaMembers(t *testing.T) {
 	const file = "../../../schemas/report.schema.json"
@@ -156,15 +156,15 @@ func TestSchemaMembers(t *testing.T) {
 	}
 	text := string(b)
 	members := map[string]string{}
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		kind, of := "metrics", cmp.Or(string(e.Group), "every report")
 		ref := "summary"
 		if e.OfLevel {
 			kind, ref = "figures", "levelFigure"
 			switch e.Group {
-			case names.Rates:
+			case explain.Rates:
 				ref = "rate"
-			case names.Quality:
+			case explain.Quality:
 				ref = "qualityFigure"
 			}
 		}
@@ -175,7 +175,7 @@ func TestSchemaMembers(t *testing.T) {
 		members[kind+" of "+of] += fmt.Sprintf("%q: { \"$ref\": \"#/$defs/%s\", \"description\": %s },\n", e.Key, ref, doc)
 	}
 	for place, lines := range members {
-		head := fmt.Sprintf("\"$comment\": \"Made of package names: %s\",\n", place)
+		head := fmt.Sprintf("\"$comment\": \"Made of package explain: %s\",\n", place)
 		before, after, ok := strings.Cut(text, head)
 		if !ok {
 			t.Fatalf("%s: no %s", file, head)
@@ -260,7 +260,7 @@ func TestOTelSchema(t *testing.T) {
 	compareGolden(t, "../../../schemas/report-otel.schema.json", b.Bytes())
 }
 
-// The schema of a report has the keys and units of the table of package names.
+// The schema of a report has the keys and units of the table of package explain.
 func TestSchemaKeys(t *testing.T) {
 	s := reportSchema(t)
 	at := func(path ...string) any {
@@ -284,11 +284,11 @@ func TestSchemaKeys(t *testing.T) {
 	}
 	units := map[bool][]string{true: enum("qualityFigure", "properties", "unit"), false: enum("levelFigure", "properties", "unit")}
 	want := map[string][]string{}
-	for _, e := range names.All() {
+	for _, e := range explain.All() {
 		place := string(e.Group) + " metrics"
 		if e.OfLevel {
 			place = string(e.Group) + " figures"
-			if e.Group != names.Rates && !slices.Contains(units[e.Group == names.Quality], e.Unit) {
+			if e.Group != explain.Rates && !slices.Contains(units[e.Group == explain.Quality], e.Unit) {
 				t.Errorf("%s: the schema does not know the unit %s", e.Key, e.Unit)
 			}
 		}

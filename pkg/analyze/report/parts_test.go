@@ -13,6 +13,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
@@ -198,61 +199,61 @@ func TestMarkdownTables(t *testing.T) {
 // The maximum load in words, with its bounds and its interval.
 func TestMaxLoad(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
-	within, beyond := &analyze.LoadLevel{Load: 4, Value: "4", Share: 0.97}, &analyze.LoadLevel{Load: 8, Value: "8", Share: 0.5}
-	load := func(within, beyond *analyze.LoadLevel, estimate, low, high float64, na string) analyze.MaxLoad {
-		return analyze.MaxLoad{Mode: "request_rate", Target: 0.95, Within: within, Beyond: beyond, Estimate: estimate, Interval: inference.Interval{Low: low, High: high}, NA: na}
+	within, beyond := &figure.LoadLevel{Load: 4, Value: "4", Share: 0.97}, &figure.LoadLevel{Load: 8, Value: "8", Share: 0.5}
+	load := func(within, beyond *figure.LoadLevel, estimate, low, high float64, na string) figure.MaxLoad {
+		return figure.MaxLoad{Mode: "request_rate", Target: 0.95, Within: within, Beyond: beyond, Estimate: estimate, Interval: inference.Interval{Low: low, High: high}, NA: na}
 	}
-	with := func(m analyze.MaxLoad, change func(*analyze.MaxLoad)) analyze.MaxLoad {
+	with := func(m figure.MaxLoad, change func(*figure.MaxLoad)) figure.MaxLoad {
 		change(&m)
 		return m
 	}
 	const of = "maximum request rate for 95% of the requests: "
 	for _, tt := range []struct {
-		m    analyze.MaxLoad
+		m    figure.MaxLoad
 		want string
 	}{
 		{load(within, beyond, 4.17, 4, 4.301, ""), of + "about 4.2 (95% interval 4 to 4.4), between 97.00% at 4 and 50.00% at 8"},
 		{load(within, beyond, 4.03, 4, 7.99, ""), of + "about 4 (95% interval 4 to 8), between 97.00% at 4 and 50.00% at 8"},
-		{with(load(within, beyond, 6, 5.1, 7.2, ""), func(m *analyze.MaxLoad) { m.Next = []float64{5, 6, 7} }), of + "about 6 (95% interval 5.1 to 7.2), between 97.00% at 4 and 50.00% at 8; measure 5, 6 and 7 next"},
+		{with(load(within, beyond, 6, 5.1, 7.2, ""), func(m *figure.MaxLoad) { m.Next = []float64{5, 6, 7} }), of + "about 6 (95% interval 5.1 to 7.2), between 97.00% at 4 and 50.00% at 8; measure 5, 6 and 7 next"},
 		{
-			load(&analyze.LoadLevel{Load: 1234, Value: "1234", Share: 1}, &analyze.LoadLevel{Load: 1789, Value: "1789", Share: 0.5}, 1551, 1432.1, 1788, ""),
+			load(&figure.LoadLevel{Load: 1234, Value: "1234", Share: 1}, &figure.LoadLevel{Load: 1789, Value: "1789", Share: 0.5}, 1551, 1432.1, 1788, ""),
 			of + "about 1600 (95% interval 1400 to 1789), between 100.0% at 1234 and 50.00% at 1789",
 		},
 		{
-			with(load(within, nil, 6, 4.3, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Next, m.NextRequests = []float64{8}, 1500 }),
+			with(load(within, nil, 6, 4.3, inf, "no level surely misses the target"), func(m *figure.MaxLoad) { m.Next, m.NextRequests = []float64{8}, 1500 }),
 			of + "about 6 (95% interval from 4.3 on), at least 4 (97.00%); no level surely misses the target; measure 8 again, with about 1,500 requests",
 		},
 		{load(nil, beyond, 6, -inf, 7.21, "no level surely attains the target"), of + "about 6 (95% interval up to 7.3), below 8 (50.00%); no level surely attains the target"},
 		{
-			with(load(nil, nil, 6, -inf, inf, "no level surely attains or misses the target"), func(m *analyze.MaxLoad) { m.Next, m.NextRequests = []float64{4, 8}, 900 }),
+			with(load(nil, nil, 6, -inf, inf, "no level surely attains or misses the target"), func(m *figure.MaxLoad) { m.Next, m.NextRequests = []float64{4, 8}, 900 }),
 			of + "about 6; no level surely attains or misses the target; measure 4 and 8 again, with about 900 requests each",
 		},
 		{load(nil, nil, nan, -inf, inf, "no level surely attains or misses the target"), of + "not known; no level surely attains or misses the target"},
-		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *analyze.MaxLoad) { m.Next = []float64{2, 4} }), of + "below 8 (50.00%); measure 2 and 4 next"},
+		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *figure.MaxLoad) { m.Next = []float64{2, 4} }), of + "below 8 (50.00%); measure 2 and 4 next"},
 		{
-			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *analyze.MaxLoad) { m.Again, m.Unknown = true, []string{"2", "x\x1b"} }),
+			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *figure.MaxLoad) { m.Again, m.Unknown = true, []string{"2", "x\x1b"} }),
 			of + `4 or more (97.00%); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`,
 		},
 		// Rates that were sent have as many digits as the clock; loads to measure are as a flag takes them.
 		{
-			load(&analyze.LoadLevel{Load: 11.999887399056592, Value: "12", Share: 1}, &analyze.LoadLevel{Load: 14.998765, Value: "15", Share: 0.5}, 11.9998874, 11.7, 15.02, ""),
+			load(&figure.LoadLevel{Load: 11.999887399056592, Value: "12", Share: 1}, &figure.LoadLevel{Load: 14.998765, Value: "15", Share: 0.5}, 11.9998874, 11.7, 15.02, ""),
 			of + "about 12 (95% interval 12 to 15), between 100.0% at 12 and 50.00% at 15",
 		},
 		{
-			load(&analyze.LoadLevel{Load: 1.2345678, Value: "1.3", Share: 1}, nil, 1.21, 1.21, inf, ""),
+			load(&figure.LoadLevel{Load: 1.2345678, Value: "1.3", Share: 1}, nil, 1.21, 1.21, inf, ""),
 			of + "about 1.235 (95% interval from 1.235 on), at least 1.3 (100.0%, 1.235/s sent)",
 		},
 		{
-			with(load(within, nil, nan, 4, inf, ""), func(m *analyze.MaxLoad) { m.Next = []float64{1.23456} }),
+			with(load(within, nil, nan, 4, inf, ""), func(m *figure.MaxLoad) { m.Next = []float64{1.23456} }),
 			of + "4 or more (97.00%); measure 1.23456 next",
 		},
 		// Several objectives have no share in common.
 		{
-			analyze.MaxLoad{Mode: "concurrency", Within: &analyze.LoadLevel{Load: 4, Value: "4", Share: nan}, Estimate: 6, Interval: inference.Interval{Low: 4, High: inf}, NA: "no level surely misses the target"},
+			figure.MaxLoad{Mode: "concurrency", Within: &figure.LoadLevel{Load: 4, Value: "4", Share: nan}, Estimate: 6, Interval: inference.Interval{Low: 4, High: inf}, NA: "no level surely misses the target"},
 			"maximum concurrency: about 6 (95% interval from 4 on), at least 4; no level surely misses the target",
 		},
 		{
-			with(load(&analyze.LoadLevel{Load: 4, Value: "4", Share: nan}, &analyze.LoadLevel{Load: 7.5, Value: "8", Share: nan}, 6, 4, 7.5, ""), func(m *analyze.MaxLoad) { m.Target = 0 }),
+			with(load(&figure.LoadLevel{Load: 4, Value: "4", Share: nan}, &figure.LoadLevel{Load: 7.5, Value: "8", Share: nan}, 6, 4, 7.5, ""), func(m *figure.MaxLoad) { m.Target = 0 }),
 			"maximum request rate: about 6 (95% interval 4 to 7.5), between 4 and 8 (7.500/s sent)",
 		},
 	} {

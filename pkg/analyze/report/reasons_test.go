@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -18,7 +19,7 @@ import (
 func groupsOf(t *testing.T, r export.Reader) Input {
 	t.Helper()
 	quality := quality.Default()
-	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &quality, Economics: &analyze.EconomicsConfig{}, Prefix: true, Phases: true})
+	rep, err := analyze.Run(t.Context(), r, analyze.Config{Quality: &quality, Economics: &figure.EconomicsConfig{}, Prefix: true, Phases: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +75,15 @@ func TestReasonsOnce(t *testing.T) {
 
 // Figures with a value come first, in their order, and then the others by their reasons.
 func TestFigureLines(t *testing.T) {
-	figures := func(whys ...string) (all []analyze.LevelFigure) {
+	figures := func(whys ...string) (all []figure.Figure) {
 		for i, why := range whys {
-			all = append(all, analyze.LevelFigure{Label: string(rune('a' + i)), Unit: "ns", Value: 2e6, Why: why})
+			all = append(all, figure.Figure{Label: string(rune('a' + i)), Unit: "ns", Value: 2e6, Why: why})
 		}
 		return all
 	}
 	for _, tt := range []struct {
 		name string
-		all  []analyze.LevelFigure
+		all  []figure.Figure
 		want []string
 	}{
 		{"none", nil, nil},
@@ -101,11 +102,11 @@ func TestFigureLines(t *testing.T) {
 
 // The rest of the time is left out only if no phase is known.
 func TestPhaseLines(t *testing.T) {
-	phases := append([]analyze.LevelFigure{}, analyze.PhaseFigures[:]...)
+	phases := append([]figure.Figure{}, figure.PhaseFigures[:]...)
 	phases[0].Why, phases[3].Why = "no queue", "one of the others is not known"
 	phases[1].Value, phases[2].Value = 3e6, 40e6
 	want := []string{"prefill: 3.000 ms", "decode: 40.00 ms", "queue: n/a (no queue)", "network, client and rest: n/a (one of the others is not known)"}
-	if d := cmp.Diff(want, phaseLines(&analyze.Phases{Figures: phases}, scaleFor(1e6))); d != "" {
+	if d := cmp.Diff(want, phaseLines(&figure.Phases{Figures: phases}, scaleFor(1e6))); d != "" {
 		t.Error(d)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
@@ -204,7 +205,7 @@ func naLines(r *sheet.Reasons) (all []string) {
 
 // figureLines returns a line for each figure with a value, made by text, and then a line for each
 // reason why other figures have none.
-func figureLines(all []analyze.LevelFigure, text func(*analyze.LevelFigure) string) (lines []string) {
+func figureLines(all []figure.Figure, text func(*figure.Figure) string) (lines []string) {
 	var lacking sheet.Reasons
 	for i := range all {
 		f := &all[i]
@@ -219,7 +220,7 @@ func figureLines(all []analyze.LevelFigure, text func(*analyze.LevelFigure) stri
 
 // groupLines returns the lines of [figureLines]. If no figure has a value and all have the same reason, it returns
 // one line "NAME: n/a (why)" with the name of the group.
-func groupLines(name string, all []analyze.LevelFigure, text func(*analyze.LevelFigure) string) []string {
+func groupLines(name string, all []figure.Figure, text func(*figure.Figure) string) []string {
 	if why := commonReason(all); why != "" {
 		return []string{name + ": n/a (" + plain(why) + ")"}
 	}
@@ -228,7 +229,7 @@ func groupLines(name string, all []analyze.LevelFigure, text func(*analyze.Level
 
 // commonReason returns the reason why no figure has a value; "" if a figure has a value, or if the figures have
 // several reasons.
-func commonReason(all []analyze.LevelFigure) string {
+func commonReason(all []figure.Figure) string {
 	for i := range all {
 		if all[i].Why != all[0].Why {
 			return ""

@@ -24,6 +24,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
@@ -58,12 +59,11 @@ func full() Input {
 	kind, endpoint, version := "openai", "v1/chat/completions", "2.60.0"
 	e := analyze.Experiment{
 		Mode: "concurrency", Value: "8", OK: 97,
-		Failed: []analyze.Count{{Name: "timeout", N: 2}, {Name: "http_error", N: 1}}, Excluded: []analyze.Count{{Name: "warmup", N: 8}}, Unreadable: 4,
-		DurationNS: 12_345_678_901, TokenSource: answer.TokenUsage, TokenEvents: 12345, SharedStamps: 17,
-		Throughput: analyze.Throughput{
-			Requests: analyze.Rate{PerSecond: 7.857, OK: true}, OutputTokens: analyze.Rate{PerSecond: 1005.7, OK: true},
-			TotalTokens: analyze.Rate{PerSecond: 123456.7, OK: true}, OutputTokensPerUser: analyze.Rate{PerSecond: 125.7125, OK: true},
-		},
+		Failed: []figure.Count{{Name: "timeout", N: 2}, {Name: "http_error", N: 1}}, Excluded: []figure.Count{{Name: "warmup", N: 8}}, Unreadable: 4,
+		TokenSource: answer.TokenUsage, TokenEvents: 12345, SharedStamps: 17,
+		Level: figure.Level{DurationNS: 12_345_678_901, Throughput: figure.Throughput{
+			Requests: figure.PerSecond(7.857), OutputTokens: figure.PerSecond(1005.7), TotalTokens: figure.PerSecond(123456.7), OutputTokensPerUser: figure.PerSecond(125.7125),
+		}},
 		Client: &export.ClientMeta{
 			DurationNS: 12_345_678_901, AchievedPerSecond: 7.9, Turnaround: &export.LatencySummary{N: 96, P50NS: 45_678, P99NS: 1_234_567, MaxNS: 2_000_000},
 			IssueToStart: &export.LatencySummary{N: 97, P50NS: 23_456, P99NS: 98_765, MaxNS: 100_000}, GC: &export.GCMeta{Cycles: 12, PauseTotalNS: 300_000, PauseMaxNS: 56_789},
@@ -83,7 +83,7 @@ func full() Input {
 		}
 		e.Metrics = append(e.Metrics, summary.Metric{Definition: d, Summary: s})
 	}
-	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5", Sent: analyze.Rate{PerSecond: 2.125, OK: true}}
+	rate := analyze.Experiment{Mode: "request_rate", Value: "2.5", Sent: figure.Rate{PerSecond: 2.125, OK: true}}
 	return Input{Name: "evil\x1b]0;title\a\n.json", Report: &analyze.Report{
 		Run: &export.Run{
 			Version: &version, ServiceKind: &kind, Endpoint: &endpoint,
@@ -228,7 +228,7 @@ func TestMarkdownDocument(t *testing.T) {
 	}
 	var b bytes.Buffer
 	cfg, quality := parts(t), quality.Default()
-	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &analyze.EconomicsConfig{}, true, true
+	cfg.Quality, cfg.Economics, cfg.Prefix, cfg.Phases = &quality, &figure.EconomicsConfig{}, true, true
 	in := measured(t, "sweep.json", sweep(), cfg)
 	for i := range in.Report.Experiments {
 		e := &in.Report.Experiments[i]
@@ -333,7 +333,7 @@ func TestJSONSchema(t *testing.T) {
 	}
 	inputs = append(append(inputs, edges(t)...), measured(t, "sweep.json", sweep(), parts(t)), measured(t, "sweep.json", sweep()[1:2], steady(t)))
 	q := quality.Default()
-	inputs = append(inputs, measured(t, "sweep.json", sweep(), analyze.Config{Quality: &q, Economics: &analyze.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true}))
+	inputs = append(inputs, measured(t, "sweep.json", sweep(), analyze.Config{Quality: &q, Economics: &figure.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true}))
 	lists := [][]Input{inputs, {}}
 	for _, in := range inputs {
 		lists = append(lists, []Input{in})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -49,9 +50,9 @@ type Row struct {
 // Groups are the groups of columns that a list has beside the usual ones.
 type Groups struct{ Quality, Economics, Prefix, Phases bool }
 
-// NewRow describes a request. index is its place in the file: the files of
+// newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
-func NewRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
+func newRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
 	row := Row{
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
@@ -392,8 +393,8 @@ func millis(v answer.Value) string {
 var (
 	economicsColumns = []column{
 		ofFloat(answer.TPOT.Key(), func(r *Row) float64 { return r.TPOT }, column{head: "tpot_ms", width: 8, cell: func(r *Row) string { return threeDecimals(r.TPOT / 1e6) }}),
-		ofFloat(analyze.KeyUserRate, func(r *Row) float64 { return rateOf(1, r.TPOT) }, column{}),
-		ofFloat(analyze.KeyUserRateE2E, (*Row).wholeRate, column{head: "tok/s", width: 8, cell: func(r *Row) string { return threeDecimals(r.wholeRate()) }}),
+		ofFloat(figure.KeyUserRate, func(r *Row) float64 { return rateOf(1, r.TPOT) }, column{}),
+		ofFloat(figure.KeyUserRateE2E, (*Row).wholeRate, column{head: "tok/s", width: 8, cell: func(r *Row) string { return threeDecimals(r.wholeRate()) }}),
 	}
 	prefixColumns = []column{
 		ofMetric(answer.CachedTokens, func(r *Row) answer.Value { return r.Cached }, column{head: "cached", width: 6}),
@@ -401,7 +402,7 @@ var (
 			name: "uncached_input_tokens", text: func(r *Row) string { return whole(r.Uncached) }, order: func(r *Row) answer.Value { return r.Uncached },
 			head: "uncached", width: 8,
 		},
-		ofFloat(analyze.KeyHitRate, (*Row).hitRate, column{}),
+		ofFloat(figure.KeyHitRate, (*Row).hitRate, column{}),
 	}
 	phasesColumns = []column{
 		ofMetric(answer.ServerPrefill, func(r *Row) answer.Value { return r.ServerPrefill }, column{head: "prefill_ms", width: 10, cell: func(r *Row) string { return millis(r.ServerPrefill) }}),

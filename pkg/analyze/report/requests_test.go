@@ -136,13 +136,13 @@ func TestNewRow(t *testing.T) {
 	e := &export.Experiment{Mode: "concurrency", Value: "8"}
 	m := &answer.Measured{Excluded: "failed", Class: "rpc_error", Message: "gone"}
 	r := &export.Request{ID: 7, StartNS: 5, Status: export.StatusOK, Responses: make([]export.Response, 2)}
-	got := NewRow(1, e, 3, r, m)
+	got := newRow(1, e, 3, r, m)
 	want := Row{Experiment: 1, Level: "concurrency:8", Load: "concurrency 8", ID: 3, StartNS: 5, Responses: 2, Status: "rpc_error", Excluded: "failed", Message: "gone", TPOT: math.NaN()}
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.HasMeta = true // pa-record numbers its requests
-	if got := NewRow(1, e, 3, r, m).ID; got != 7 {
+	if got := newRow(1, e, 3, r, m).ID; got != 7 {
 		t.Errorf("ID %d, want 7", got)
 	}
 }

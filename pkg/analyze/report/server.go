@@ -8,7 +8,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -21,7 +21,8 @@ const maxFigures = 64
 // servers returns the figures of servers and GPUs as a table. It leaves out columns without a value. Times are in the unit of the report; if they
 // differ too much for one unit, each row has its own unit.
 func servers(e *analyze.Experiment, common TimeUnit) sheet.Table {
-	rows := [][]string{{"server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client"}}
+	g := newGrid(2, 1)
+	g.Add("server metric", "of", "n", "mean", "max", "total", "seen by client", "network + client")
 	shown := map[string]int{}
 	apart := farApart(e.Server)
 	for i := range e.Server {
@@ -35,7 +36,7 @@ func servers(e *analyze.Experiment, common TimeUnit) sheet.Table {
 		row := []string{f.Name, sanitize.Fit(plain(f.Of), maxOf), strconv.FormatUint(f.N, 10), "", "", "", "", ""}
 		if f.NA != "" {
 			row[2], row[3] = "", "n/a"
-			rows = append(rows, row)
+			g.Add(row...)
 			continue
 		}
 		switch f.Kind {
@@ -52,30 +53,15 @@ func servers(e *analyze.Experiment, common TimeUnit) sheet.Table {
 		} else if f.Compared {
 			row[6], row[7] = unit.Span(f.Client), "n/a ("+f.Incomparable+")"
 		}
-		rows = append(rows, row)
+		g.Add(row...)
 	}
 	for i := range e.Server { // in their order
 		if name := e.Server[i].Name; shown[name] > maxFigures {
-			rows = append(rows, []string{name, fmt.Sprintf("%d more, which are left out here: --format json has them", shown[name]-maxFigures), "", "", "", "", "", ""})
+			g.Add(name, fmt.Sprintf("%d more, which are left out here: --format json has them", shown[name]-maxFigures), "", "", "", "", "", "")
 			shown[name] = 0
 		}
 	}
-	used := make([]bool, len(rows[0]))
-	for _, row := range rows[1:] {
-		for i, cell := range row {
-			used[i] = used[i] || cell != ""
-		}
-	}
-	g := newGrid(2, 1)
-	for _, row := range rows {
-		var cells []string
-		for i, cell := range row {
-			if used[i] {
-				cells = append(cells, cell)
-			}
-		}
-		g.Add(cells...)
-	}
+	g.DropEmpty()
 	return g
 }
 
@@ -140,10 +126,10 @@ func (w jsonLayout) server(f *serverfigures.Figure) sheet.Object {
 	name, unit := f.Name, f.Unit
 	value := func(v float64) any { return v }
 	if w.otel {
-		name = cmp.Or(names.OTelServer(name), name)
+		name = cmp.Or(explain.OTelServer(name), name)
 		if unit == string(answer.Nanoseconds) {
-			unit = names.OTelUnit(unit)
-			value = func(v float64) any { return json.Number(names.Seconds(v)) }
+			unit = explain.OTelUnit(unit)
+			value = func(v float64) any { return json.Number(explain.Seconds(v)) }
 		}
 	}
 	o := sheet.Object{

@@ -8,19 +8,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Each kind of figure has its columns, and columns that none has are not there.
 func TestServers(t *testing.T) {
-	e := &analyze.Experiment{Server: []serverfigures.Figure{
+	e := &analyze.Experiment{Level: figure.Level{Server: []serverfigures.Figure{
 		{Name: "request", Of: "m http://h/metrics", Kind: serverfigures.Time, Unit: "ns", N: 4, Mean: 2e9, Client: 2.5e9, Compared: true},
 		{Name: "request", Of: "llm version 1", Kind: serverfigures.Time, Unit: "ns", N: 4, Mean: 2e6, Client: 2.5e9, Compared: true, Incomparable: "why"},
 		{Name: "queue", Of: "m http://h/metrics", Kind: serverfigures.Time, Unit: "ns", N: 4, Mean: 1e6},
 		{Name: "GPU energy", Of: "GPU-a h", Kind: serverfigures.Counter, Unit: "J", N: 9, Total: 1234.5},
 		{Name: "GPU utilization", Of: "GPU-a h", Kind: serverfigures.Gauge, Unit: "ratio", N: 9, Mean: 0.5, Min: 0.25, Max: 1},
-	}}
+	}}}
 	var b strings.Builder
 	shown := func() {
 		t.Helper()
@@ -53,10 +54,10 @@ func TestServers(t *testing.T) {
 // A figure that cannot be says why, and a figure of thousands says how many are not
 // shown; JSON has all.
 func TestServersBound(t *testing.T) {
-	e := &analyze.Experiment{Server: []serverfigures.Figure{
+	e := &analyze.Experiment{Level: figure.Level{Server: []serverfigures.Figure{
 		{Name: "GPU utilization", Of: "GPU-a h", Kind: serverfigures.Gauge, Unit: "ratio", NA: "g is as low as -5"},
 		{Name: "requests", Of: strings.Repeat("x", 5000), Kind: serverfigures.Counter, Unit: "count", N: 2, Total: 7},
-	}}
+	}}}
 	for range 2000 {
 		e.Server = append(e.Server, serverfigures.Figure{Name: "KV cache usage", Of: "s", Kind: serverfigures.Gauge, Unit: "ratio", N: 1, Mean: 0.5, Max: 0.5})
 	}

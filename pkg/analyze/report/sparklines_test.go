@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -16,8 +16,8 @@ import (
 // where there were none. It has room for the widest line only.
 func TestTrends(t *testing.T) {
 	window := func(perSecond float64, failed int, e2elMS float64) line {
-		var tp analyze.Throughput
-		tp.Requests = analyze.Rate{PerSecond: perSecond, OK: perSecond > 0}
+		var tp figure.Throughput
+		tp.Requests = figure.Rate{PerSecond: perSecond, OK: perSecond > 0}
 		return line{throughput: &tp, failed: failed, metric: func(m answer.Metric) *summary.Summary {
 			if m != answer.E2EL || e2elMS == 0 {
 				return nil
@@ -61,7 +61,7 @@ func TestTrends(t *testing.T) {
 	} {
 		var b strings.Builder
 		ms := TimeUnit{name: "ms", per: 1e6}
-		tb := table{b: &b, o: tt.o, units: &timeUnits{token: ms, request: ms}}
+		tb := table{b: &b, o: tt.o, units: &timeUnits{Units: Units{ms, ms}}}
 		tb.blocks((&sheet.Part{}).Apart().Table(tb.trends(tt.lines)).Blocks)
 		if d := cmp.Diff(tt.want, b.String()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -212,7 +213,7 @@ func requests(e *analyze.Experiment) string {
 	for _, p := range []struct {
 		what  string
 		n     int
-		parts []analyze.Count
+		parts []figure.Count
 	}{{"failed", e.FailedRequests(), e.Failed}, {"excluded", e.ExcludedRequests(), e.Excluded}} {
 		if p.n == 0 {
 			continue
@@ -252,7 +253,7 @@ func figures(all []summary.Metric, u *timeUnits) sheet.Table {
 	}
 	g.Add(append(head, "max")...)
 	for _, m := range all {
-		s, f := m.Summary, rowFormat(m, u.of(m.Definition))
+		s, f := m.Summary, rowFormat(m, u.Of(m.Definition))
 		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
@@ -279,7 +280,7 @@ func tall(e *analyze.Experiment, u *timeUnits) sheet.Table {
 		g.Add(cells...)
 	}
 	for i, m := range e.Metrics {
-		formats[i] = rowFormat(m, u.of(m.Definition))
+		formats[i] = rowFormat(m, u.Of(m.Definition))
 		name, unit := m.Definition.Label(), formats[i].name
 		if m.Definition.Unit() == answer.Tokens { // "output tokens" in two lines
 			name, unit, _ = strings.Cut(name, " ")
@@ -419,10 +420,10 @@ func levelIn(e *analyze.Experiment, mixed bool) string {
 // A line is a row of a comparing table: a load level, a model or a window.
 type line struct {
 	name       string
-	throughput *analyze.Throughput
+	throughput *figure.Throughput
 	metric     func(answer.Metric) *summary.Summary
 	ok, failed int
-	sent       analyze.Rate
+	sent       figure.Rate
 }
 
 // A comparedFigure is a percentile of a metric that a comparing table shows.
@@ -434,7 +435,7 @@ type comparedFigure struct {
 
 // comparedFigures returns the percentiles of a comparing table, in order.
 func comparedFigures(u *timeUnits) []comparedFigure {
-	return []comparedFigure{{answer.TTFT, 50, u.token}, {answer.TTFT, 99, u.token}, {answer.ITL, 50, u.token}, {answer.ITL, 99, u.token}, {answer.E2EL, 50, u.request}}
+	return []comparedFigure{{answer.TTFT, 50, u.Token}, {answer.TTFT, 99, u.Token}, {answer.ITL, 50, u.Token}, {answer.ITL, 99, u.Token}, {answer.E2EL, 50, u.Request}}
 }
 
 // compared returns a table of lines under two rows of heads.
@@ -471,7 +472,7 @@ func compared(name, unit string, lines []line, u *timeUnits) sheet.Table {
 	return g
 }
 
-func perSecond(r analyze.Rate) string {
+func perSecond(r figure.Rate) string {
 	if !r.OK {
 		return "-"
 	}
@@ -578,7 +579,7 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 		p.Apart().Lines(economicsSettings(x)).List(economicsFigures(x)...)
 	}
 	if x := e.Prefix; x != nil {
-		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.token))
+		p.Apart().List(prefixLines(x, u.server)...).Table(prefixBuckets(x, u.Token))
 	}
 	if x := e.Phases; x != nil {
 		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
@@ -700,11 +701,11 @@ func brief(rep *analyze.Report) sheet.Table {
 		return false
 	}
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) != nil }) {
-		latency(answer.TTFT, units.token)
-		latency(answer.ITL, units.token)
+		latency(answer.TTFT, units.Token)
+		latency(answer.ITL, units.Token)
 	}
 	if some(func(e *analyze.Experiment) bool { return e.Metric(answer.TTFT) == nil }) {
-		latency(answer.E2EL, units.request)
+		latency(answer.E2EL, units.Request)
 	}
 	rate := column{"output", "tok/s", func(e *analyze.Experiment) string { return rateOrNA(e.Throughput.OutputTokens) }}
 	if !some(func(e *analyze.Experiment) bool { return e.Throughput.OutputTokens.OK }) {
@@ -777,7 +778,7 @@ func windowLines(e *analyze.Experiment) []line {
 
 // windowed returns the time from the start of the first window to the end of the last.
 func windowed(e *analyze.Experiment) time.Duration {
-	return analyze.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
+	return figure.Span{FromNS: e.Windows[0].FromNS, ToNS: e.Windows[len(e.Windows)-1].ToNS}.Duration()
 }
 
 // windowNote returns a description of the windows.

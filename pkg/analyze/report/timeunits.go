@@ -10,11 +10,16 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// timeUnits holds the time units of one report. Each kind of time has one unit on all
-// levels, rows and tables, so that figures of a kind can be compared at a glance.
+// Units are the units of the times of tokens and of whole requests. A kind of time has one unit in a whole report,
+// so that its figures can be compared at a glance.
+type Units struct {
+	Token   TimeUnit // TTFT, TTFAT, TTST, ITL, TPOT
+	Request TimeUnit // E2EL
+}
+
+// timeUnits holds the time units of one report, on all levels, rows and tables.
 type timeUnits struct {
-	token    TimeUnit // TTFT, TTFAT, TTST, ITL, TPOT
-	request  TimeUnit // E2EL
+	Units
 	duration TimeUnit // of levels
 	client   TimeUnit // times that the recorder measured of itself
 	server   TimeUnit // times that servers report of themselves
@@ -40,7 +45,7 @@ func timeUnitsOf(inputs []Input) timeUnits {
 		}
 	}
 	return timeUnits{
-		token: TokenUnit(token), request: RequestUnit(request), duration: RequestUnit(duration),
+		Units: UnitsOf(token, request), duration: RequestUnit(duration),
 		client: RequestUnit(client), server: RequestUnit(server), clock: clockUnit(clock),
 	}
 }
@@ -59,11 +64,11 @@ func appendMeans(token, request []float64, metrics []summary.Metric) (tokens, re
 	return token, request
 }
 
-// LevelUnits returns the units that suit the times of a level: of tokens, and of whole requests.
-func LevelUnits(e *analyze.Experiment) (token, request TimeUnit) {
-	tokens, requests := appendMeans(nil, nil, e.Metrics)
-	return TokenUnit(tokens), RequestUnit(requests)
-}
+// LevelUnits returns the units that suit the times of a level.
+func LevelUnits(e *analyze.Experiment) Units { return UnitsOf(appendMeans(nil, nil, e.Metrics)) }
+
+// UnitsOf returns the units that suit times of single tokens and times of whole requests.
+func UnitsOf(token, request []float64) Units { return Units{tokenUnit(token), RequestUnit(request)} }
 
 // clockUnit returns the unit for errors of a clock: microseconds, unless all errors
 // are 1 ms or more.
@@ -72,21 +77,21 @@ func clockUnit(ns []float64) TimeUnit {
 	return scaleFor(max(least, 1e3))
 }
 
-// of returns the unit of a metric; the unit named "" if the metric is not a time.
-func (u *timeUnits) of(d *answer.Definition) TimeUnit {
+// Of returns the unit of a metric; the unit named "" if the metric is not a time.
+func (u *Units) Of(d *answer.Definition) TimeUnit {
 	switch {
 	case d.Unit() != answer.Nanoseconds:
 		return TimeUnit{"", 1}
 	case d.Metric == answer.E2EL:
-		return u.request
+		return u.Request
 	}
-	return u.token
+	return u.Token
 }
 
-// TokenUnit returns the unit for times of single tokens. First tokens are often 100
+// tokenUnit returns the unit for times of single tokens. First tokens are often 100
 // times as slow as later ones and share their unit: milliseconds, unless all times
 // are seconds or all are below a millisecond.
-func TokenUnit(ns []float64) TimeUnit {
+func tokenUnit(ns []float64) TimeUnit {
 	least, most := extremes(ns)
 	if most < 1e6 {
 		return scaleFor(most)

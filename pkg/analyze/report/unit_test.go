@@ -116,8 +116,8 @@ func TestTimeUnits(t *testing.T) {
 			rep.Experiments = append(rep.Experiments, e)
 		}
 		u := timeUnitsOf([]Input{{Report: rep}})
-		if u.token.name != tt.token || u.request.name != tt.request {
-			t.Errorf("%s: %s and %s, want %s and %s", tt.name, u.token.name, u.request.name, tt.token, tt.request)
+		if u.Token.name != tt.token || u.Request.name != tt.request {
+			t.Errorf("%s: %s and %s, want %s and %s", tt.name, u.Token.name, u.Request.name, tt.token, tt.request)
 		}
 	}
 }

@@ -38,11 +38,11 @@ type Options struct {
 type Result struct {
 	Set     *diff.Set
 	Options Options
-	Levels  []*LevelResult
+	Levels  []*LevelSpread
 }
 
-// A LevelResult has the rows of one load level.
-type LevelResult struct {
+// A LevelSpread has the rows of one load level.
+type LevelSpread struct {
 	*diff.Group
 	// Rows has the metrics that some run has.
 	Rows []*Row
@@ -75,9 +75,9 @@ type Row struct {
 func Analyze(set *diff.Set, o Options) *Result {
 	res := &Result{Set: set, Options: o}
 	refused := len(set.Refused()) > 0
-	var design Planner
+	var design planner
 	for _, level := range set.Levels {
-		l := &LevelResult{Group: level}
+		l := &LevelSpread{Group: level}
 		for _, m := range diff.Metrics {
 			values := l.Values(m)
 			if !slices.ContainsFunc(values, func(v float64) bool { return !math.IsNaN(v) }) {
@@ -92,7 +92,7 @@ func Analyze(set *diff.Set, o Options) *Result {
 }
 
 // row analyzes the values of one metric.
-func row(m *diff.Metric, values []float64, refused bool, o Options, design *Planner) *Row {
+func row(m *diff.Metric, values []float64, refused bool, o Options, design *planner) *Row {
 	nan := math.NaN()
 	r := &Row{
 		Metric: m, Values: values, Mean: inference.MeanOfRuns(values), Deviation: nan, DeviationInterval: inference.Interval{Low: nan, High: nan},
@@ -173,7 +173,7 @@ func (res *Result) adjust() {
 func (res *Result) Unmeasured() error {
 	largest := 0
 	for _, l := range res.Levels {
-		largest = max(largest, len(l.Runs))
+		largest = max(largest, len(l.Levels))
 	}
 	if largest < MinRuns {
 		return fmt.Errorf("no load level has %d runs, so it is unknown how much runs differ", MinRuns)

@@ -42,7 +42,7 @@ func (res *Plan) command() {
 	meta := res.Set.Runs[0].Header.Meta
 	k, pilot := res.runs(), false
 	for _, l := range res.Levels {
-		pilot = pilot || len(l.Runs) < MinRuns
+		pilot = pilot || len(l.Levels) < MinRuns
 	}
 	if pilot {
 		k = PilotRuns

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
@@ -15,10 +16,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // series makes runs with these times to the first token, in milliseconds; the other times
 // follow them by turns.
-func series(t *testing.T, ttft []float64, change func(i int, s *runtest.Spec)) []*diff.Run {
+func series(t *testing.T, ttft []float64, change func(i int, s *memrun.Spec)) []*diff.Run {
 	var runs []*diff.Run
 	for i, ms := range ttft {
-		s := runtest.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
+		s := memrun.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
 		if change != nil {
 			change(i, &s)
 		}
@@ -47,18 +48,18 @@ func makeScenarios(t *testing.T) map[string]*Result {
 	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
 	return map[string]*Result{
 		"steady": Analyze(diff.NewSet(series(t, steady, nil), nil), effect),
-		"drifting": Analyze(diff.NewSet(series(t, []float64{30, 30.3, 30.5, 30.9, 31.1, 31.4, 31.8, 32}, func(i int, s *runtest.Spec) {
+		"drifting": Analyze(diff.NewSet(series(t, []float64{30, 30.3, 30.5, 30.9, 31.1, 31.4, 31.8, 32}, func(i int, s *memrun.Spec) {
 			s.Levels = []string{"1", "4"}
 			if i == 7 {
 				s.Levels = []string{"1"}
 			}
 		}), nil), Options{RunsASide: []int{4}}),
-		"refused": Analyze(diff.NewSet(series(t, steady, func(i int, s *runtest.Spec) {
+		"refused": Analyze(diff.NewSet(series(t, steady, func(i int, s *memrun.Spec) {
 			if i > 2 {
 				s.Model = "large|2"
 			}
 		}), nil), o),
-		"failing": Analyze(diff.NewSet(series(t, steady, func(i int, s *runtest.Spec) { s.Failed = i }), nil), o),
+		"failing": Analyze(diff.NewSet(series(t, steady, func(i int, s *memrun.Spec) { s.Failed = i }), nil), o),
 		"few":     Analyze(diff.NewSet(series(t, steady[:2], nil), nil), o),
 	}
 }

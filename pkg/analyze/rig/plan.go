@@ -73,7 +73,7 @@ type PlanRow struct {
 func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 	res := &Plan{Set: set, Options: o}
 	res.measureRuns()
-	var planner Planner
+	var needs planner
 	analyzed := Analyze(set, Options{})
 	for _, level := range analyzed.Levels {
 		l := &LevelPlan{Group: level.Group}
@@ -84,10 +84,10 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 		switch {
 		case len(set.Refused()) > 0:
 			l.NA = "the runs are not comparable"
-		case len(l.Runs) < MinRuns:
+		case len(l.Levels) < MinRuns:
 			l.single(within, o)
 		default:
-			l.several(level.Rows, within, o, &planner)
+			l.several(level.Rows, within, o, &needs)
 		}
 		res.Levels = append(res.Levels, l)
 	}
@@ -96,8 +96,8 @@ func MakePlan(set *diff.Set, within *Within, o PlanOptions) *Plan {
 }
 
 // several plans runs a side.
-func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner *Planner) {
-	var known []Deviation
+func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, needs *planner) {
+	var known []runDeviation
 	tests := 0
 	for _, r := range rows {
 		if diff.Judged(r.Metric, false) && r.NA == "" {
@@ -109,14 +109,14 @@ func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner 
 			continue
 		}
 		x := &PlanRow{Metric: r.Metric, Deviation: r.Deviation, NA: r.NA}
-		x.Within, _ = within.of(l.Runs, l.Levels, r.Metric)
+		x.Within, _ = within.of(l.Levels, r.Metric)
 		x.Between = math.Sqrt(math.Max(0, x.Deviation*x.Deviation-x.Within*x.Within))
 		if r.NA == "" {
-			d := Deviation{Value: r.Deviation, DF: float64(len(l.Runs) - 1)}
+			d := runDeviation{Value: r.Deviation, DF: float64(len(l.Levels) - 1)}
 			known = append(known, d)
 			// Holm's first step: the largest change must pass the level divided by the number of metrics.
-			x.Find = planner.ToFind(d, o.Change, alpha/float64(tests), o.Power)
-			x.Exclude = planner.ToExclude([]Deviation{d}, o.Change, o.Power)
+			x.Find = needs.toFind(d, o.Change, alpha/float64(tests), o.Power)
+			x.Exclude = needs.toExclude([]runDeviation{d}, o.Change, o.Power)
 			l.Find = max(l.Find, x.Find)
 		}
 		l.Rows = append(l.Rows, x)
@@ -128,12 +128,12 @@ func (l *LevelPlan) several(rows []*Row, within *Within, o PlanOptions, planner 
 		}
 		return
 	}
-	l.Exclude = planner.ToExclude(known, o.Change, o.Power)
+	l.Exclude = needs.toExclude(known, o.Change, o.Power)
 }
 
 // single plans the requests of a single run a side.
 func (l *LevelPlan) single(within *Within, o PlanOptions) {
-	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Runs), "run") + " do"}[len(l.Runs) == 1], MinRuns)
+	l.NA = fmt.Sprintf("%s not show how much runs differ by chance; at least %d are needed", map[bool]string{true: "one run does", false: plural.Of(len(l.Levels), "run") + " do"}[len(l.Levels) == 1], MinRuns)
 	for _, m := range diff.Metrics {
 		if !diff.Judged(m, true) {
 			continue
@@ -143,7 +143,7 @@ func (l *LevelPlan) single(within *Within, o PlanOptions) {
 		}
 		nan := math.NaN()
 		r := &PlanRow{Metric: m, Deviation: nan, Between: nan}
-		r.Within, r.NA = within.of(l.Runs, l.Levels, m)
+		r.Within, r.NA = within.of(l.Levels, m)
 		l.Rows = append(l.Rows, r)
 	}
 	for _, r := range l.Rows {
@@ -239,10 +239,10 @@ func (w *Within) Add(run *diff.Run) {
 
 // of returns the standard error of the logarithm of a metric within runs at a level: the root of the mean square. It is NaN
 // if it is not known for a run; why says why.
-func (w *Within) of(runs []*diff.Run, levels []*diff.Level, m *diff.Metric) (se float64, why string) {
+func (w *Within) of(levels []*diff.RunLevel, m *diff.Metric) (se float64, why string) {
 	sum := 0.0
-	for i, r := range runs {
-		x, ok := w.errors[withinKey{r, levels[i].Mode, levels[i].Value, m.Key}]
+	for _, l := range levels {
+		x, ok := w.errors[withinKey{l.Run, l.Mode, l.Value, m.Key}]
 		if !ok {
 			return math.NaN(), "its requests were not read"
 		}
@@ -251,7 +251,7 @@ func (w *Within) of(runs []*diff.Run, levels []*diff.Level, m *diff.Metric) (se 
 		}
 		sum += x.value * x.value
 	}
-	return math.Sqrt(sum / float64(len(runs))), ""
+	return math.Sqrt(sum / float64(len(levels))), ""
 }
 
 // singleDF is the number of degrees of freedom of a comparison of two single runs, see [inference.Change].

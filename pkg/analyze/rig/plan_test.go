@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -23,12 +22,12 @@ import (
 var usualPlan = PlanOptions{Change: 0.05, Power: 0.8}
 
 // plannedSeries reads runs with these times to the first token, in ms. change may be nil.
-func plannedSeries(t *testing.T, ttft []float64, change func(i int, s *runtest.Spec, m *export.RunMeta)) ([]*diff.Run, *Within) {
+func plannedSeries(t *testing.T, ttft []float64, change func(i int, s *memrun.Spec, m *export.RunMeta)) ([]*diff.Run, *Within) {
 	t.Helper()
 	var runs []*diff.Run
 	var within Within
 	for i, ms := range ttft {
-		s := runtest.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
+		s := memrun.Spec{Name: fmt.Sprintf("run.%d.json", i+1), Second: uint64(60 * i), TTFT: ms, ITL: 20 + 0.1*float64(i%3)}
 		meta := export.RunMeta{}
 		if change != nil {
 			change(i, &s, &meta)
@@ -56,7 +55,7 @@ func readPlanned(t *testing.T, name string, r *memrun.Reader, within *Within) *d
 
 // lognormal is a run of requests whose times to the first token are lognormal around 50 ms.
 func lognormal(rng *rand.Rand, n int, deviation, factor float64) *memrun.Reader {
-	r := runtest.Spec{Requests: n, TTFT: 50, ITL: 20}.Reader()
+	r := memrun.Spec{Requests: n, TTFT: 50, ITL: 20}.Reader()
 	for i := range r.Requests[0] {
 		x := &r.Requests[0][i]
 		shift := uint64(50e6 * factor * math.Exp(deviation*rng.NormFloat64()))
@@ -70,13 +69,13 @@ func lognormal(rng *rand.Rand, n int, deviation, factor float64) *memrun.Reader 
 func TestPlanHeadlines(t *testing.T) {
 	t.Parallel()
 	steady := []float64{30.25, 29.9, 30.45, 30.1, 29.7}
-	minute := func(i int, _ *runtest.Spec, m *export.RunMeta) {
+	minute := func(i int, _ *memrun.Spec, m *export.RunMeta) {
 		m.StartNS, m.EndNS = uint64(1_700_000_000+60*i)*1e9, uint64(1_700_000_060+60*i)*1e9
 	}
 	for _, tt := range []struct {
 		name   string
 		ttft   []float64
-		change func(int, *runtest.Spec, *export.RunMeta)
+		change func(int, *memrun.Spec, *export.RunMeta)
 		o      PlanOptions
 		want   []string
 	}{
@@ -99,15 +98,15 @@ func TestPlanHeadlines(t *testing.T) {
 		{"one run", steady[:1], nil, usualPlan, []string{"cannot tell how many runs are enough: one run does not show how much runs differ by chance; at least 3 are needed"}},
 		{"two runs", steady[:2], nil, usualPlan, []string{"cannot tell how many runs are enough: 2 runs do not show how much runs differ by chance; at least 3 are needed"}},
 		{
-			"not comparable", steady, func(i int, s *runtest.Spec, _ *export.RunMeta) {
+			"not comparable", steady, func(i int, s *memrun.Spec, _ *export.RunMeta) {
 				if i == 2 {
 					s.Model = "large"
 				}
 			}, usualPlan, []string{"cannot tell how many runs are enough: the runs are not comparable"},
 		},
-		{"equal runs", []float64{30, 30, 30}, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.ITL = 20 }, usualPlan, []string{"cannot tell how many runs are enough: no run differs from the others"}},
+		{"equal runs", []float64{30, 30, 30}, func(_ int, s *memrun.Spec, _ *export.RunMeta) { s.ITL = 20 }, usualPlan, []string{"cannot tell how many runs are enough: no run differs from the others"}},
 		{
-			"two levels", steady, func(_ int, s *runtest.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usualPlan,
+			"two levels", steady, func(_ int, s *memrun.Spec, _ *export.RunMeta) { s.Levels = []string{"1", "4"} }, usualPlan,
 			[]string{"concurrency 1: to find a change of 5 % in", "concurrency 4: to find a change of 5 % in"},
 		},
 	} {
@@ -215,7 +214,7 @@ func TestPlannedCommand(t *testing.T) {
 		{"several processes", 5, []string{"pa-record"}, true, "", "", "start each of them with --repeat 4"},
 		{"control characters", 5, []string{"pa-record", "-m", "\x1b[31m"}, false, "", "", "control characters"},
 	} {
-		runs, within := plannedSeries(t, steady[:tt.runs], func(_ int, s *runtest.Spec, m *export.RunMeta) {
+		runs, within := plannedSeries(t, steady[:tt.runs], func(_ int, s *memrun.Spec, m *export.RunMeta) {
 			m.Args = tt.args
 			if tt.shard {
 				m.Shard = &export.ShardMeta{}
@@ -301,12 +300,12 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 	const first = 6
 	replications := 400 / testenv.Stride(8)
 	found, excluded := 0, 0
-	var planner Planner
+	var needs planner
 	var within Within
 	for range replications {
-		l := LevelPlan{Group: &diff.Group{Runs: make([]*diff.Run, first), Levels: make([]*diff.Level, first)}}
+		l := LevelPlan{Group: &diff.Group{Levels: make([]*diff.RunLevel, first)}}
 		for i := range l.Levels {
-			l.Levels[i] = &diff.Level{}
+			l.Levels[i] = &diff.RunLevel{}
 		}
 		var rows []*Row
 		for i, m := range metrics {
@@ -321,7 +320,7 @@ func TestPlanKeepsItsPromise(t *testing.T) {
 			s := math.Exp(math.Round(math.Log(math.Sqrt(squares/(first-1)))*20) / 20)
 			rows = append(rows, &Row{Metric: m, Deviation: s})
 		}
-		l.several(rows, &within, usualPlan, &planner)
+		l.several(rows, &within, usualPlan, &needs)
 		var p []float64
 		all := true
 		for i := range l.Rows {

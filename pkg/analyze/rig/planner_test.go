@@ -12,26 +12,26 @@ import (
 // A known deviation needs the runs that rig computes without its uncertainty.
 func TestPlannerOfManyRuns(t *testing.T) {
 	t.Parallel()
-	var p Planner
-	var w Planner
+	var p planner
+	var w planner
 	for _, change := range []float64{0.01, 0.03, 0.05} {
-		many := p.ToFind(Deviation{0.01, 1e6}, change, alpha, power)
+		many := p.toFind(runDeviation{0.01, 1e6}, change, alpha, power)
 		if want := w.needed(math.Log1p(change) / 0.01); many != want {
 			t.Errorf("%v: %d runs a side, want %d", change, many, want)
 		}
-		few := p.ToFind(Deviation{0.01, 2}, change, alpha, power)
+		few := p.toFind(runDeviation{0.01, 2}, change, alpha, power)
 		if few <= many && many > MinRuns {
 			t.Errorf("%v: %d runs a side by the deviation of 3 runs, %d by the deviation of many", change, few, many)
 		}
 	}
-	if got := p.ToFind(Deviation{1, 9}, 0.01, alpha, power); got != MaxRunsASide+1 {
+	if got := p.toFind(runDeviation{1, 9}, 0.01, alpha, power); got != MaxRunsASide+1 {
 		t.Errorf("a change of a hundredth of the deviation: %d runs a side", got)
 	}
-	if got := p.ToExclude([]Deviation{{1e-6, 4}}, 0.05, power); got != MinRuns {
+	if got := p.toExclude([]runDeviation{{1e-6, 4}}, 0.05, power); got != MinRuns {
 		t.Errorf("hardly a deviation: %d runs a side", got)
 	}
 	// With a known deviation: near 2·(t.95 + t.90)²·s²/δ².
-	if got, want := p.ToExclude([]Deviation{{0.03, 1e6}}, 0.05, power), inference.RunsForEquivalence(0.03, 0.05); got < want-1 || got > want+1 {
+	if got, want := p.toExclude([]runDeviation{{0.03, 1e6}}, 0.05, power), inference.RunsForEquivalence(0.03, 0.05); got < want-1 || got > want+1 {
 		t.Errorf("to exclude 5 %% at a deviation of 3 %%: %d runs a side, want about %d", got, want)
 	}
 }
@@ -51,15 +51,15 @@ func TestPlannedRuns(t *testing.T) {
 			}
 			return x
 		}
-		var p Planner
+		var p planner
 		planned := map[int][2]int{} // by the estimate in steps of 5 %, which round up
 		found, excluded := 0, 0
 		for range replications {
 			step := int(math.Ceil(math.Log(deviationOf(sample(first, 0))) / 0.05))
 			runs, ok := planned[step]
 			if !ok {
-				d := Deviation{math.Exp(0.05 * float64(step)), float64(first - 1)}
-				runs = [2]int{p.ToFind(d, change, alpha, power), p.ToExclude([]Deviation{d}, change, power)}
+				d := runDeviation{math.Exp(0.05 * float64(step)), float64(first - 1)}
+				runs = [2]int{p.toFind(d, change, alpha, power), p.toExclude([]runDeviation{d}, change, power)}
 				planned[step] = runs
 			}
 			if c := inference.Welch(sample(runs[0], 0), sample(runs[0], math.Log1p(change))); c.P <= alpha {

@@ -37,7 +37,7 @@ func (res *Plan) sheet() *sheet.Sheet {
 
 // title returns "concurrency 2, 5 runs of 60 requests".
 func (l *LevelPlan) title() string {
-	return fmt.Sprintf("%s, %s of %s", l.Name, plural.Of(len(l.Runs), "run"), plural.GroupedOf(l.Requests, "request"))
+	return fmt.Sprintf("%s, %s of %s", l.Name, plural.Of(len(l.Levels), "run"), plural.GroupedOf(l.Requests, "request"))
 }
 
 // table returns the table of a level.
@@ -47,7 +47,7 @@ func (l *LevelPlan) table(res *Plan) sheet.Table {
 		reasons += r.NA
 	}
 	var head []string
-	single := len(l.Runs) < MinRuns
+	single := len(l.Levels) < MinRuns
 	if single {
 		head = []string{"", "within", "requests"}
 	} else {

@@ -40,7 +40,7 @@ func TestTails(t *testing.T) {
 // For many runs Welch's test has the power of Student's, whose sizes at 80 % are known
 // (power.t.test of R: 393.41, 63.77, 25.52 and 16.71, rounded up).
 func TestSmallestOfManyRuns(t *testing.T) {
-	var all Planner
+	var all planner
 	for _, tt := range []struct {
 		n      int
 		effect float64

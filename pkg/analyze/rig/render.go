@@ -26,7 +26,7 @@ func (res *Result) sheet() *sheet.Sheet {
 	s.Part("").Table(res.Set.DifferenceTable())
 	units := res.Set.Units()
 	for _, l := range res.Levels {
-		s.Part(l.Name + ", " + plural.Of(len(l.Runs), "run")).Table(res.table(l, &units))
+		s.Part(l.Name + ", " + plural.Of(len(l.Levels), "run")).Table(res.table(l, &units))
 	}
 	return s
 }
@@ -37,7 +37,7 @@ func (res *Result) source() string {
 }
 
 // table returns the table of a level.
-func (res *Result) table(l *LevelResult, u *diff.Units) sheet.Table {
+func (res *Result) table(l *LevelSpread, u *diff.Units) sheet.Table {
 	header := []string{"", "mean", "deviation", "its interval", "drift", "its interval"}
 	for _, n := range res.Options.RunsASide {
 		header = append(header, strconv.Itoa(n)+" a side")
@@ -134,11 +134,11 @@ func (res *Result) Headlines() []string {
 const fewRuns = 6
 
 // rough returns a remark for the headline if the deviation comes from few runs.
-func (l *LevelResult) rough() string {
-	if len(l.Runs) >= fewRuns {
+func (l *LevelSpread) rough() string {
+	if len(l.Levels) >= fewRuns {
 		return ""
 	}
-	return fmt.Sprintf(", a rough estimate from %d runs", len(l.Runs))
+	return fmt.Sprintf(", a rough estimate from %d runs", len(l.Levels))
 }
 
 // notes returns the sentences below the tables.
@@ -238,7 +238,7 @@ func (res *Result) json() sheet.Object {
 		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
-		"levels", sheet.ListOf(res.Levels, func(l *LevelResult) sheet.Object {
+		"levels", sheet.ListOf(res.Levels, func(l *LevelSpread) sheet.Object {
 			return append(l.JSON(), "metrics", sheet.ListOf(l.Rows, res.metric))
 		}),
 		"warnings", res.Set.Warnings,
@@ -246,7 +246,7 @@ func (res *Result) json() sheet.Object {
 }
 
 func (res *Result) metric(r *Row) sheet.Object {
-	m := sheet.Object{"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", r.Metric.Primary, "runs", r.Values, "mean", r.Mean}
+	m := sheet.Object{"metric", r.Metric.Key, "unit", r.Metric.Unit, "primary", r.Metric.Primary, "runs", r.Values, "mean", r.Mean}
 	if r.NA != "" {
 		return append(m, "na", r.NA)
 	}
@@ -281,11 +281,11 @@ func (res *Result) csv() []sheet.CSVRow {
 }
 
 // csvMetric returns the lines of a metric.
-func (res *Result) csvMetric(l *LevelResult, r *Row) []sheet.CSVRow {
+func (res *Result) csvMetric(l *LevelSpread, r *Row) []sheet.CSVRow {
 	var rows []sheet.CSVRow
 	add := func(record, value string, more sheet.CSVRow) {
 		row := sheet.CSVRow{
-			"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": value,
+			"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "value": value,
 			"primary": strconv.FormatBool(r.Metric.Primary),
 		}
 		for k, v := range more {
@@ -296,7 +296,7 @@ func (res *Result) csvMetric(l *LevelResult, r *Row) []sheet.CSVRow {
 	number := sheet.CSVNumber
 	add("mean", number(r.Mean), sheet.CSVRow{"runs": strconv.Itoa(len(r.Values)), "reason": r.NA})
 	for i, v := range r.Values {
-		add("run", number(v), sheet.CSVRow{"file": l.Runs[i].Name})
+		add("run", number(v), sheet.CSVRow{"file": l.Levels[i].Run.Name})
 	}
 	if r.NA != "" {
 		return rows

@@ -40,6 +40,14 @@ func Change(v float64) string {
 	return s
 }
 
+// Changes formats the ends of an interval for a table, "+4.96% +5.1%"; "" for NaN.
+func Changes(low, high float64) string {
+	if math.IsNaN(low) {
+		return ""
+	}
+	return Change(low) + " " + Change(high)
+}
+
 // Share formats a share for a table, with at most one decimal: "97.1%", "10%"; "–" for NaN.
 func Share(v float64) string {
 	if math.IsNaN(v) {

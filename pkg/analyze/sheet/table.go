@@ -35,6 +35,17 @@ func AllLeft(rows [][]string) Table {
 	return Table{Rows: rows, Left: rows[0]}
 }
 
+// DropEmpty removes the columns after the first that have no text below the heads.
+func (t *Table) DropEmpty() {
+	for i := len(t.Rows[0]) - 1; i > 0; i-- {
+		if !slices.ContainsFunc(t.Rows[max(t.Heads, 1):], func(row []string) bool { return row[i] != "" }) {
+			for k := range t.Rows {
+				t.Rows[k] = slices.Delete(t.Rows[k], i, i+1)
+			}
+		}
+	}
+}
+
 // Add appends a row.
 func (t *Table) Add(cells ...string) { t.Rows = append(t.Rows, cells) }
 

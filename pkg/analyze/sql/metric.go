@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze"
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -26,15 +26,15 @@ type metric struct {
 // A column is a column of a result that is a figure of the report.
 type column struct {
 	name string
-	// figure is the entry of package names.
-	figure names.Entry
+	// figure is the entry of package explain.
+	figure explain.Entry
 }
 
 // columnsOf returns the columns that have the keys of figures of a group.
-func columnsOf(group names.Group, keys ...string) []column {
+func columnsOf(group explain.Group, keys ...string) []column {
 	var all []column
 	for _, key := range keys {
-		all = append(all, column{key, names.Find(group, key, true)})
+		all = append(all, column{key, explain.Find(group, key, true)})
 	}
 	return all
 }
@@ -42,21 +42,21 @@ func columnsOf(group names.Group, keys ...string) []column {
 // metrics lists the queries, in the order of a report.
 func metrics() []metric {
 	all := []metric{{name: "requests", doc: "requests by whether they count", statement: requests}}
-	all = append(all, distributions(names.Usual, answer.StrictMetrics)...)
+	all = append(all, distributions(explain.Usual, answer.StrictMetrics)...)
 	return append(all,
-		metric{"throughput", "rates of the requests that count", columnsOf(names.Rates, names.KeyRequestRate, names.KeyOutputRate, names.KeyTotalRate), throughput},
+		metric{"throughput", "rates of the requests that count", columnsOf(explain.Rates, explain.KeyRequestRate, explain.KeyOutputRate, explain.KeyTotalRate), throughput},
 		metric{"user_rate", "output tokens per second of a user", []column{
-			{"decode_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_decode", true)},
-			{"request_per_s", names.Find(names.Economics, "output_tokens_per_s_per_user_e2e", true)},
+			{"decode_per_s", explain.Find(explain.Economics, "output_tokens_per_s_per_user_decode", true)},
+			{"request_per_s", explain.Find(explain.Economics, "output_tokens_per_s_per_user_e2e", true)},
 		}, userRate},
-		metric{"prefix", "prefix cache", columnsOf(names.Prefix, analyze.KeyHitRate, analyze.KeyHitRateZero), prefix},
+		metric{"prefix", "prefix cache", columnsOf(explain.Prefix, figure.KeyHitRate, figure.KeyHitRateZero), prefix},
 		metric{name: "failures", doc: "failed requests by the kind of failure", statement: failures},
 	)
 }
 
 // distributed returns the query of the distribution of a metric of a group of the report.
-func distributed(group names.Group, m answer.Metric, statement func(e *engine) string) metric {
-	e := names.Find(group, m.Key(), false)
+func distributed(group explain.Group, m answer.Metric, statement func(e *engine) string) metric {
+	e := explain.Find(group, m.Key(), false)
 	return metric{name: m.String(), doc: e.Definition(), statement: statement}
 }
 
@@ -81,10 +81,10 @@ func Names() []string { return namesOf(metrics()) }
 // name, because no other server states them.
 func PhaseNames() []string { return namesOf(phaseMetrics()) }
 
-func phaseMetrics() []metric { return distributions(names.Phases, answer.ServerMetrics) }
+func phaseMetrics() []metric { return distributions(explain.Phases, answer.ServerMetrics) }
 
 // distributions returns the queries of the metrics of a group that are columns of a view.
-func distributions(group names.Group, metrics []answer.Definition) []metric {
+func distributions(group explain.Group, metrics []answer.Definition) []metric {
 	var all []metric
 	for i := range metrics {
 		if m := &metrics[i]; m.View != "" {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pa-tools/pa/pkg/analyze/names"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 )
@@ -20,26 +20,26 @@ func qualityMetrics(cfg quality.Config) []metric {
 		return "CASE WHEN output_tokens > 0 THEN " + e.float("e2el_ns") + " / output_tokens END"
 	}
 	return []metric{
-		{"fluidity", "deadlines of tokens", columnsOf(names.Quality, "fluidity_index", "tokens_in_time", "smooth_goodput"), func(e *engine) string { return fluidity(e, cfg.PaceNS) }},
-		distributed(names.Quality, answer.TokensInTime, func(e *engine) string { return distribution(e, "streams", e.float("met")+" / tokens") }),
-		distributed(names.Quality, answer.ReaderIdle, func(e *engine) string { return distribution(e, "streams", "idle_ns") }),
-		{answer.Stalls.String(), "stalls", columnsOf(names.Quality, "stalls", "stalled_requests", "stall_share"), stalls},
-		distributed(names.Quality, answer.LongestStall, func(e *engine) string { return distribution(e, "streams", "longest_stall_ns") }),
-		distributed(names.Quality, answer.StallShare, func(e *engine) string {
+		{"fluidity", "deadlines of tokens", columnsOf(explain.Quality, "fluidity_index", "tokens_in_time", "smooth_goodput"), func(e *engine) string { return fluidity(e, cfg.PaceNS) }},
+		distributed(explain.Quality, answer.TokensInTime, func(e *engine) string { return distribution(e, "streams", e.float("met")+" / tokens") }),
+		distributed(explain.Quality, answer.ReaderIdle, func(e *engine) string { return distribution(e, "streams", "idle_ns") }),
+		{answer.Stalls.String(), "stalls", columnsOf(explain.Quality, "stalls", "stalled_requests", "stall_share"), stalls},
+		distributed(explain.Quality, answer.LongestStall, func(e *engine) string { return distribution(e, "streams", "longest_stall_ns") }),
+		distributed(explain.Quality, answer.StallShare, func(e *engine) string {
 			return distribution(e, "streams", "CASE WHEN decode_ns > 0 THEN "+e.float("stalled_ns")+" / decode_ns END")
 		}),
-		distributed(names.Quality, answer.TokensPerEvent, func(e *engine) string {
+		distributed(explain.Quality, answer.TokensPerEvent, func(e *engine) string {
 			events := listsOf(e).sum("token_events")
 			known := "(timed_tokens IS NOT NULL OR output_tokens = 1 OR " + events + " = 1)" // the tokens that events carried
 			visible := e.float("output_tokens - CASE WHEN token_source = 'usage' THEN coalesce(hidden_tokens, 0) ELSE 0 END")
 			return distribution(e, "measured", "CASE WHEN streamed AND output_tokens > 0 AND token_source <> 'responses' AND "+known+" THEN "+visible+" / "+events+" END")
 		}),
-		distributed(names.Quality, answer.NormalizedLatency, func(e *engine) string { return distribution(e, "measured", perToken(e)) }),
-		ofRequests(distributed(names.Quality, answer.Fluidity, func(e *engine) string {
+		distributed(explain.Quality, answer.NormalizedLatency, func(e *engine) string { return distribution(e, "measured", perToken(e)) }),
+		ofRequests(distributed(explain.Quality, answer.Fluidity, func(e *engine) string {
 			return distribution(e, "streams", "1 - "+e.float("misses")+" / deadlines")
 		})),
-		ofRequests(distributed(names.Quality, answer.Stalls, func(e *engine) string { return distribution(e, "streams", "n_stalls") })),
-		{"interactivity", "tokens per second of a user", columnsOf(names.Quality, "interactivity_p90", "interactivity_p75"), func(e *engine) string {
+		ofRequests(distributed(explain.Quality, answer.Stalls, func(e *engine) string { return distribution(e, "streams", "n_stalls") })),
+		{"interactivity", "tokens per second of a user", columnsOf(explain.Quality, "interactivity_p90", "interactivity_p75"), func(e *engine) string {
 			return "SELECT " + e.group + ",\n  1e9 / " + e.quantile(perToken(e), 0.9) + " AS interactivity_p90,\n  1e9 / " + e.quantile(perToken(e), 0.75) + " AS interactivity_p75" + e.byGroup("measured")
 		}},
 	}

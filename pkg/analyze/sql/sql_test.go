@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
 )
@@ -79,8 +80,8 @@ func TestQualityQueries(t *testing.T) {
 func TestWindows(t *testing.T) {
 	const end = math.MaxUint64
 	levels := []analyze.LevelWindows{
-		{Index: 0, Mode: "concurrency", Value: "1", Level: analyze.Span{FromNS: 100, ToNS: 300}, Windows: []analyze.Span{{FromNS: 100, ToNS: 200}, {FromNS: 200, ToNS: 300}}},
-		{Index: 2, Mode: "concurrency", Value: "4", Level: analyze.Span{FromNS: 500, ToNS: 900}, Windows: []analyze.Span{{FromNS: 600, ToNS: end}}},
+		{Index: 0, Mode: "concurrency", Value: "1", Level: figure.Span{FromNS: 100, ToNS: 300}, Windows: []figure.Span{{FromNS: 100, ToNS: 200}, {FromNS: 200, ToNS: 300}}},
+		{Index: 2, Mode: "concurrency", Value: "4", Level: figure.Span{FromNS: 500, ToNS: 900}, Windows: []figure.Span{{FromNS: 600, ToNS: end}}},
 	}
 	// The last window of level 0 includes the level's last instant; columns hold at most 63 bits.
 	const rows = "  (0, 0, 100, 200),\n  (0, 1, 200, 301),\n  (2, 0, 600, 9223372036854775807)"
@@ -109,7 +110,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// Comments define each metric and each figure of the report by the table of package names.
+// Comments define each metric and each figure of the report by the table of package explain.
 func TestDefinitions(t *testing.T) {
 	got, err := sql.Script("duckdb", sql.Query{Metrics: slices.Concat(sql.Names(), sql.QualityNames()), Quality: quality.Default()})
 	if err != nil {

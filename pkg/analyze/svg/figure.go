@@ -70,6 +70,16 @@ type Interval struct{ Low, High float64 }
 
 func (i Interval) ok() bool { return i.Low < i.High }
 
+// eachEnd calls f with the pixel of each end that is finite; low and high are the pixels of the ends.
+func (i Interval) eachEnd(low, high float64, f func(at float64)) {
+	if !math.IsInf(i.Low, 0) {
+		f(low)
+	}
+	if !math.IsInf(i.High, 0) {
+		f(high)
+	}
+}
+
 // A Line is a reference line across the panel.
 type Line struct {
 	Vertical bool
@@ -117,7 +127,7 @@ type panel struct {
 	left   float64 // room for the labels of y
 
 	xs, ys   []float64 // the values that the axes cover
-	any      bool      // there is something to draw
+	hasData  bool      // there is something to draw
 	absent   int       // points at 0 or below on a logarithmic axis
 	lines    []Line    // that are near enough to the data to be drawn
 	far      []Line    // the others
@@ -190,11 +200,11 @@ func (p *panel) scan() {
 		p.scanSeries(&p.Series[i])
 	}
 	if c := p.Cells; c != nil && c.most() > 0 {
-		p.any = true
+		p.hasData = true
 		p.key = heatKey(c.most())
 		p.xs, p.ys = append(p.xs, c.X...), append(p.ys, c.Y...)
 	}
-	if p.any {
+	if p.hasData {
 		p.scanLines()
 	} else {
 		p.xs, p.ys = nil, nil
@@ -210,7 +220,7 @@ func (p *panel) scanSeries(s *Series) {
 		if math.IsNaN(p.X.place(v.X)) || math.IsNaN(p.Y.place(v.Y)) {
 			continue
 		}
-		p.any = true
+		p.hasData = true
 		p.xs, p.ys = append(p.xs, v.X), append(p.ys, v.Y)
 		if v.XInterval.ok() {
 			p.xs = append(p.xs, v.XInterval.Low, v.XInterval.High)

@@ -44,7 +44,7 @@ func (p *panel) draw(w *writer) {
 	}
 	p.referenceLines(w)
 	p.pointLabels(w)
-	if !p.any {
+	if !p.hasData {
 		lines := wrap(p.nothing(), textSize, p.wide-20, 4)
 		for i, s := range lines {
 			y := p.height/2 + (float64(i)-float64(len(lines)-1)/2)*textSize*lineHeight + 4
@@ -303,21 +303,13 @@ func (p *panel) intervals(w *writer, s *Series, at [][2]float64) {
 			low, high := p.y.edge(v.Low), p.y.edge(v.High)
 			b.WriteString("M" + px(x) + " " + px(low) + "V" + px(high))
 			p.labels.cross(x, low, x, high)
-			for _, end := range []struct{ value, at float64 }{{v.Low, low}, {v.High, high}} {
-				if !math.IsInf(end.value, 0) {
-					b.WriteString("M" + px(x-4) + " " + px(end.at) + "h8")
-				}
-			}
+			v.eachEnd(low, high, func(at float64) { b.WriteString("M" + px(x-4) + " " + px(at) + "h8") })
 		}
 		if v := s.Points[i].XInterval; v.ok() {
 			low, high := p.x.edge(v.Low), p.x.edge(v.High)
 			b.WriteString("M" + px(low) + " " + px(y) + "H" + px(high))
 			p.labels.cross(low, y, high, y)
-			for _, end := range []struct{ value, at float64 }{{v.Low, low}, {v.High, high}} {
-				if !math.IsInf(end.value, 0) {
-					b.WriteString("M" + px(end.at) + " " + px(y-4) + "v8")
-				}
-			}
+			v.eachEnd(low, high, func(at float64) { b.WriteString("M" + px(at) + " " + px(y-4) + "v8") })
 		}
 	}
 	if b.Len() > 0 {
@@ -343,6 +335,11 @@ func (r *ruler) valueLine(v float64, i Interval) string {
 	if i.ok() {
 		s += " (" + r.value(i.Low) + " to " + r.value(i.High) + ")"
 	}
+	return r.labeled(s)
+}
+
+// labeled returns a text after the name of the axis.
+func (r *ruler) labeled(s string) string {
 	if r.axis.Label == "" {
 		return s
 	}
@@ -821,9 +818,5 @@ func (p *panel) cells(w *writer) {
 
 // cellLine returns "ITL: 1 ms to 2 ms".
 func (r *ruler) cellLine(from, to float64) string {
-	s := r.value(from) + " to " + r.value(to)
-	if r.axis.Label == "" {
-		return s
-	}
-	return clean(r.axis.Label) + ": " + s
+	return r.labeled(r.value(from) + " to " + r.value(to))
 }

@@ -433,7 +433,7 @@ func (p *panel) describe() string {
 	if p.Aside != "" {
 		b.WriteString(clean(p.Aside) + "; ")
 	}
-	if !p.any {
+	if !p.hasData {
 		b.WriteString(p.nothing())
 		return b.String()
 	}

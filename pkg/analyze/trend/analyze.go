@@ -110,7 +110,7 @@ func (r *Row) means() []float64 {
 // ratesMove reports whether the rates of the points differ because of the lengths of their
 // runs.
 func ratesMove(points []Point, l *diff.Group) bool {
-	var first []*diff.Level
+	var first []*diff.RunLevel
 	for _, p := range points {
 		levels := p.levels(l)
 		switch {
@@ -148,8 +148,8 @@ func (r *Row) unusable(refused, ratesMove bool) string {
 // Headline returns the result in one line: the primary metrics that changed, and the points
 // at which they did.
 func (res *Result) Headline() string {
-	if refused := res.Set.Refused(); len(refused) > 0 {
-		return "not comparable: the runs differ in " + strings.Join(namesOf(refused), ", ") + "; --ignore NAME analyzes them together anyway"
+	if refused := res.Set.RefusedNames(); refused != nil {
+		return "not comparable: the runs differ in " + strings.Join(refused, ", ") + "; --ignore NAME analyzes them together anyway"
 	}
 	found := make([][]string, len(res.Points)) // by the first point after the step
 	searched, changed := false, false
@@ -185,16 +185,6 @@ func (res *Result) Headline() string {
 		return fmt.Sprintf("too few points to find a step: %d, at least %d are needed", n, 2*minPerSide)
 	}
 	return "no primary metric can be searched for steps"
-}
-
-// namesOf returns the names of differences, each once.
-func namesOf(differences []*diff.SetDifference) (names []string) {
-	for _, d := range differences {
-		if !slices.Contains(names, d.Name) {
-			names = append(names, d.Name)
-		}
-	}
-	return names
 }
 
 // Incomparable returns an error that names the differences that make the runs incomparable;

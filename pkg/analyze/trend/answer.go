@@ -175,9 +175,9 @@ func (j *Judgement) Answer() Answer {
 	return NoDifference
 }
 
-// Passed reports whether the gate passes: the answer is none of those up to CannotTell, and no
+// passed reports whether the gate passes: the answer is none of those up to CannotTell, and no
 // accepted point was left out.
-func (j *Judgement) Passed() bool { return j.Answer() > CannotTell && j.LeftOut == nil }
+func (j *Judgement) passed() bool { return j.Answer() > CannotTell && j.LeftOut == nil }
 
 // Failures returns an error for each metric that fails the gate, joined; nil if none fails. A
 // metric fails if it is worse by more than Allow. A level that the new point lacks fails as well,
@@ -213,7 +213,7 @@ func (j *Judgement) Refusal(burnIn, noise bool) error {
 	if len(j.LeftOut) > 0 {
 		return errors.New("an accepted point was left out")
 	}
-	if err := errors.Join(j.New.Unfit(j.Ignore), j.Set.Incomparable()); err != nil {
+	if err := errors.Join(j.New.unfit(j.Ignore), j.Set.Incomparable()); err != nil {
 		return err
 	}
 	if j.Missing != nil {
@@ -301,12 +301,12 @@ func (j *Judgement) Headline() string {
 
 // finding returns what was found among the points that are not left out.
 func (j *Judgement) finding() string {
-	if refused := j.Set.Refused(); len(refused) > 0 {
+	if refused := j.Set.RefusedNames(); refused != nil {
 		with := ""
 		if len(j.Accepted) > 0 {
 			with = " with " + j.accepted()
 		}
-		return "not comparable" + with + ": the runs differ in " + strings.Join(namesOf(refused), ", ")
+		return "not comparable" + with + ": the runs differ in " + strings.Join(refused, ", ")
 	}
 	all, names := j.findings(), j.accepted()
 	var parts []string

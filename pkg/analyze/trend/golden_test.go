@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
@@ -17,13 +18,13 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // nights makes a point of three runs for each time to the first token, in milliseconds,
 // recorded from the given night on.
-func nights(t *testing.T, first int, ttft []float64, change func(i int, s *runtest.Spec)) []Point {
+func nights(t *testing.T, first int, ttft []float64, change func(i int, s *memrun.Spec)) []Point {
 	var points []Point
 	for i, ms := range ttft {
 		p := Point{Label: fmt.Sprintf("night %d", first+i)}
 		for j := range 3 {
 			n := 3*(first+i) + j
-			s := runtest.Spec{
+			s := memrun.Spec{
 				Name: fmt.Sprintf("run.%d.json", n), Second: uint64(86_400*(first+i) + 60*j), TTFT: ms + 0.1*float64(j%3), ITL: 20 + 0.05*float64(n%4),
 				Group: fmt.Sprint("night", first+i),
 			}
@@ -40,7 +41,7 @@ func nights(t *testing.T, first int, ttft []float64, change func(i int, s *runte
 // judgements are new points beside accepted ones.
 func judgements(t *testing.T) map[string]*Judgement {
 	steady := []float64{30.2, 29.9, 30.4, 30.1, 29.8}
-	next := func(ms float64, change func(i int, s *runtest.Spec)) Point {
+	next := func(ms float64, change func(i int, s *memrun.Spec)) Point {
 		return nights(t, 50, []float64{ms}, change)[0]
 	}
 	judge := func(accepted []Point, next Point, allow float64) *Judgement {
@@ -50,17 +51,17 @@ func judgements(t *testing.T) map[string]*Judgement {
 	lost.LeftOut = []LeftOut{{"night 3", "run.6.json was changed after it was accepted"}}
 	lost.Unverified = []string{"night 2"}
 	// cold makes the first run of a point five times as slow to its first token.
-	cold := func(_ int, s *runtest.Spec) {
+	cold := func(_ int, s *memrun.Spec) {
 		if s.Second%86_400 == 0 {
 			s.TTFT *= 5
 		}
 	}
-	fives := func(first int, ttft []float64, change func(i int, s *runtest.Spec)) []Point {
+	fives := func(first int, ttft []float64, change func(i int, s *memrun.Spec)) []Point {
 		points := nights(t, first, ttft, change)
 		for i := range points {
 			for k, ms := range []float64{0.15, 0.25} {
 				n := 1000*(first+i) + k
-				points[i].Runs = append(points[i].Runs, runtest.Read(t, runtest.Spec{
+				points[i].Runs = append(points[i].Runs, runtest.Read(t, memrun.Spec{
 					Name: fmt.Sprintf("run.%d.json", n), Second: uint64(86_400*(first+i) + 600 + 60*k), TTFT: ttft[i] + ms, ITL: 20.05, Group: fmt.Sprint("night", first+i),
 				}))
 			}
@@ -77,15 +78,15 @@ func judgements(t *testing.T) map[string]*Judgement {
 		"small":     judge(nights(t, 1, []float64{30.02, 29.99, 30.04, 30.01, 29.98}, nil), next(30.7, nil), 0),
 		"none":      judge(nil, next(33, nil), 0),
 		"first":     judge(nights(t, 1, steady[:1], nil), next(33, nil), 0),
-		"failing":   judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runtest.Spec) { s.Failed = 2 }), 0),
-		"survivors": judge(nights(t, 1, steady, nil), next(15, func(_ int, s *runtest.Spec) { s.Failed = 5 }), 0),
-		"levels":    judge(nights(t, 1, steady, func(_ int, s *runtest.Spec) { s.Levels = []string{"1", "4"} }), next(30.1, nil), 0),
-		"added":     judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runtest.Spec) { s.Levels = []string{"1", "4", "8"} }), 0),
+		"failing":   judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *memrun.Spec) { s.Failed = 2 }), 0),
+		"survivors": judge(nights(t, 1, steady, nil), next(15, func(_ int, s *memrun.Spec) { s.Failed = 5 }), 0),
+		"levels":    judge(nights(t, 1, steady, func(_ int, s *memrun.Spec) { s.Levels = []string{"1", "4"} }), next(30.1, nil), 0),
+		"added":     judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *memrun.Spec) { s.Levels = []string{"1", "4", "8"} }), 0),
 		"single":    judge(nights(t, 1, steady, nil), Point{Label: "one run", Runs: next(30.1, nil).Runs[:1]}, 0),
 		"early":     judge(nights(t, 1, steady[:2], nil), Point{Label: "one run", Runs: next(33, nil).Runs[:1]}, 0),
-		"longer":    judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *runtest.Spec) { s.Requests = 40 }), 0),
-		"spoiled":   judge(nights(t, 1, steady, func(i int, s *runtest.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0),
-		"refused":   judge(nights(t, 1, steady, nil), next(33, func(_ int, s *runtest.Spec) { s.Model = "large" }), 0),
+		"longer":    judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *memrun.Spec) { s.Requests = 40 }), 0),
+		"spoiled":   judge(nights(t, 1, steady, func(i int, s *memrun.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0),
+		"refused":   judge(nights(t, 1, steady, nil), next(33, func(_ int, s *memrun.Spec) { s.Model = "large" }), 0),
 		"better":    judge(nights(t, 1, steady, nil), next(27, nil), 0),
 		"notworse":  judge(nights(t, 1, []float64{30, 30.9, 31.4, 30.5, 31.2, 30.1}, nil), next(29.8, nil), 0),
 		"noisy":     judge(nights(t, 1, []float64{20, 60, 30, 45, 25}, nil), next(54, nil), 0),
@@ -99,7 +100,7 @@ func judgements(t *testing.T) map[string]*Judgement {
 }
 
 // exact makes the runs of a point equal.
-func exact(_ int, s *runtest.Spec) { s.TTFT, s.ITL = math.Floor(s.TTFT), 20 }
+func exact(_ int, s *memrun.Spec) { s.TTFT, s.ITL = math.Floor(s.TTFT), 20 }
 
 // The golden files are in testdata; -update rewrites them.
 func TestGolden(t *testing.T) {
@@ -129,8 +130,8 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %v, want %v: %s", name, got, want[name], j.Headline())
 		}
 		failed, unclear := j.Failures() != nil, j.Inconclusive() != nil
-		if fails := got == FailsMore || got == Worse || got == LevelMissing || j.LeftOut != nil; failed != fails || unclear != (got == CannotTell) || j.Passed() != (got > CannotTell && !fails) {
-			t.Errorf("%s: %v: failed %v, cannot tell %v, passed %v", name, got, failed, unclear, j.Passed())
+		if fails := got == FailsMore || got == Worse || got == LevelMissing || j.LeftOut != nil; failed != fails || unclear != (got == CannotTell) || j.passed() != (got > CannotTell && !fails) {
+			t.Errorf("%s: %v: failed %v, cannot tell %v, passed %v", name, got, failed, unclear, j.passed())
 		}
 		if strings.Contains(j.Headline(), "no difference") != (got == NoDifference) {
 			t.Errorf("%s: %v: %s", name, got, j.Headline())
@@ -142,7 +143,7 @@ func TestAnswers(t *testing.T) {
 // more than one percentage point.
 func TestFailuresRule(t *testing.T) {
 	point := func(second uint64, requests, failed int) Point {
-		s := runtest.Spec{Name: fmt.Sprintf("run.%d.json", second), Second: 1000 * second, TTFT: 1, ITL: 1, Requests: requests, Failed: failed}
+		s := memrun.Spec{Name: fmt.Sprintf("run.%d.json", second), Second: 1000 * second, TTFT: 1, ITL: 1, Requests: requests, Failed: failed}
 		return Point{Label: s.Name, Runs: []*diff.Run{runtest.Read(t, s)}}
 	}
 	for _, tt := range []struct {
@@ -192,10 +193,10 @@ func TestIntervalsOfVerdicts(t *testing.T) {
 
 // A point with failed, spoiled or different runs does not become the first accepted one.
 func TestUnfit(t *testing.T) {
-	point := func(change func(n int, s *runtest.Spec)) *Point {
+	point := func(change func(n int, s *memrun.Spec)) *Point {
 		var p Point
 		for n := range 2 {
-			s := runtest.Spec{Name: fmt.Sprintf("run.%d.json", n+1), Second: uint64(n), TTFT: 30, ITL: 20}
+			s := memrun.Spec{Name: fmt.Sprintf("run.%d.json", n+1), Second: uint64(n), TTFT: 30, ITL: 20}
 			if change != nil {
 				change(n, &s)
 			}
@@ -205,19 +206,19 @@ func TestUnfit(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		change func(n int, s *runtest.Spec)
+		change func(n int, s *memrun.Spec)
 		ignore []string
 		want   string
 	}{
 		{"good runs", nil, nil, ""},
-		{"some requests failed", func(_ int, s *runtest.Spec) { s.Failed = 3 }, nil, ""},
-		{"all requests of a run failed", func(n int, s *runtest.Spec) { s.Failed = 10 * n }, nil, "run.2.json: no request succeeded at concurrency 1"},
-		{"the client was the limit", func(n int, s *runtest.Spec) { s.Saturated = n == 0 }, nil, "TTFT p50 at concurrency 1 cannot be judged: the client may be the limit in run.1.json"},
-		{"two models", func(n int, s *runtest.Spec) { s.Model = []string{"a", "b"}[n] }, nil, "not comparable: model: a in run.1.json, b in run.2.json; use --ignore model to analyze them together anyway"},
-		{"two models, ignored", func(n int, s *runtest.Spec) { s.Model = []string{"a", "b"}[n] }, []string{"model"}, ""},
+		{"some requests failed", func(_ int, s *memrun.Spec) { s.Failed = 3 }, nil, ""},
+		{"all requests of a run failed", func(n int, s *memrun.Spec) { s.Failed = 10 * n }, nil, "run.2.json: no request succeeded at concurrency 1"},
+		{"the client was the limit", func(n int, s *memrun.Spec) { s.Saturated = n == 0 }, nil, "TTFT p50 at concurrency 1 cannot be judged: the client may be the limit in run.1.json"},
+		{"two models", func(n int, s *memrun.Spec) { s.Model = []string{"a", "b"}[n] }, nil, "not comparable: model: a in run.1.json, b in run.2.json; use --ignore model to analyze them together anyway"},
+		{"two models, ignored", func(n int, s *memrun.Spec) { s.Model = []string{"a", "b"}[n] }, []string{"model"}, ""},
 	} {
 		got := ""
-		if err := point(tt.change).Unfit(tt.ignore); err != nil {
+		if err := point(tt.change).unfit(tt.ignore); err != nil {
 			got, _, _ = strings.Cut(err.Error(), "\n")
 		}
 		if got != tt.want {

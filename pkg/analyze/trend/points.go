@@ -69,8 +69,8 @@ func (p *Point) start() uint64 {
 }
 
 // levels returns the level in the runs of the point that have it.
-func (p *Point) levels(l *diff.Group) []*diff.Level {
-	var levels []*diff.Level
+func (p *Point) levels(l *diff.Group) []*diff.RunLevel {
+	var levels []*diff.RunLevel
 	for _, r := range p.Runs {
 		if x := l.Of(r); x != nil {
 			levels = append(levels, x)
@@ -82,46 +82,38 @@ func (p *Point) levels(l *diff.Group) []*diff.Level {
 // values returns the values of a metric in the runs of the point that have it at the level.
 func (p *Point) values(l *diff.Group, m *diff.Metric) []float64 {
 	var values []float64
-	for _, r := range p.runsWith(l, m) {
-		values = append(values, l.Of(r).Statistic(m.Key))
+	for _, x := range p.levelsWith(l, m) {
+		values = append(values, x.Statistic(m.Key))
 	}
 	return values
 }
 
-// runsWith returns the runs of the point that have a metric at the level.
-func (p *Point) runsWith(l *diff.Group, m *diff.Metric) []*diff.Run {
-	var runs []*diff.Run
-	for _, r := range p.Runs {
-		if x := l.Of(r); x != nil && !math.IsNaN(x.Statistic(m.Key)) {
-			runs = append(runs, r)
-		}
-	}
-	return runs
+// levelsWith returns the level in the runs of the point that have a metric at the level.
+func (p *Point) levelsWith(l *diff.Group, m *diff.Metric) []*diff.RunLevel {
+	return slices.DeleteFunc(p.levels(l), func(x *diff.RunLevel) bool { return math.IsNaN(x.Statistic(m.Key)) })
 }
 
 // spoiled returns why a warning of the recorder in a run of the point allows no verdict on a
 // metric; "" if none does.
 func (p *Point) spoiled(l *diff.Group, m *diff.Metric) string {
-	for _, r := range p.Runs {
-		if x := l.Of(r); x != nil {
-			if why := x.Spoils(m); why != "" {
-				return why + " in " + sanitize.Text(r.Name)
-			}
+	for _, x := range p.levels(l) {
+		if why := x.Spoils(m); why != "" {
+			return why + " in " + sanitize.Text(x.Run.Name)
 		}
 	}
 	return ""
 }
 
-// Unfit returns an error that says why the point cannot be accepted: its runs are not comparable, a
+// unfit returns an error that says why the point cannot be accepted: its runs are not comparable, a
 // run has no successful request at a level, or a warning of the recorder allows no verdict on a
 // primary metric. It is nil if the point can be accepted.
-func (p *Point) Unfit(ignore []string) error {
+func (p *Point) unfit(ignore []string) error {
 	set := diff.NewSet(p.Runs, ignore)
 	errs := []error{set.Incomparable()}
 	for _, l := range set.Levels {
-		for k, x := range l.Levels {
+		for _, x := range l.Levels {
 			if x.OK == 0 {
-				errs = append(errs, fmt.Errorf("%s: no request succeeded at %s", sanitize.Text(l.Runs[k].Name), sanitize.Text(l.Name)))
+				errs = append(errs, fmt.Errorf("%s: no request succeeded at %s", sanitize.Text(x.Run.Name), sanitize.Text(l.Name)))
 			}
 		}
 		for _, m := range diff.Metrics {

@@ -130,15 +130,11 @@ func (j *Judgement) source() string {
 func (j *Judgement) table(l *JudgedLevel, u *diff.Units) sheet.Table {
 	rows := [][]string{{"", "accepted", "new", "change", "interval", "p", "verdict"}}
 	for _, r := range l.Rows {
-		interval := ""
-		if !math.IsNaN(r.Interval.Low) {
-			interval = sheet.Change(r.Interval.Low) + " " + sheet.Change(r.Interval.High)
-		}
 		change := sheet.Change(r.Change)
 		if r.Metric.Key == diff.KeyFailedShare {
 			change = ""
 		}
-		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, interval, sheet.PValue(r.Adjusted), r.Verdict.String()})
+		rows = append(rows, []string{r.Metric.Name, u.Amount(r.Metric, r.Mean), u.Amount(r.Metric, r.New), change, sheet.Changes(r.Interval.Low, r.Interval.High), sheet.PValue(r.Adjusted), r.Verdict.String()})
 	}
 	return sheet.Table{Rows: rows, Left: []string{"verdict"}}
 }
@@ -246,7 +242,7 @@ func (r *Row) json() sheet.Object {
 		return sheet.Object{"point", s.At, "change", s.Change, "low", s.Interval.Low, "high", s.Interval.High, "p", s.P}
 	})
 	return sheet.Object{
-		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", r.Metric.Primary, "values", sheet.Opt(values), "steps", sheet.Opt(steps), "na", sheet.Opt(r.NA),
+		"metric", r.Metric.Key, "unit", r.Metric.Unit, "primary", r.Metric.Primary, "values", sheet.Opt(values), "steps", sheet.Opt(steps), "na", sheet.Opt(r.NA),
 	}
 }
 
@@ -265,7 +261,7 @@ func (j *Judgement) json() sheet.Object {
 	})
 	leftOut := sheet.List(j.LeftOut, func(l *LeftOut) sheet.Object { return sheet.Object{"label", l.Label, "reason", l.Reason} })
 	return sheet.Object{
-		"schema", Schema, "headline", j.Headline(), "passed", j.Passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
+		"schema", Schema, "headline", j.Headline(), "passed", j.passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
 		"measured", j.New.Runs[0].Measured(), "comparable", len(j.Set.Refused()) == 0, "differences", j.Set.JSONDifferences(),
 		"points", append(sheet.List(j.Accepted, (*Point).json), j.New.json()), "levels", levels,
 		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified),
@@ -275,7 +271,7 @@ func (j *Judgement) json() sheet.Object {
 func (j *Judgement) metric(r *Judged) sheet.Object {
 	outlying := sheet.List(r.Outlying, func(o *OutlyingRun) sheet.Object { return sheet.Object{"file", o.File, "factor", o.Factor, "p", o.P} })
 	return sheet.Object{
-		"metric", r.Metric.Key, "unit", r.Metric.Unit(), "primary", true, "accepted", sheet.Opt(r.Accepted), "new", r.New,
+		"metric", r.Metric.Key, "unit", r.Metric.Unit, "primary", true, "accepted", sheet.Opt(r.Accepted), "new", r.New,
 		"change", r.Change, "low", r.Interval.Low, "high", r.Interval.High, "interval_confidence", r.Level, "within", j.within(r),
 		"p", r.P, "p_adjusted", r.Adjusted, "verdict", sheet.Opt(r.Verdict.String()), "na", sheet.Opt(r.NA), "outlying_runs", sheet.Opt(outlying),
 	}
@@ -301,7 +297,7 @@ func (res *Result) csv() []sheet.CSVRow {
 		for _, r := range l.Rows {
 			row := func(record string, point int, value float64, ends inference.Interval) sheet.CSVRow {
 				return sheet.CSVRow{
-					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": res.Points[point].Label,
+					"record": record, "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "point": res.Points[point].Label,
 					"value": number(value), "low": number(ends.Low), "high": number(ends.High), "primary": strconv.FormatBool(r.Metric.Primary),
 				}
 			}
@@ -340,9 +336,9 @@ func (j *Judgement) csv() []sheet.CSVRow {
 				"verdict": r.Verdict.String(), "primary": "true", "reason": r.NA, "confidence": number(r.Level),
 			})
 			for p, v := range r.Accepted {
-				rows = append(rows, sheet.CSVRow{"record": "accepted", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "point": strconv.Itoa(p + 1), "value": number(v)})
+				rows = append(rows, sheet.CSVRow{"record": "accepted", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "point": strconv.Itoa(p + 1), "value": number(v)})
 			}
-			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit(), "value": number(r.New)})
+			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "value": number(r.New)})
 		}
 	}
 	return rows

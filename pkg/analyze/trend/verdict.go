@@ -92,9 +92,9 @@ type OutlyingRun struct {
 
 // outlyingRuns returns the outlying runs of a metric among those of the point that have it.
 func (p *Point) outlyingRuns(l *diff.Group, m *diff.Metric) (all []OutlyingRun) {
-	runs := p.runsWith(l, m)
+	levels := p.levelsWith(l, m)
 	for _, o := range inference.OutlyingRuns(p.values(l, m), nil) {
-		all = append(all, OutlyingRun{o, runs[o.Run].Name})
+		all = append(all, OutlyingRun{o, levels[o.Run].Run.Name})
 	}
 	return all
 }
@@ -258,7 +258,7 @@ func (j *Judgement) spoiled(l *diff.Group, m *diff.Metric) string {
 // otherLengths returns why rates are not compared: the new runs have another number of
 // requests than the accepted runs. It is "" for other metrics.
 func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
-	var accepted []*diff.Level
+	var accepted []*diff.RunLevel
 	for i := range j.Accepted {
 		accepted = append(accepted, j.Accepted[i].levels(l)...)
 	}

@@ -18,7 +18,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -594,9 +593,9 @@ func TestErrors(t *testing.T) {
 // The shards of a run, given in any order, show what the whole run shows.
 func TestShards(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
-	whole := runtest.Random(rng, 90, "9", "18")
+	whole := memrun.RandomRun(rng, 90, "9", "18")
 	var all []shards.Shard
-	for _, part := range runtest.Divide(whole, 3) {
+	for _, part := range memrun.Divide(whole, 3) {
 		all = append(all, shards.Shard{Name: "x", Reader: part})
 	}
 	slices.Reverse(all)
@@ -606,7 +605,7 @@ func TestShards(t *testing.T) {
 	}
 	run := collect(t, merged, Config{})
 	check(t, run, DefaultRows)
-	want := collect(t, runtest.Again(whole), Config{})
+	want := collect(t, memrun.Again(whole), Config{})
 	for i := range want.Levels {
 		a, b := &want.Levels[i], &run.Levels[i]
 		if a.GapsByPosition.N != b.GapsByPosition.N || len(a.Requests) != len(b.Requests) || a.ToNS-a.FromNS != b.ToNS-b.FromNS {

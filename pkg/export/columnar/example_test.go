@@ -33,7 +33,7 @@ func Example() {
 	// Here the process is killed.
 
 	ctx := context.Background()
-	r, err := columnar.Journal{}.Open(ctx, "run.journal.arrows", bytes.NewReader(journal.Bytes()), int64(journal.Len()), export.Limits{})
+	r, err := columnar.Journal().Open(ctx, "run.journal.arrows", bytes.NewReader(journal.Bytes()), int64(journal.Len()), export.Limits{})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -51,7 +51,7 @@ func Example() {
 	var cut *export.CutError
 	fmt.Println("killed:", errors.As(r.Err(), &cut))
 
-	p, err := columnar.Parquet{}.Open(ctx, "run.parquet", bytes.NewReader(parquet.Bytes()), int64(parquet.Len()), export.Limits{})
+	p, err := columnar.Parquet().Open(ctx, "run.parquet", bytes.NewReader(parquet.Bytes()), int64(parquet.Len()), export.Limits{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -7,21 +7,63 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
+// A partQueue decodes the parts of a plan, each in a goroutine, and returns what the goroutines send, in the
+// order of the plan.
+type partQueue[T any] struct {
+	plan []part // the current part and the parts after it
+	most int    // of the parts that are decoded at the same time
+	room int    // for results of a part that wait
+	// decode decodes a part, and ends early if send returns false.
+	decode func(p part, send func(T) bool)
+
+	ahead   []chan T // of each part that is being decoded, in the order of the plan
+	stop    chan struct{}
+	running sync.WaitGroup
+}
+
+// next returns the next result of the current part. At the end of the part it returns false once; the next
+// call starts the next part.
+func (q *partQueue[T]) next() (result T, ok bool) {
+	if q.stop == nil {
+		q.stop = make(chan struct{})
+	}
+	for len(q.ahead) < len(q.plan) && len(q.ahead) < q.most {
+		out := make(chan T, q.room)
+		p := q.plan[len(q.ahead)]
+		q.ahead = append(q.ahead, out)
+		q.running.Go(func() {
+			defer close(out)
+			q.decode(p, func(x T) bool {
+				select {
+				case out <- x:
+					return true
+				case <-q.stop:
+					return false
+				}
+			})
+		})
+	}
+	if result, ok = <-q.ahead[0]; !ok {
+		q.ahead, q.plan = q.ahead[1:], q.plan[1:]
+	}
+	return result, ok
+}
+
+// close stops the goroutines, and waits for them.
+func (q *partQueue[T]) close() {
+	if q.stop != nil {
+		close(q.stop)
+	}
+	q.running.Wait()
+}
+
 // A feed reads the rows of the parts of a plan, in the order of the plan. For a source
 // that can read ahead it decodes the rows of several parts ahead of the caller.
 type feed struct {
-	src  source
-	plan []part // the current part and the parts after it
-	view func(batch int) view
-	open batchRows // the current batch of a source that cannot read ahead; nil between batches
-
-	// ahead has a channel for each part that is being decoded, in the order of the
-	// plan; nil if the source cannot read ahead.
-	ahead   []chan decodedRows
-	started int // number of parts of plan that are being decoded
-	most    int // of started
-	stop    chan struct{}
-	running sync.WaitGroup
+	src   source
+	view  func(batch int) view
+	open  batchRows // the current batch; nil between batches
+	queue partQueue[decodedRows]
 }
 
 // A decodedRows holds one result of batchRows.rows.
@@ -34,74 +76,59 @@ type decodedRows struct {
 // newFeed returns a feed of plan, as view says of each batch. It decodes
 // at most most parts at the same time.
 func newFeed(src source, plan []part, view func(batch int) view, most int) *feed {
-	return &feed{src: src, plan: plan, view: view, most: most, stop: make(chan struct{})}
+	f := &feed{src: src, view: view}
+	f.queue = partQueue[decodedRows]{plan: plan, most: most, room: src.ahead(), decode: f.decode}
+	return f
 }
 
 // rows returns the next rows of the current part, valid until the next call. At the end of
 // the part it returns nil once; the next call starts the next part.
 func (f *feed) rows() (t *rows, err error) {
 	if f.src.ahead() > 0 {
-		return f.next()
+		d, ok := f.queue.next()
+		if !ok && f.open != nil {
+			f.open.release()
+		}
+		f.open = d.batch
+		return d.rows, d.err
 	}
 	if f.open == nil {
-		err = catchPanic(func() (err error) { f.open, err = f.src.open(f.plan[0].batch, f.view(f.plan[0].batch)); return err })
-		if err != nil {
+		if f.open, err = f.openBatch(f.queue.plan[0].batch); err != nil {
 			return nil, err
 		}
 	}
 	if err = catchPanic(func() (err error) { t, err = f.open.rows(); return err }); t == nil {
-		f.open, f.plan = nil, f.plan[1:]
+		f.open, f.queue.plan = nil, f.queue.plan[1:]
 	}
 	return t, err
 }
 
-// next returns the next rows that were decoded ahead.
-func (f *feed) next() (*rows, error) {
-	for f.started < len(f.plan) && len(f.ahead) < f.most {
-		out := make(chan decodedRows, f.src.ahead())
-		f.ahead = append(f.ahead, out)
-		part := f.plan[f.started]
-		f.started++
-		f.running.Go(func() { f.decode(part, out) })
-	}
-	d := <-f.ahead[0]
-	if d.rows == nil {
-		f.ahead, f.plan = f.ahead[1:], f.plan[1:]
-		f.started--
-		if d.err == nil {
-			d.batch.release()
-		}
-	}
-	return d.rows, d.err
+func (f *feed) openBatch(i int) (b batchRows, err error) {
+	err = catchPanic(func() (err error) { b, err = f.src.open(i, f.view(i)); return err })
+	return b, err
 }
 
-// decode sends the rows of part p to out, and nil after the last rows.
-func (f *feed) decode(p part, out chan<- decodedRows) {
-	var d decodedRows
-	d.err = catchPanic(func() (err error) { d.batch, err = f.src.open(p.batch, f.view(p.batch)); return err })
+// decode sends the rows of part p.
+func (f *feed) decode(p part, send func(decodedRows) bool) {
+	batch, err := f.openBatch(p.batch)
 	for {
-		if d.err == nil {
-			d.err = catchPanic(func() (err error) { d.rows, err = d.batch.rows(); return err })
+		d := decodedRows{batch: batch, err: err}
+		if err == nil {
+			d.err = catchPanic(func() (err error) { d.rows, err = batch.rows(); return err })
 		}
 		if d.err != nil {
 			d.rows = nil
-		}
-		select {
-		case out <- d:
-		case <-f.stop:
+		} else if d.rows == nil {
 			return
 		}
-		if d.rows == nil {
+		if !send(d) || d.err != nil {
 			return
 		}
 	}
 }
 
 // close stops the goroutines that decode, and waits for them.
-func (f *feed) close() {
-	close(f.stop)
-	f.running.Wait()
-}
+func (f *feed) close() { f.queue.close() }
 
 // A filledBatch holds requests of one experiment that a goroutine decoded.
 type filledBatch struct {
@@ -113,19 +140,12 @@ type filledBatch struct {
 	where, msg string
 	unchecked  error // why a row was not checked; nil for none
 	err        error // that ends the part after the requests
-	last       bool  // the part ends
 }
 
-// A batchFeed decodes the parts of a plan in several goroutines, each part in one, and returns
-// the batches in the order of the plan.
+// A batchFeed decodes the parts of a plan into batches of requests.
 type batchFeed struct {
 	*selection
-	plan []part // the current part and the parts after it
-	most int    // of the parts that are decoded at the same time
-	// ahead has a channel for each part that is being decoded, in the order of the plan.
-	ahead   []chan *filledBatch
-	stop    chan struct{}
-	running sync.WaitGroup
+	partQueue[*filledBatch]
 
 	mu   sync.Mutex
 	idle []*filledBatch
@@ -134,23 +154,11 @@ type batchFeed struct {
 // queuedBatches is the number of batches of a part that wait at most.
 const queuedBatches = 16
 
-// next returns the next batch and its part; nil after the last.
-func (f *batchFeed) next() (*filledBatch, part) {
-	for len(f.ahead) < len(f.plan) && len(f.ahead) < f.most {
-		out := make(chan *filledBatch, queuedBatches)
-		p := f.plan[len(f.ahead)]
-		f.ahead = append(f.ahead, out)
-		f.running.Go(func() { f.decode(p, out) })
-	}
-	if len(f.plan) == 0 {
-		return nil, part{}
-	}
-	p := f.plan[0]
-	b := <-f.ahead[0]
-	if b.last {
-		f.ahead, f.plan = f.ahead[1:], f.plan[1:]
-	}
-	return b, p
+// newBatchFeed returns a feed of plan. It decodes at most most parts at the same time.
+func newBatchFeed(s *selection, plan []part, most int) *batchFeed {
+	f := &batchFeed{selection: s}
+	f.partQueue = partQueue[*filledBatch]{plan: plan, most: most, room: queuedBatches, decode: f.decodePart}
+	return f
 }
 
 // get returns an empty batch.
@@ -176,23 +184,24 @@ func (f *batchFeed) put(b *filledBatch) {
 	f.idle = append(f.idle, b)
 }
 
-// decode sends the requests of part p to out.
-func (f *batchFeed) decode(p part, out chan<- *filledBatch) {
-	d := batchDecoder{feed: f, part: p, out: out}
+// decodePart sends the requests of part p.
+func (f *batchFeed) decodePart(p part, send func(*filledBatch) bool) {
+	d := batchDecoder{feed: f, part: p, send: send}
 	err := catchPanic(d.decode)
-	b := d.batch
-	if b == nil {
-		b = f.get()
+	if err != nil && d.batch == nil {
+		d.batch = f.get()
 	}
-	b.err, b.last = err, true
-	d.send(b)
+	if d.batch != nil {
+		d.batch.err = err
+		send(d.batch)
+	}
 }
 
 // A batchDecoder decodes one part.
 type batchDecoder struct {
 	feed    *batchFeed
 	part    part
-	out     chan<- *filledBatch
+	send    func(*filledBatch) bool
 	decoder rowDecoder
 	checker rowDecoder   // of the rows to be checked
 	checks  []checkedRow // in the current rows, from the current row on
@@ -257,20 +266,4 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		d.row.Check = r.checkedRequest(&d.decoder, &d.checker, d.checks, i)
 	}
 	b.Add(&d.row)
-}
-
-// send sends b; it returns false if the feed was closed.
-func (d *batchDecoder) send(b *filledBatch) bool {
-	select {
-	case d.out <- b:
-		return true
-	case <-d.feed.stop:
-		return false
-	}
-}
-
-// close stops the goroutines that decode, and waits for them.
-func (f *batchFeed) close() {
-	close(f.stop)
-	f.running.Wait()
 }

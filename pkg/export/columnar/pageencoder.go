@@ -363,38 +363,30 @@ const maxStatisticBytes = 4096
 // A pageStatistics holds the minimum and the maximum of the values of a page or a column.
 type pageStatistics struct {
 	kind     parquet.Type
-	some     bool // there is a value
-	min, max int64
+	some     bool  // there is a value
+	min, max int64 // of doubles, by [ordered]
 	// minText and maxText are valid until the batches change.
-	minText, maxText     []byte
-	minDouble, maxDouble float64
-	nulls                int64
+	minText, maxText []byte
+	nulls            int64
 }
+
+// ordered turns the bits of a double that is not NaN into a number with the order of the double, and back.
+func ordered(bits int64) int64 { return bits ^ bits>>63&math.MaxInt64 }
 
 // addNumbers adds all numbers of a page at once; s has none yet.
 func (s *pageStatistics) addNumbers(numbers []int64) {
 	if len(numbers) == 0 {
 		return
 	}
-	if s.kind == parquet.Types.Double {
-		for _, v := range numbers {
-			s.addDouble(math.Float64frombits(uint64(v)))
+	double := s.kind == parquet.Types.Double
+	least, most := int64(math.MaxInt64), int64(math.MinInt64)
+	for _, v := range numbers {
+		if double {
+			v = ordered(v)
 		}
-		return
-	}
-	least, most := numbers[0], numbers[0]
-	for _, v := range numbers[1:] {
 		least, most = min(least, v), max(most, v)
 	}
 	s.min, s.max, s.some = least, most, true
-}
-
-// addDouble adds v, which is not NaN.
-func (s *pageStatistics) addDouble(v float64) {
-	if !s.some {
-		s.minDouble, s.maxDouble, s.some = v, v, true
-	}
-	s.minDouble, s.maxDouble = min(s.minDouble, v), max(s.maxDouble, v)
 }
 
 func (s *pageStatistics) addTexts(texts [][]byte) {
@@ -426,7 +418,6 @@ func (s *pageStatistics) merge(o *pageStatistics) {
 		s.addText(o.maxText)
 	default:
 		s.min, s.max = min(s.min, o.min), max(s.max, o.max)
-		s.minDouble, s.maxDouble = min(s.minDouble, o.minDouble), max(s.maxDouble, o.maxDouble)
 	}
 	s.nulls = nulls
 }
@@ -437,24 +428,22 @@ func (s *pageStatistics) encoded() metadata.EncodedStatistics {
 	if !s.some {
 		return e
 	}
-	switch s.kind {
-	case parquet.Types.ByteArray:
-		e.Min, e.Max = s.minText, s.maxText
-	case parquet.Types.Double:
-		least, most := s.minDouble, s.maxDouble
+	least, most := s.min, s.max
+	if s.kind == parquet.Types.Double {
+		least, most = ordered(least), ordered(most)
 		if least == 0 { // −0 and 0 are equal: the format asks for the lower and the higher one
-			least = math.Copysign(0, -1)
+			least = math.MinInt64
 		}
-		if most == 0 {
+		if most == math.MinInt64 {
 			most = 0
 		}
+	}
+	if s.kind == parquet.Types.ByteArray {
+		e.Min, e.Max = s.minText, s.maxText
+	} else {
 		e.Signed = true
-		e.Min = appendPlainNumbers(nil, []int64{int64(math.Float64bits(least))}, s.kind)
-		e.Max = appendPlainNumbers(nil, []int64{int64(math.Float64bits(most))}, s.kind)
-	default:
-		e.Signed = true
-		e.Min = appendPlainNumbers(nil, []int64{s.min}, s.kind)
-		e.Max = appendPlainNumbers(nil, []int64{s.max}, s.kind)
+		e.Min = appendPlainNumbers(nil, []int64{least}, s.kind)
+		e.Max = appendPlainNumbers(nil, []int64{most}, s.kind)
 	}
 	e.HasMin, e.HasMax = len(e.Min) <= maxStatisticBytes, len(e.Max) <= maxStatisticBytes
 	return e

@@ -356,18 +356,17 @@ func (r *Reader) nextBatch() bool {
 		return false
 	}
 	if r.batches == nil {
-		r.batches = &batchFeed{selection: &r.selection, plan: r.plan, most: r.mostParts(), stop: make(chan struct{})}
+		r.batches = newBatchFeed(&r.selection, r.plan, r.mostParts())
 	}
 	if r.batch != nil {
 		r.batches.put(r.batch)
 		r.batch = nil
 	}
-	for {
-		b, p := r.batches.next()
-		if b == nil {
-			r.err = r.tail
-			r.free()
-			return false
+	for len(r.batches.plan) > 0 {
+		p := r.batches.plan[0]
+		b, ok := r.batches.next()
+		if !ok {
+			continue
 		}
 		if b.defects > 0 {
 			r.warn("row", b.where, b.msg)
@@ -389,6 +388,9 @@ func (r *Reader) nextBatch() bool {
 		r.batch, r.experiment, r.valid = b, b.experiment, true
 		return true
 	}
+	r.err = r.tail
+	r.free()
+	return false
 }
 
 // warnUnchecked warns that the columns of a row cannot be read, so that it is not checked.

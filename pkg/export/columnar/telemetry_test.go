@@ -73,9 +73,9 @@ func TestTelemetry(t *testing.T) {
 		format export.Format
 		create func(w io.Writer) (export.Writer, error)
 	}{
-		{Parquet{}, func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w, nil) }},
-		{Arrow{}, func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w, nil) }},
-		{Journal{}, func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
+		{Parquet(), func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w, nil) }},
+		{Arrow(), func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w, nil) }},
+		{Journal(), func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
 	} {
 		t.Run(tt.format.Name(), func(t *testing.T) {
 			var b bytes.Buffer
@@ -137,7 +137,7 @@ func TestTelemetryKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := open(t, Journal{}, b.Bytes()[:b.Len()-5])
+	r := open(t, Journal(), b.Bytes()[:b.Len()-5])
 	if got := scrapes(t, r); len(got) != 2 || got[1] != text(&all[1]) {
 		t.Errorf("%d scrapes: %q", len(got), got)
 	}
@@ -166,7 +166,7 @@ func TestTelemetryDamaged(t *testing.T) {
 				w.WriteRequest(&export.Request{StartNS: 1}), w.EndExperiment(&export.Experiment{}), w.Close(nil)); err != nil {
 				t.Fatal(err)
 			}
-			r := open(t, Parquet{}, b.Bytes())
+			r := open(t, Parquet(), b.Bytes())
 			if got := scrapes(t, r); len(got) > 0 || !r.Next() {
 				t.Errorf("scrapes %q", got)
 			}

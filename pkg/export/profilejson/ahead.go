@@ -95,19 +95,15 @@ type ahead struct {
 	current *workSpan // received, and not yet passed
 }
 
-// newAhead starts to decode the requests from the request at from to the end of their array
+// start starts to decode the requests from the request at from to the end of their array
 // at to.
-func newAhead(r *Reader, from, to int64) *ahead {
-	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, r.need.Share))
+func (a *ahead) start(from, to int64) {
+	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, a.need.Share))
 	depth := 2 * workers
-	spanBytes := r.spanBytes
-	if r.need.Batch == nil {
-		spanBytes = min(spanBytes, keptSpan)
+	if a.need.Batch == nil {
+		a.spanBytes = min(a.spanBytes, keptSpan)
 	}
-	a := &ahead{
-		src: r.Src, spanBytes: spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, need: r.need,
-		spans: make(chan *workSpan, depth), free: make(chan *workSpan, depth+2), stop: make(chan struct{}),
-	}
+	a.spans, a.free, a.stop = make(chan *workSpan, depth), make(chan *workSpan, depth+2), make(chan struct{})
 	jobs := make(chan *workSpan)
 	a.working.Go(func() {
 		defer close(a.spans)
@@ -117,7 +113,7 @@ func newAhead(r *Reader, from, to int64) *ahead {
 	for range workers {
 		a.working.Go(func() {
 			var own spanDecoder
-			if r.need.Batch != nil || r.need.Envelopes {
+			if a.need.Batch != nil || a.need.Envelopes {
 				own.dec.shared = &outputEnvelope{}
 			}
 			for s := range jobs {
@@ -126,7 +122,6 @@ func newAhead(r *Reader, from, to int64) *ahead {
 			}
 		})
 	}
-	return a
 }
 
 // cut sends the spans of the array to the workers and to the Reader. It gives up, and leaves

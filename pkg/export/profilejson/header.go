@@ -96,15 +96,8 @@ func (h *headerParser) document() error {
 	}
 	h.Pos++
 	seen := seenKeys{}
-	for first := true; ; first = false {
-		h.where = ""
-		name, more, err := h.Key(first)
-		if err != nil {
-			return err
-		}
-		if !more {
-			break
-		}
+	h.where = ""
+	err = h.Members(true, func(name string) (err error) {
 		seen.check(h, name)
 		switch name {
 		case "experiments":
@@ -121,9 +114,13 @@ func (h *headerParser) document() error {
 		default:
 			err = h.extra(name, &h.run.Extra)
 		}
-		if err != nil {
-			return err
+		if err == nil {
+			h.where = ""
 		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	if !seen["experiments"] {
 		return errNoExperiments
@@ -204,6 +201,18 @@ func (h *headerParser) isNull() (bool, error) {
 	return err == nil, err
 }
 
+// array reports whether the value at Pos is an array. It skips null, and another value with a warning.
+func (h *headerParser) array(name string) (bool, error) {
+	if null, err := h.isNull(); null || err != nil {
+		return false, err
+	}
+	b, err := h.Peek()
+	if err != nil || b == '[' {
+		return err == nil, err
+	}
+	return false, h.wrongType(name, "an array")
+}
+
 // text reads a string or null. A value of another type is kept as an extra
 // member.
 func (h *headerParser) text(name string, dst **string) error {
@@ -281,44 +290,30 @@ func (h *headerParser) members(name string, array *int64) (rest []byte, found bo
 	h.Pos++
 	rest = []byte{'{'}
 	seen := seenKeys{}
-	for first := true; ; first = false {
-		key, more, err := h.Key(first)
-		if err != nil {
-			return nil, false, err
-		}
-		if !more {
-			return append(rest, '}'), seen[name], nil
-		}
+	err = h.Members(true, func(key string) error {
 		seen.check(h, key)
 		if key == name {
-			b, err := h.Peek()
-			if err != nil {
-				return nil, false, err
-			}
-			if b == '[' {
+			switch b, err := h.Peek(); {
+			case err != nil:
+				return err
+			case b == '[':
 				*array = h.Pos
-				err = h.Skip()
-			} else {
-				err = h.wrongType(key, "an array")
+				return h.Skip()
 			}
-			if err != nil {
-				return nil, false, err
-			}
-			continue
+			return h.wrongType(key, "an array")
 		}
 		v, err := h.Value(strconv.Quote(key))
 		if err != nil {
-			return nil, false, err
-		}
-		if err := h.charge(2 * (len(v) + len(key))); err != nil {
-			return nil, false, err
+			return err
 		}
 		if len(rest) > 1 {
 			rest = append(rest, ',')
 		}
 		rest = append(appendText(rest, []byte(key)), ':')
 		rest = append(rest, v...)
-	}
+		return h.charge(2 * (len(v) + len(key)))
+	})
+	return append(rest, '}'), seen[name], err
 }
 
 func (h *headerParser) experiments() error {
@@ -336,30 +331,26 @@ func (h *headerParser) experiments() error {
 
 // levels reads the elements of experiments from Pos on. first says that none came before.
 func (h *headerParser) levels(first bool) error {
-	for ; ; first = false {
-		h.where = ""
-		more, err := h.Elem(first)
-		if err != nil || !more {
-			return err
-		}
+	h.where = ""
+	return h.Elements(first, func() error {
 		h.where = fmt.Sprintf("experiment %d", len(h.sections))
 		b, err := h.Peek()
 		if err != nil {
 			return err
 		}
-		if b != '{' {
-			at := h.Pos
-			v, err := h.Value("an experiment")
-			if err != nil {
-				return err
-			}
+		at := h.Pos
+		if b == '{' {
+			err = h.experiment()
+		} else if v, e := h.Value("an experiment"); e == nil {
 			h.warn(at, warnHeader, fmt.Sprintf("expected an object, found %s", jsonscan.Excerpt(v)))
-			continue
+		} else {
+			err = e
 		}
-		if err := h.experiment(); err != nil {
-			return err
+		if err == nil {
+			h.where = ""
 		}
-	}
+		return err
+	})
 }
 
 // experiment reads one element of experiments. The run keeps the members it read before
@@ -383,21 +374,7 @@ func (h *headerParser) levelMembers(seen seenKeys, first bool) error {
 	e := &h.run.Experiments[len(h.run.Experiments)-1]
 	s := &h.sections[len(h.sections)-1]
 	split := false
-	for ; ; first = false {
-		name, more, err := h.Key(first)
-		if err != nil {
-			return err
-		}
-		if !more {
-			if split {
-				for name := range h.head.seen {
-					delete(seen, name)
-				}
-				h.tail = levelPart{*e, *s, seen}
-				*e, *s = h.head.join(&h.tail)
-			}
-			return nil
-		}
+	err := h.Members(first, func(name string) (err error) {
 		seen.check(h, name)
 		switch name {
 		case "experiment":
@@ -420,10 +397,17 @@ func (h *headerParser) levelMembers(seen seenKeys, first bool) error {
 		default:
 			err = h.extra(name, &e.Extra)
 		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil || !split {
+		return err
 	}
+	for name := range h.head.seen {
+		delete(seen, name)
+	}
+	h.tail = levelPart{*e, *s, seen}
+	*e, *s = h.head.join(&h.tail)
+	return nil
 }
 
 // level reads {"mode":…,"value":…}.
@@ -437,22 +421,19 @@ func (h *headerParser) level(e *export.Experiment) error {
 	}
 	h.Pos++
 	seen := seenKeys{}
-	for first := true; ; first = false {
-		name, more, err := h.Key(first)
-		if err != nil || !more {
-			return err
-		}
+	return h.Members(true, func(name string) error {
 		at := h.Pos
 		seen.check(h, name)
 		v, err := h.Value(strconv.Quote(name))
-		if err != nil {
-			return err
+		if err == nil {
+			err = h.charge(len(v))
 		}
-		if err := h.charge(len(v)); err != nil {
+		if err != nil {
 			return err
 		}
 		isText := v[0] == '"'
 		isNumber := v[0] == '-' || '0' <= v[0] && v[0] <= '9'
+		wrong := ""
 		switch {
 		case name == "mode" && isText:
 			e.Mode = string(jsonscan.DecodeText(v))
@@ -460,28 +441,27 @@ func (h *headerParser) level(e *export.Experiment) error {
 			e.Value = string(v)
 		case name == "value" && isText && jsonscan.IsNumber(jsonscan.DecodeText(v)):
 			e.Value = string(jsonscan.DecodeText(v))
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonscan.Excerpt(v)))
+			wrong = fmt.Sprintf("member \"value\": expected a number, found the string %s", jsonscan.Excerpt(v))
 		case name == "mode":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"mode\": expected a string, found %s", jsonscan.Excerpt(v)))
+			wrong = fmt.Sprintf("member \"mode\": expected a string, found %s", jsonscan.Excerpt(v))
 		case name == "value":
-			h.warn(at, warnHeader, fmt.Sprintf("member \"value\": expected a number, found %s", jsonscan.Excerpt(v)))
+			wrong = fmt.Sprintf("member \"value\": expected a number, found %s", jsonscan.Excerpt(v))
 		default:
-			h.warn(at, warnHeader, fmt.Sprintf("member \"experiment\" has an unknown member %q, which is not kept", name))
+			wrong = fmt.Sprintf("member \"experiment\" has an unknown member %q, which is not kept", name)
 		}
-	}
+		if wrong != "" {
+			h.warn(at, warnHeader, wrong)
+		}
+		return nil
+	})
 }
 
 // requests stores the position of the array of requests and skips the array.
 func (h *headerParser) requests(s *section) error {
 	name := h.NameAt
 	s.requests, s.end = -1, -1
-	if null, err := h.isNull(); null || err != nil {
+	if ok, err := h.array("requests"); !ok {
 		return err
-	}
-	if b, err := h.Peek(); err != nil {
-		return err
-	} else if b != '[' {
-		return h.wrongType("requests", "an array")
 	}
 	s.requests = h.Pos
 	if h.assumed > h.Pos && !h.jumped {
@@ -534,13 +514,8 @@ func (h *headerParser) resume() (ok bool) {
 
 func (h *headerParser) windows(e *export.Experiment) error {
 	e.WindowBoundaries = nil
-	if null, err := h.isNull(); null || err != nil {
+	if ok, err := h.array("window_boundaries"); !ok {
 		return err
-	}
-	if b, err := h.Peek(); err != nil {
-		return err
-	} else if b != '[' {
-		return h.wrongType("window_boundaries", "an array")
 	}
 	at := h.Pos
 	v, err := h.Value(`"window_boundaries"`)
@@ -550,27 +525,20 @@ func (h *headerParser) windows(e *export.Experiment) error {
 	if err := h.charge(4 * len(v)); err != nil { // 8 bytes for each "1,"
 		return err
 	}
-	e.WindowBoundaries = []uint64{}
-	for i, first := 0, true; ; first = false {
-		var more bool
-		if first {
-			i = 1
-		}
-		if i, more, err = jsonscan.NextElem(v, i, first); err != nil || !more {
-			return h.Located(err)
-		}
+	all, wrong := []uint64{}, false
+	_, err = jsonscan.Elements(v, 0, func(i int) (end int, err error) {
 		ns, end, bad, err := jsonscan.Uint(v, i)
-		if err != nil {
-			return h.Located(err)
-		}
-		if bad {
+		if bad && !wrong {
+			wrong = true
 			h.warn(at+int64(i), warnHeader, fmt.Sprintf("member \"window_boundaries\": expected integers of nanoseconds, found %s", jsonscan.Excerpt(v[i:end])))
-			e.WindowBoundaries = nil
-			return nil
 		}
-		e.WindowBoundaries = append(e.WindowBoundaries, ns)
-		i = end
+		all = append(all, ns)
+		return end, err
+	})
+	if err == nil && !wrong {
+		e.WindowBoundaries = all
 	}
+	return h.Located(err)
 }
 
 // experimentMeta reads an experiment's "pa" and stores the position of its
@@ -601,4 +569,51 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 	}
 	e.Meta = m
 	return nil
+}
+
+// A warnKind is what makes two warnings the same one, counted.
+type warnKind int
+
+const (
+	warnHeader    warnKind = iota // each is reported, up to a bound
+	warnDuplicate                 // a member is there twice
+	warnRow                       // a request of wrong types was left out
+	warnSide                      // a member of the wrong type, without which the request was read
+	warnCount                     // as many outputs as timestamps
+	warnOutput                    // an output that is no object
+	warnMeta                      // odd content of a request's "pa"
+	warnSample                    // telemetry that was left out
+	warnKinds
+)
+
+// maxHeaderWarnings bounds how many different header problems are listed.
+const maxHeaderWarnings = 16
+
+// warnings collects problems, each kind once with a count.
+type warnings struct {
+	list  []export.Warning
+	index [warnKinds]int // index+1 in list
+	heads int
+}
+
+// known counts a further warning of a kind that is listed already, and reports
+// whether it was: then its text need not be made.
+func (w *warnings) known(kind warnKind) bool {
+	if kind == warnHeader && w.heads < maxHeaderWarnings || w.index[kind] == 0 {
+		return false
+	}
+	w.list[w.index[kind]-1].Count++
+	return true
+}
+
+func (w *warnings) add(kind warnKind, x export.Warning) {
+	if w.known(kind) {
+		return
+	}
+	if kind == warnHeader {
+		w.heads++
+	}
+	x.Count = 1
+	w.list = append(w.list, x)
+	w.index[kind] = len(w.list)
 }

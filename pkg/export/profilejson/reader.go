@@ -1,6 +1,7 @@
 package profilejson
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -296,7 +297,8 @@ func (r *Reader) enterSpan() bool {
 		return false
 	}
 	if to := r.sections[r.experiment].end - 1; r.ahead == nil && r.index == 0 && to-r.Pos >= leastSpans*r.spanBytes && runtime.GOMAXPROCS(0) > 1 {
-		r.ahead = newAhead(r, r.Pos, to)
+		r.ahead = &ahead{src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, need: r.need}
+		r.ahead.start(r.Pos, to)
 	}
 	if r.ahead == nil {
 		return false
@@ -557,4 +559,104 @@ func (r *Reader) Close() error {
 	r.dec = decoder{}
 	r.Release()
 	return nil
+}
+
+// Scrapes reads the telemetry. If the document breaks off in it, Scrapes reads the part
+// before.
+func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
+	if r.samples < 0 || r.closed {
+		return nil
+	}
+	// A position of its own: requests may be under way.
+	c := jsonscan.NewCursor(r.Name, r.Src, r.Size, r.Limit, jsonscan.DefaultChunk)
+	c.Check = ctx.Err
+	c.Pos = r.samples + 1
+	d := export.ScrapeDecoder{MaxBytes: r.Limit}
+	for first := true; ; first = false {
+		more, err := c.Elem(first)
+		if err == nil && !more {
+			return ctx.Err()
+		}
+		var v []byte
+		at := c.Pos
+		if err == nil {
+			v, err = c.Value("a scrape")
+		}
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, jsonscan.ErrCut): // Err says so
+			return nil
+		case err != nil:
+			r.warnSample(at, err.Error())
+			return nil
+		}
+		s, err := d.Object(jsonscan.AppendCompact(nil, v))
+		if err != nil {
+			r.warnSample(at, err.Error())
+			continue
+		}
+		if s == nil {
+			continue
+		}
+		if err := do(s); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Reader) warnSample(off int64, msg string) {
+	r.warnings.add(warnSample, export.Warning{Name: r.Name, Offset: off, Where: "telemetry", Msg: msg})
+}
+
+// Format is profile_export.json as a format of [export.Opener].
+type Format struct{}
+
+var _ export.Format = Format{}
+
+// Name returns "profile_export.json".
+func (Format) Name() string { return "profile_export.json" }
+
+// Open is NewReader.
+func (Format) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (export.Reader, error) {
+	r, err := NewReader(ctx, name, src, size, lim)
+	if err != nil {
+		return nil, err // not a nil *Reader in a non-nil interface
+	}
+	return r, nil
+}
+
+// Sniff reports whether head starts a JSON object with a member "experiments", or could
+// be the start of a profile_export.json as far as it goes.
+func (Format) Sniff(head []byte) bool {
+	b := bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF"))
+	i := jsonscan.SkipSpace(b, 0)
+	if i >= len(b) || b[i] != '{' {
+		return false
+	}
+	var names jsonscan.Arena
+	names.Reset(len(b))
+	i++
+	ours := 0
+	for first := true; ; first = false {
+		name, next, more, err := names.Key(b, i, first)
+		if string(name) == "experiments" {
+			return true
+		}
+		if err != nil {
+			return errors.Is(err, jsonscan.ErrMore) && ours > 0
+		}
+		if !more {
+			return false
+		}
+		switch string(name) {
+		case "version", "service_kind", "endpoint", "pa":
+			ours++
+		default:
+			ours = -1 << 30
+		}
+		if i, _, err = jsonscan.Value(b, next); err != nil {
+			return errors.Is(err, jsonscan.ErrMore) && ours > 0
+		}
+	}
 }

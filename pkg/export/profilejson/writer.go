@@ -3,7 +3,6 @@ package profilejson
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -366,17 +365,6 @@ func appendOptional(b []byte, name string, s *string) []byte {
 	}
 	b = append(append(append(b, `,"`...), name...), `":`...)
 	return appendText(b, *s)
-}
-
-// marshal is json.Marshal without escapes for HTML.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
 // Flush writes the buffer. Excluded requests keep waiting.

@@ -1,10 +1,7 @@
 package shards
 
 import (
-	"errors"
 	"fmt"
-	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -13,43 +10,6 @@ import (
 // mostAtOnce is the number of shards that batches are read from at the same time at most.
 // The cores that a shard leaves idle at its end decode another one meanwhile.
 const mostAtOnce = 4
-
-// Batch returns the current batch.
-func (r *Reader) Batch() export.Batch { return r.batch }
-
-// nextBatch is Next in batches.
-func (r *Reader) nextBatch() bool {
-	r.batch = nil
-	for r.seen.Err() == nil {
-		most := min(mostAtOnce, runtime.GOMAXPROCS(0), len(r.shards))
-		for len(r.feeds) < most && r.opened < len(r.shards) {
-			r.feeds = append(r.feeds, r.newFeed(r.shards[r.opened], most))
-			r.opened++
-		}
-		if len(r.feeds) == 0 {
-			_ = r.seen.End()
-			return false
-		}
-		r.turn %= len(r.feeds)
-		f := r.feeds[r.turn]
-		if f.next() {
-			r.batch, r.level = f.batch, f.level
-			r.turn++
-			return true
-		}
-		r.errs[slices.Index(r.shards, f.shard)] = errors.Join(f.err, f.shard.Reader.Err())
-		if f.err == nil { // the reader has stopped its goroutines
-			r.spare.put(f.made.all...)
-		}
-		if r.opened < len(r.shards) {
-			r.feeds[r.turn] = r.newFeed(r.shards[r.opened], most)
-			r.opened++
-		} else {
-			r.feeds = slices.Delete(r.feeds, r.turn, r.turn+1)
-		}
-	}
-	return false
-}
 
 // A shardFeed gives the requests of a shard in batches.
 type shardFeed struct {
@@ -60,20 +20,6 @@ type shardFeed struct {
 	batch export.Batch // the current one
 	level int          // of the run
 	err   error        // besides the reader's
-}
-
-// newFeed returns a feed of a shard that is read at the same time as others, n in all.
-func (r *Reader) newFeed(s *rankShard, n int) *shardFeed {
-	f := &shardFeed{shard: s}
-	f.rows = r.read(s, n, func() export.Batch {
-		b := r.spare.take()
-		if b == nil {
-			b = r.need.Batch()
-		}
-		f.made.put(b)
-		return &shardBatch{b, s}
-	})
-	return f
 }
 
 // A batchPool holds batches that later shards use again. Its methods may be called in any

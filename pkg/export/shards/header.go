@@ -3,23 +3,14 @@ package shards
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
-
-// notes collects the facts that a merged run leaves out, each once.
-type notes struct{ all []string }
-
-func (n *notes) leaveOut(text string) {
-	if !slices.Contains(n.all, text) {
-		n.all = append(n.all, text)
-	}
-}
 
 // joinRun returns the header of the run of all shards, which are in the order of ranks. whole
 // is the shard with the levels of the run.
@@ -188,46 +179,177 @@ func joinHost(all []*rankShard) *export.HostMeta {
 	return host
 }
 
-// A saying is a warning of a rank.
-type saying struct {
-	rank int
-	text string
-}
-
-// ofRanks returns the texts with the ranks that said them, each text once. n is the number of
-// all ranks.
-func ofRanks(said []saying, n int) []string {
-	var texts []string
-	ranks := map[string][]int{}
-	for _, s := range said {
-		if ranks[s.text] == nil {
-			texts = append(texts, s.text)
+// missing returns the texts of Missing.
+func missing(all []*rankShard, levels []export.Experiment) []string {
+	size := all[0].meta.WorldSize
+	var lost []int
+	next := 0
+	for _, s := range all {
+		for ; next < s.meta.Rank && len(lost) < maxNamed; next++ {
+			lost = append(lost, next)
 		}
-		if !slices.Contains(ranks[s.text], s.rank) {
-			ranks[s.text] = append(ranks[s.text], s.rank)
-		}
+		next = s.meta.Rank + 1
 	}
-	for i, text := range texts {
-		who := ranks[text]
-		switch {
-		case len(who) == n && n > 1:
-			texts[i] += fmt.Sprintf(" (all %s ranks)", plural.Grouped(n))
-		case len(who) == 1:
-			texts[i] += " (rank " + strconv.Itoa(who[0]) + ")"
-		default:
-			texts[i] += " (" + rankNames(who[:min(len(who), maxNamed)], len(who)) + ")"
+	for ; next < size && len(lost) < maxNamed; next++ {
+		lost = append(lost, next)
+	}
+	var texts []string
+	if n := size - len(all); n > 0 {
+		verb := "is"
+		if n > 1 {
+			verb = "are"
+		}
+		texts = append(texts, fmt.Sprintf("%s of %s %s missing, with %s: these figures are of the other ranks", rankNames(lost, n), plural.Grouped(size), verb, lostLoad(all, levels, n, size)))
+	}
+	for _, s := range all {
+		var names []string
+		for i := range levels {
+			if !slices.Contains(s.levels, i) {
+				names = append(names, levels[i].Mode+" "+levels[i].Value)
+			}
+		}
+		if names != nil {
+			texts = append(texts, fmt.Sprintf("rank %d has no %s: its recording ended before", s.meta.Rank, listed(names)))
 		}
 	}
 	return texts
 }
 
-var rankSuffix = regexp.MustCompile(` \((?:rank \d+|ranks [\d, and…]+(?: \([\d,]+ ranks\))?|all [\d,]+ ranks)\)$`)
-
-// CutRanks returns a warning of a merged run without its ranks, and the ranks as they follow
-// the text: " (rank 2)"; "" for a warning without ranks.
-func CutRanks(warning string) (text, ranks string) {
-	if at := rankSuffix.FindStringIndex(warning); at != nil {
-		return warning[:at[0]], warning[at[0]:]
+// lostLoad describes the load of n missing ranks among size: the part of each level that the
+// shards do not have. A shard without the level counts as its unknown share.
+func lostLoad(all []*rankShard, levels []export.Experiment, n, size int) string {
+	var shares, texts []string
+	for i := range levels {
+		have, known := 0.0, true
+		for _, s := range all {
+			part := s.part(i)
+			if part == nil {
+				known = false
+				break
+			}
+			v, ok := share(&levels[i], part)
+			have, known = have+v, known && ok
+		}
+		if known {
+			shares = append(shares, percent(1-min(have, 1)))
+			texts = append(texts, fmt.Sprintf("%s of the load of %s %s", shares[len(shares)-1], levels[i].Mode, levels[i].Value))
+		}
 	}
-	return warning, ""
+	same := len(shares) > 0 && len(slices.Compact(slices.Clone(shares))) == 1
+	switch {
+	case same && len(shares) == len(levels):
+		return shares[0] + " of the load"
+	case len(shares) > 0:
+		return listed(texts)
+	}
+	return fmt.Sprintf("%s of the ranks (the shards do not state shares of the load)", percent(float64(n)/float64(size)))
+}
+
+// ClockContradictionWarning begins the warning of a merged run about ranks of one machine whose
+// clocks would differ.
+const ClockContradictionWarning = "the clocks contradict each other: "
+
+// contradictions returns a warning for each machine whose ranks have different clocks according
+// to their offsets and bounds, although a machine has one clock. It widens the bounds of these
+// ranks so that they cover all their offsets.
+func contradictions(all []*rankShard) (warnings []string) {
+	var order []string
+	machines := map[string][]*rankShard{}
+	for _, s := range all {
+		// A machine may be called localhost because nobody gave it a name.
+		if h := metaOf(s).Host; h != nil && h.Name != "" && !strings.HasPrefix(h.Name, "localhost") && s.clock.known {
+			if machines[h.Name] == nil {
+				order = append(order, h.Name)
+			}
+			machines[h.Name] = append(machines[h.Name], s)
+		}
+	}
+	for _, name := range order {
+		ranks := machines[name]
+		early, late := ranks[0], ranks[0] // whose clock is surely before, and surely after
+		low, high := ranks[0].clock.low(), ranks[0].clock.high()
+		for _, s := range ranks {
+			if s.clock.high() < early.clock.high() {
+				early = s
+			}
+			if s.clock.low() > late.clock.low() {
+				late = s
+			}
+			low, high = min(low, s.clock.low()), max(high, s.clock.high())
+		}
+		if late.clock.low() <= early.clock.high() {
+			continue
+		}
+		text := fmt.Sprintf("ranks %d and %d ran on one machine (%s), but the offsets of their clocks are %s and %s",
+			early.meta.Rank, late.meta.Rank, strconv.Quote(name), early.clock, late.clock)
+		widest := int64(0)
+		for _, s := range ranks {
+			s.clock.boundNS = max(high-s.clock.shiftNS, s.clock.shiftNS-low)
+			widest = max(widest, s.clock.boundNS)
+		}
+		warnings = append(warnings, fmt.Sprintf("%s%s; the bound of these clocks is therefore %s: check that each file is of the rank and machine that it names",
+			ClockContradictionWarning, text, time.Duration(widest)))
+	}
+	return warnings
+}
+
+// sourceNames says which telemetry of which rank belongs to the run. A server whose metrics
+// several ranks read is kept once, because its figures cover all requests. Tools such as
+// nvidia-smi run on several machines under one name; the machine's name is added.
+type sourceNames struct {
+	// names holds for each shard the name in the run by the name in the shard. A source
+	// that is left out has none.
+	names []map[string]string
+}
+
+// join returns the sources of the run.
+func (t *sourceNames) join(all []*rankShard, n *notes) []export.TelemetrySource {
+	t.names = make([]map[string]string, len(all))
+	type place struct{ source, host string }
+	keeper := map[place]int{} // the shard that keeps a source
+	hosts := map[string]map[string]bool{}
+	for _, s := range all {
+		for _, x := range metaOf(s).Telemetry {
+			if hosts[x.Source] == nil {
+				hosts[x.Source] = map[string]bool{}
+			}
+			hosts[x.Source][x.Host] = true
+		}
+	}
+	for i, s := range all {
+		for _, x := range metaOf(s).Telemetry {
+			p := place{x.Source, x.Host}
+			if _, known := keeper[p]; !known || x.Scrapes-x.Failed > 0 && noneOf(all[keeper[p]], p.source) {
+				keeper[p] = i
+			}
+		}
+	}
+	var out []export.TelemetrySource
+	for i, s := range all {
+		t.names[i] = map[string]string{}
+		for _, x := range metaOf(s).Telemetry {
+			if k := keeper[place{x.Source, x.Host}]; k != i {
+				n.leaveOut(fmt.Sprintf("metrics of %s that further ranks read: rank %d read them too", x.Source, all[k].meta.Rank))
+				continue
+			}
+			name := x.Source
+			if len(hosts[x.Source]) > 1 {
+				name += " on " + x.Host
+			}
+			t.names[i][x.Source] = name
+			x.Source = name
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// noneOf reports whether a shard has no successful scrape of a source.
+func noneOf(s *rankShard, source string) bool {
+	for _, x := range metaOf(s).Telemetry {
+		if x.Source == source && x.Scrapes-x.Failed > 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -10,20 +10,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A levelPart is a shard's part of a level.
-type levelPart struct {
-	rank  int
-	clock clock
-	host  string // name of the machine; "" if not known
-	*export.Experiment
-	meta export.ExperimentMeta
-}
-
-// idle reports whether the rank had nothing to send in the level.
-func (p *levelPart) idle() bool {
-	return len(p.WindowBoundaries) == 0 && p.meta.Measured+p.meta.Failed+p.meta.Late == 0
-}
-
 // joinLevel returns level i of the run. Its mode, value and further members are copied from e.
 func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.Experiment {
 	out := *e

@@ -21,7 +21,7 @@ import (
 func inMemory(all []*memrun.Reader) []shards.Shard {
 	var out []shards.Shard
 	for i, r := range all {
-		out = append(out, shards.Shard{Name: fmt.Sprintf("shard%d", i), Reader: runtest.Again(r)})
+		out = append(out, shards.Shard{Name: fmt.Sprintf("shard%d", i), Reader: memrun.Again(r)})
 	}
 	return out
 }
@@ -30,12 +30,12 @@ func TestDividedRunIsTheWhole(t *testing.T) {
 	for seed := range 30 / uint64(testenv.Stride(5)) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(9)
-		whole := runtest.Random(rng, 1+rng.IntN(200), []string{"9", "18", "36"}[:1+rng.IntN(3)]...)
+		whole := memrun.RandomRun(rng, 1+rng.IntN(200), []string{"9", "18", "36"}[:1+rng.IntN(3)]...)
 		var offsets []int64
 		for range n {
 			offsets = append(offsets, rng.Int64N(2e9)-1e9)
 		}
-		parts := runtest.Divide(whole, n, offsets...)
+		parts := memrun.Divide(whole, n, offsets...)
 		for name, cfg := range runtest.Configs() {
 			mixed := inMemory(parts)
 			rng.Shuffle(n, func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
@@ -46,7 +46,7 @@ func TestDividedRunIsTheWhole(t *testing.T) {
 			if err := merged.Missing(); err != nil {
 				t.Error(err)
 			}
-			got, want := runtest.Report(t, merged, cfg), runtest.Report(t, runtest.Again(whole), cfg)
+			got, want := runtest.Report(t, merged, cfg), runtest.Report(t, memrun.Again(whole), cfg)
 			if got != want {
 				t.Fatalf("seed %d, %d shards, %s:\n%s", seed, n, name, runtest.FirstDifference(got, want))
 			}
@@ -58,12 +58,12 @@ func TestDividedRunIsTheWhole(t *testing.T) {
 // series are the same.
 func TestOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	whole := runtest.Random(rng, 300, "8", "16")
-	merged, err := shards.Merge(inMemory(runtest.Divide(whole, 4, 0, 5_000_000_000, -7, 1)))
+	whole := memrun.RandomRun(rng, 300, "8", "16")
+	merged, err := shards.Merge(inMemory(memrun.Divide(whole, 4, 0, 5_000_000_000, -7, 1)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := runtest.Again(whole)
+	want := memrun.Again(whole)
 	for i := 0; want.Next(); i++ {
 		if !merged.Next() {
 			t.Fatalf("%d requests", i)
@@ -80,7 +80,7 @@ func TestOrder(t *testing.T) {
 	if merged.Next() || merged.Request() != nil {
 		t.Error("more requests")
 	}
-	got, want2 := series(t, whole), series(t, nil, inMemory(runtest.Divide(whole, 3))...)
+	got, want2 := series(t, whole), series(t, nil, inMemory(memrun.Divide(whole, 3))...)
 	if !reflect.DeepEqual(got, want2) {
 		t.Error("the series differ")
 	}
@@ -90,7 +90,7 @@ func series(t *testing.T, r *memrun.Reader, all ...shards.Shard) (values []any) 
 	t.Helper()
 	var in export.Reader
 	if r != nil {
-		in = runtest.Again(r)
+		in = memrun.Again(r)
 	} else {
 		m, err := shards.Merge(all)
 		if err != nil {
@@ -113,7 +113,7 @@ func series(t *testing.T, r *memrun.Reader, all ...shards.Shard) (values []any) 
 
 func TestConflicts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
-	whole := runtest.Random(rng, 20, "8", "16")
+	whole := memrun.RandomRun(rng, 20, "8", "16")
 	for name, c := range map[string]struct {
 		change func(all []*memrun.Reader)
 		want   string
@@ -131,7 +131,7 @@ func TestConflicts(t *testing.T) {
 			}
 		}, `repeat is "1 of 2" and "2 of 2"`},
 	} {
-		parts := runtest.Divide(whole, 3)
+		parts := memrun.Divide(whole, 3)
 		c.change(parts)
 		_, err := shards.Merge(inMemory(parts))
 		var conflict *shards.ConflictError
@@ -143,7 +143,7 @@ func TestConflicts(t *testing.T) {
 
 func TestHostile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	whole := runtest.Random(rng, 5, "8")
+	whole := memrun.RandomRun(rng, 5, "8")
 	for name, change := range map[string]func(s *export.ShardMeta){
 		"rank 2 is not from 0 to 1":       func(s *export.ShardMeta) { s.Rank = 2 },
 		"rank -1":                         func(s *export.ShardMeta) { s.Rank = -1 },
@@ -154,20 +154,20 @@ func TestHostile(t *testing.T) {
 		"bound_ns -1":                     func(s *export.ShardMeta) { s.OffsetAfter.BoundNS = -1 },
 		"offset_ns -9223372036854775808 ": func(s *export.ShardMeta) { s.OffsetBefore.OffsetNS = -1 << 63 },
 	} {
-		parts := runtest.Divide(whole, 2)
+		parts := memrun.Divide(whole, 2)
 		change(parts[1].Header.Meta.Shard)
 		if _, err := shards.Merge(inMemory(parts)); err == nil || !strings.Contains(err.Error(), "shard1: pa.shard: "+name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := shards.Merge([]shards.Shard{{Name: "whole", Reader: runtest.Again(whole)}}); err == nil || !strings.Contains(err.Error(), "whole: has no member pa.shard") {
+	if _, err := shards.Merge([]shards.Shard{{Name: "whole", Reader: memrun.Again(whole)}}); err == nil || !strings.Contains(err.Error(), "whole: has no member pa.shard") {
 		t.Error(err)
 	}
 	if _, err := shards.Merge(nil); err == nil {
 		t.Error("no shards are no error")
 	}
 	// A world of a million ranks is not listed, and extreme offsets do not wrap around.
-	parts := runtest.Divide(whole, 2)
+	parts := memrun.Divide(whole, 2)
 	for _, p := range parts {
 		p.Header.Meta.Shard.WorldSize = shards.MaxWorldSize
 	}
@@ -189,8 +189,8 @@ func TestHostile(t *testing.T) {
 
 func TestMissingRanks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
-	whole := runtest.Random(rng, 60, "16", "32")
-	parts := runtest.Divide(whole, 4)
+	whole := memrun.RandomRun(rng, 60, "16", "32")
+	parts := memrun.Divide(whole, 4)
 	m, err := shards.Merge(inMemory(slices.Delete(slices.Clone(parts), 2, 3)))
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestMissingRanks(t *testing.T) {
 	}
 
 	// One alone.
-	rep, err = analyze.Run(t.Context(), runtest.Again(parts[1]), analyze.Config{})
+	rep, err = analyze.Run(t.Context(), memrun.Again(parts[1]), analyze.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestMissingRanks(t *testing.T) {
 	}
 
 	// A rank that was killed before the second level.
-	killed := runtest.Again(parts[3])
+	killed := memrun.Again(parts[3])
 	killed.Header.Experiments = killed.Header.Experiments[:1]
 	killed.Requests = killed.Requests[:1]
 	cut := &export.CutError{Name: "shard3", Offset: 5, Where: "a batch"}
@@ -251,7 +251,7 @@ func TestMissingRanks(t *testing.T) {
 
 func TestLoadsOfLostRanks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
-	parts := runtest.Divide(runtest.Random(rng, 20, "6", "9"), 4)
+	parts := memrun.Divide(memrun.RandomRun(rng, 20, "6", "9"), 4)
 	m, err := shards.Merge(inMemory(parts[:2]))
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ import (
 	"container/heap"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -350,4 +351,106 @@ func (r *Reader) Close() error {
 	}
 	r.current, r.cursors, r.batch, r.feeds = nil, nil, nil, nil
 	return errors.Join(errs...)
+}
+
+// Missing returns an error that names the missing ranks, the missing levels of other ranks, and
+// their share of the load; nil if nothing is missing.
+func (r *Reader) Missing() error {
+	if len(r.missing) == 0 {
+		return nil
+	}
+	var all []error
+	for _, text := range r.missing {
+		all = append(all, errors.New(text))
+	}
+	return errors.Join(all...)
+}
+
+// Scrapes implements [export.Reader]: rank by rank, with the times on rank 0's clock.
+func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
+	for i, s := range r.shards {
+		names := r.sources.names[i]
+		if len(names) == 0 {
+			continue
+		}
+		renamed := map[*export.Series]*export.Series{}
+		err := s.Reader.Scrapes(ctx, func(x *export.Scrape) error {
+			name, ok := names[x.Source]
+			if !ok {
+				return nil
+			}
+			y := *x
+			y.StartNS, y.EndNS = s.clock.at(x.StartNS), s.clock.at(x.EndNS)
+			if name != x.Source {
+				y.Source = name
+				y.Samples = nil
+				for _, v := range x.Samples {
+					series := renamed[v.Series]
+					if series == nil {
+						c := *v.Series
+						c.Source = name
+						series = &c
+						renamed[v.Series] = series
+					}
+					y.Samples = append(y.Samples, export.Sample{Series: series, Value: v.Value})
+				}
+			}
+			return do(&y)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Batch returns the current batch.
+func (r *Reader) Batch() export.Batch { return r.batch }
+
+// nextBatch is Next in batches.
+func (r *Reader) nextBatch() bool {
+	r.batch = nil
+	for r.seen.Err() == nil {
+		most := min(mostAtOnce, runtime.GOMAXPROCS(0), len(r.shards))
+		for len(r.feeds) < most && r.opened < len(r.shards) {
+			r.feeds = append(r.feeds, r.newFeed(r.shards[r.opened], most))
+			r.opened++
+		}
+		if len(r.feeds) == 0 {
+			_ = r.seen.End()
+			return false
+		}
+		r.turn %= len(r.feeds)
+		f := r.feeds[r.turn]
+		if f.next() {
+			r.batch, r.level = f.batch, f.level
+			r.turn++
+			return true
+		}
+		r.errs[slices.Index(r.shards, f.shard)] = errors.Join(f.err, f.shard.Reader.Err())
+		if f.err == nil { // the reader has stopped its goroutines
+			r.spare.put(f.made.all...)
+		}
+		if r.opened < len(r.shards) {
+			r.feeds[r.turn] = r.newFeed(r.shards[r.opened], most)
+			r.opened++
+		} else {
+			r.feeds = slices.Delete(r.feeds, r.turn, r.turn+1)
+		}
+	}
+	return false
+}
+
+// newFeed returns a feed of a shard that is read at the same time as others, n in all.
+func (r *Reader) newFeed(s *rankShard, n int) *shardFeed {
+	f := &shardFeed{shard: s}
+	f.rows = r.read(s, n, func() export.Batch {
+		b := r.spare.take()
+		if b == nil {
+			b = r.need.Batch()
+		}
+		f.made.put(b)
+		return &shardBatch{b, s}
+	})
+	return f
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
-	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/shards"
 )
@@ -79,9 +78,9 @@ func TestRequestsMemory(t *testing.T) {
 // A reader of copied shards ends with the error that names both, one request after the other and
 // in batches.
 func TestCopies(t *testing.T) {
-	whole := runtest.Random(rand.New(rand.NewPCG(10, 1)), 200, "8", "16")
-	parts := runtest.Divide(whole, 3, 0, 1500, -20)
-	copied := runtest.Again(parts[1])
+	whole := memrun.RandomRun(rand.New(rand.NewPCG(10, 1)), 200, "8", "16")
+	parts := memrun.Divide(whole, 3, 0, 1500, -20)
+	copied := memrun.Again(parts[1])
 	meta, place := *copied.Header.Meta, *copied.Header.Meta.Shard
 	place.Rank, meta.Shard, copied.Header.Meta = 2, &place, &meta
 	for _, all := range copied.Requests {
@@ -120,14 +119,14 @@ func (r restartable) Row() export.Row      { return export.Row{Request: r.Reques
 func (restartable) Batch() export.Batch    { return nil }
 
 func (r restartable) Begin(export.Need) bool {
-	*r.Reader = *runtest.Again(r.Reader)
+	*r.Reader = *memrun.Again(r.Reader)
 	return false
 }
 
 // When reading begins again, the requests are looked at as if none had been read: a reading counts each once.
 func TestBeginForgetsRequests(t *testing.T) {
-	parts := runtest.Divide(runtest.Random(rand.New(rand.NewPCG(12, 1)), 60, "4"), 2)
-	copied := runtest.Again(parts[0])
+	parts := memrun.Divide(memrun.RandomRun(rand.New(rand.NewPCG(12, 1)), 60, "4"), 2)
+	copied := memrun.Again(parts[0])
 	meta, place := *copied.Header.Meta, *parts[1].Header.Meta.Shard
 	meta.Shard, copied.Header.Meta = &place, &meta
 	requests := 0
@@ -180,7 +179,7 @@ func TestContradictingClocks(t *testing.T) {
 		{"machines whose name is no name", [3]string{"localhost", "localhost.localdomain", "localhost"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},
 		{"machines without a name", [3]string{}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},
 	} {
-		parts := runtest.Divide(runtest.Random(rand.New(rand.NewPCG(11, 1)), 9, "3"), 3)
+		parts := memrun.Divide(memrun.RandomRun(rand.New(rand.NewPCG(11, 1)), 9, "3"), 3)
 		for rank, r := range parts {
 			r.Header.Meta.Host = &export.HostMeta{Name: tt.hosts[rank]}
 			if rank > 0 {

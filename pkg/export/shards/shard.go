@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -137,4 +141,140 @@ func (c clock) shift(r *export.Request) {
 	for i := range r.Responses {
 		r.Responses[i].RecvNS = c.at(r.Responses[i].RecvNS)
 	}
+}
+
+// agree returns a *ConflictError unless all shards, which are in the order of ranks, are of
+// one run and of different ranks.
+func agree(all []*rankShard) error {
+	first := all[0]
+	for i, s := range all[1:] {
+		for _, f := range [...]struct{ name, a, b, hint string }{
+			{"run", first.meta.Run, s.meta.Run, ""},
+			{"world_size", strconv.Itoa(first.meta.WorldSize), strconv.Itoa(s.meta.WorldSize), ""},
+			{"plan_sha256", first.meta.PlanSHA256, s.meta.PlanSHA256, ", so their configuration, levels, seed, schedule or input data differ"},
+			{"divided_by", first.meta.DividedBy, s.meta.DividedBy, ""},
+			{"seed", strconv.FormatUint(metaOf(first).Seed, 10), strconv.FormatUint(metaOf(s).Seed, 10), ""},
+			{"dataset_sha256", metaOf(first).DatasetSHA256, metaOf(s).DatasetSHA256, ""},
+			{"repeat", repetition(first), repetition(s), ""},
+		} {
+			if f.a != f.b {
+				return &ConflictError{first.Name, s.Name, f.name, fmt.Sprintf("%s is %q and %q%s", f.name, f.a, f.b, f.hint)}
+			}
+		}
+		if before := all[i]; before.meta.Rank == s.meta.Rank {
+			return &ConflictError{before.Name, s.Name, "rank", fmt.Sprintf("both are of rank %d; give one of them", s.meta.Rank)}
+		}
+	}
+	return nil
+}
+
+func metaOf(s *rankShard) *export.RunMeta { return s.Reader.Run().Meta }
+
+// repetition names the shard's place in a series of runs; "" if there is no series.
+func repetition(s *rankShard) string {
+	r := metaOf(s).Repeat
+	if r == nil {
+		return ""
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d of %d", r.Label, r.Index, r.Of))
+}
+
+// place sets levels of all shards, and returns the shard whose levels are the levels of the
+// run: one with the most. A killed rank may have fewer. The error is a *ConflictError.
+func place(all []*rankShard) (*rankShard, error) {
+	whole := slices.MaxFunc(all, func(a, b *rankShard) int {
+		return len(a.Reader.Run().Experiments) - len(b.Reader.Run().Experiments)
+	})
+	levels := whole.Reader.Run().Experiments
+	for _, s := range all {
+		s.levels = nil
+		next := 0
+		own := s.Reader.Run().Experiments
+		for i := range own {
+			for len(own) < len(levels) && next < len(levels) && !sameLoad(&own[i], &levels[next]) {
+				next++
+			}
+			if next >= len(levels) || !sameLoad(&own[i], &levels[next]) {
+				return nil, &ConflictError{whole.Name, s.Name, "schedule", fmt.Sprintf("level %d is %s %s in the first and %s %s in the second", i+1, levels[i].Mode, levels[i].Value, own[i].Mode, own[i].Value)}
+			}
+			s.levels = append(s.levels, next)
+			next++
+		}
+	}
+	return whole, nil
+}
+
+// sameLoad reports whether two levels have the same mode and value; 10 equals 10.0.
+func sameLoad(a, b *export.Experiment) bool {
+	if a.Mode != b.Mode {
+		return false
+	}
+	x, errX := strconv.ParseFloat(a.Value, 64)
+	y, errY := strconv.ParseFloat(b.Value, 64)
+	return a.Value == b.Value || errX == nil && errY == nil && x == y
+}
+
+// part returns the shard's part of level i of the run; nil if the shard has none.
+func (s *rankShard) part(i int) *export.Experiment {
+	if at := slices.Index(s.levels, i); at >= 0 {
+		return &s.Reader.Run().Experiments[at]
+	}
+	return nil
+}
+
+// share returns the share of a level's load that a shard states, from 0 to 1. ok is false if
+// the shard states none, or an impossible one.
+func share(e, part *export.Experiment) (value float64, ok bool) {
+	if part.Meta == nil || part.Meta.Share == nil {
+		return 0, false
+	}
+	whole, errWhole := strconv.ParseFloat(e.Value, 64)
+	v, err := strconv.ParseFloat(part.Meta.Share.Value, 64)
+	if errWhole != nil || err != nil || !(whole > 0) || !(v >= 0) || v > whole*(1+1e-9) || math.IsInf(whole, 0) {
+		return 0, false
+	}
+	return v / whole, true
+}
+
+// ShareOf describes the part of the load that a single shard holds: "25 % of the load", or
+// "from 12 % to 25 % of the load of its levels". It returns "" if the shard does not say.
+func ShareOf(run *export.Run) string {
+	low, high, n := math.Inf(1), math.Inf(-1), 0
+	for i := range run.Experiments {
+		if v, ok := share(&run.Experiments[i], &run.Experiments[i]); ok {
+			low, high = min(low, v), max(high, v)
+			n++
+		}
+	}
+	switch {
+	case n == 0 || n < len(run.Experiments):
+		return ""
+	case percent(low) == percent(high):
+		return percent(low) + " of the load"
+	}
+	return fmt.Sprintf("from %s to %s of the load of its levels", percent(low), percent(high))
+}
+
+// A levelPart is a shard's part of a level.
+type levelPart struct {
+	rank  int
+	clock clock
+	host  string // name of the machine; "" if not known
+	*export.Experiment
+	meta export.ExperimentMeta
+}
+
+// idle reports whether the rank had nothing to send in the level.
+func (p *levelPart) idle() bool {
+	return len(p.WindowBoundaries) == 0 && p.meta.Measured+p.meta.Failed+p.meta.Late == 0
+}
+
+// low and high return the ends of the interval in which the offset of the clock lies.
+func (c clock) low() int64 { return c.shiftNS - c.boundNS }
+
+func (c clock) high() int64 { return c.shiftNS + c.boundNS }
+
+// String returns the offset with its bound: "1s ± 14.05µs".
+func (c clock) String() string {
+	return fmt.Sprintf("%s ± %s", time.Duration(c.shiftNS), time.Duration(c.boundNS))
 }

@@ -32,7 +32,7 @@ func finalize(ctx context.Context, path string, exports []*Export, edit func(*ex
 
 // openEdited opens the journal at path for reading. edit, if not nil, changes the header.
 func openEdited(ctx context.Context, path string, edit func(*export.Run)) (*editedRun, error) {
-	o := export.Opener{Formats: []export.Format{columnar.Journal{}}}
+	o := export.Opener{Formats: []export.Format{columnar.Journal()}}
 	r, err := o.Open(ctx, path)
 	if err != nil {
 		return nil, err

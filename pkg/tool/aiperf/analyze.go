@@ -18,13 +18,13 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Report holds the metrics of one load level. It is a [dialect.Report].
-type Report struct {
+// A report holds the metrics of one load level. It is a [dialect.Report].
+type report struct {
 	Level dialect.Level
 	// Metrics holds the metrics that have values, in the order of the console.
-	Metrics []Metric
+	Metrics []metric
 	// Errors holds the kinds of failures, in the order of their first occurrence.
-	Errors []Failure
+	Errors []failure
 
 	kinds     map[failureKind]int // indices in Errors
 	release   *release
@@ -40,8 +40,8 @@ type Report struct {
 	warnings  []error
 }
 
-// A Failure is a kind of failure.
-type Failure struct {
+// A failure is a kind of failure.
+type failure struct {
 	Code          int // 0: none
 	Type, Message string
 	// Cause and Chain say what led to the failure, in AIPerf's words.
@@ -56,10 +56,10 @@ type failureKind struct {
 	typ, message, cause, chain string
 }
 
-var _ dialect.Report = (*Report)(nil)
+var _ dialect.Report = (*report)(nil)
 
 // Metric returns the metric of that tag; nil if it has no values.
-func (r *Report) Metric(tag string) *Metric {
+func (r *report) Metric(tag string) *metric {
 	for i := range r.Metrics {
 		if r.Metrics[i].Tag == tag {
 			return &r.Metrics[i]
@@ -69,14 +69,14 @@ func (r *Report) Metric(tag string) *Metric {
 }
 
 // Warnings implements [dialect.Report].
-func (r *Report) Warnings() []error { return r.warnings }
+func (r *report) Warnings() []error { return r.warnings }
 
 // An analysis measures the requests of one load level.
 type analysis struct {
 	release *release
 	cfg     dialect.Config
 	run     *export.Run
-	rep     *Report
+	rep     *report
 	level   int
 	meter   *answer.Meter
 	texts   dialect.Texts
@@ -129,7 +129,7 @@ const family = "aiperf"
 func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	a := &analysis{
 		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(r, in.Values),
-		rep: &Report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
+		rep: &report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	e := &a.run.Experiments[a.level]
 	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
@@ -141,21 +141,18 @@ func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 
 // arguments reads Config.Args.
 func (a *analysis) arguments() error {
+	setters := map[string]dialect.Setter{
+		"use_server_token_count": dialect.Assign(&a.fromUsage, strconv.ParseBool),
+		"was_cancelled":          dialect.Assign(&a.rep.cancelled, strconv.ParseBool),
+		"start_time":             dialect.Assign(&a.startNS, instant),
+		"end_time":               dialect.Assign(&a.endNS, instant),
+	}
 	for key, value := range a.cfg.Args {
-		var err error
-		switch key {
-		case "use_server_token_count":
-			a.fromUsage, err = strconv.ParseBool(value)
-		case "was_cancelled":
-			a.rep.cancelled, err = strconv.ParseBool(value)
-		case "start_time":
-			a.startNS, err = instant(value)
-		case "end_time":
-			a.endNS, err = instant(value)
-		default:
+		set := setters[key]
+		if set == nil {
 			return fmt.Errorf("AIPerf has no argument %q that matters here; there are use_server_token_count, was_cancelled, start_time, end_time", key)
 		}
-		if err != nil {
+		if set(value) != nil {
 			return fmt.Errorf("argument %s=%q: expected true or false, or a time such as 2026-11-21T11:59:16.222704", key, value)
 		}
 	}
@@ -270,10 +267,7 @@ func (a *analysis) finish() {
 	}
 	r := a.rep
 	r.startNS, r.endNS = a.startNS, a.endNS
-	place := func(m Metric) int {
-		return slices.IndexFunc(a.release.columns, func(c column) bool { return c.tag == m.Tag })
-	}
-	slices.SortFunc(all, func(x, y Metric) int { return place(x) - place(y) })
+	slices.SortFunc(all, func(x, y metric) int { return a.release.places[x.Tag] - a.release.places[y.Tag] })
 	r.Metrics = all
 	r.dropLacking(a.run)
 	r.hint = c.values["usage_total_tokens"] != nil && !a.cachedSeen
@@ -311,14 +305,14 @@ var needs = []struct {
 }
 
 // dropLacking removes the metrics that the file lacks data for, with a warning.
-func (r *Report) dropLacking(run *export.Run) {
+func (r *report) dropLacking(run *export.Run) {
 	for _, n := range needs {
 		why, lacks := run.Lacks(n.part)
 		if !lacks {
 			continue
 		}
 		before := len(r.Metrics)
-		r.Metrics = slices.DeleteFunc(r.Metrics, func(m Metric) bool {
+		r.Metrics = slices.DeleteFunc(r.Metrics, func(m metric) bool {
 			return slices.ContainsFunc(n.tags, func(tag string) bool { return matches(m.Tag, tag) })
 		})
 		if len(r.Metrics) < before {

@@ -93,7 +93,7 @@ func (c *collector) addTimes(issuedNS, startNS, endNS uint64) {
 
 // addFailed adds a request that failed.
 func (a *analysis) addFailed(q *export.Request) {
-	f := Failure{Code: q.Code, Type: q.Status.String(), Message: q.Message}
+	f := failure{Code: q.Code, Type: q.Status.String(), Message: q.Message}
 	if s := q.Stated; s != nil && s.ErrorType != "" {
 		f.Type, f.Cause, f.Chain = s.ErrorType, s.ErrorCause, s.ErrorChain
 	}
@@ -131,7 +131,7 @@ func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
 }
 
 // addFailure counts a failure.
-func (r *Report) addFailure(f Failure) {
+func (r *report) addFailure(f failure) {
 	kind := failureKind{f.Code, f.Type, f.Message, f.Cause, ""}
 	if len(f.Chain) > 0 {
 		kind.chain = fmt.Sprintf("%q", f.Chain)
@@ -171,8 +171,8 @@ var adjusted = map[string]string{
 }
 
 // metrics returns the metrics of requests and their sums, in no order.
-func (c *collector) metrics() []Metric {
-	var all []Metric
+func (c *collector) metrics() []metric {
+	var all []metric
 	prompts := c.total("usage_prompt_tokens")
 	for tag, s := range c.values {
 		scale := c.release.column(tag).scale()
@@ -216,8 +216,8 @@ func (c *collector) total(tag string) float64 {
 
 // rates returns the metrics of the whole run. phase is the time of the rates in seconds;
 // 0 means the time of the requests. limited says that there are limits for good requests.
-func (c *collector) rates(phase float64, limited bool) []Metric {
-	all := []Metric{
+func (c *collector) rates(phase float64, limited bool) []metric {
+	all := []metric{
 		single("completed_request_count", float64(c.ok+c.failed)),
 		single("request_error_rate", 100*float64(c.failed)/float64(max(1, c.ok+c.failed))),
 		single(requestCount, float64(c.ok)),

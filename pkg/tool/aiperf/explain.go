@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-var _ explain.Definer = (*Report)(nil)
+var _ explain.Definer = (*report)(nil)
 
 // explain records the rules that applied to a successful request.
 func (a *analysis) explain(r *record, q *export.Request) {
@@ -67,7 +67,7 @@ var defined = map[explain.Measure]struct{ tag, formula string }{
 
 // Definitions returns AIPerf's name and formula of each measure, and why its value
 // differs from the strict one.
-func (r *Report) Definitions() []explain.Definition {
+func (r *report) Definitions() []explain.Definition {
 	return explain.DefineAll(func(d *explain.Definition) {
 		x, ok := defined[d.Measure]
 		if !ok {
@@ -82,7 +82,7 @@ func (r *Report) Definitions() []explain.Definition {
 }
 
 // value sets the values of a definition, or the reason why there are none.
-func (r *Report) value(d *explain.Definition) {
+func (r *report) value(d *explain.Definition) {
 	m := r.Metric(d.Name)
 	switch {
 	case r.uncounted && (d.Measure == explain.InterToken || d.Measure == explain.OutputTokens || d.Measure == explain.InputTokens ||
@@ -109,4 +109,4 @@ func (r *Report) value(d *explain.Definition) {
 }
 
 // Remarks returns the Warnings.
-func (r *Report) Remarks() []string { return explain.Texts(r.warnings) }
+func (r *report) Remarks() []string { return explain.Texts(r.warnings) }

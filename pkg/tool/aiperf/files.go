@@ -14,15 +14,15 @@ import (
 )
 
 // isSingle reports whether a metric is one number for the whole run.
-func (m *Metric) isSingle() bool {
+func (m *metric) isSingle() bool {
 	return math.IsNaN(m.Min)
 }
 
 // CSV writes profile_export_aiperf.csv: distributions first, then single numbers, both in
 // the order of their tags.
-func (r *Report) CSV(w io.Writer) error {
+func (r *report) CSV(w io.Writer) error {
 	all := slices.Clone(r.Metrics)
-	slices.SortFunc(all, func(a, b Metric) int { return cmp.Compare(a.Tag, b.Tag) })
+	slices.SortFunc(all, func(a, b metric) int { return cmp.Compare(a.Tag, b.Tag) })
 	c := py.NewCSVWriter(w)
 	c.Row(append([]string{"Metric"}, r.release.csvStats...)...)
 	for i := range all {
@@ -47,7 +47,7 @@ func (r *Report) CSV(w io.Writer) error {
 }
 
 // CSVName returns the name of the file into which AIPerf writes its CSV report.
-func (r *Report) CSVName(string) string { return "profile_export_aiperf.csv" }
+func (r *report) CSVName(string) string { return "profile_export_aiperf.csv" }
 
 // csvLabel returns the name of a row with its unit; requests and counts have none.
 func (c *column) csvLabel() string {
@@ -65,7 +65,7 @@ func csvCell(v float64) string {
 }
 
 // outcome says how the run ended, with the errors in the order of their first occurrence.
-func (r *Report) outcome() py.Object {
+func (r *report) outcome() py.Object {
 	o := py.Object{{Name: "was_cancelled", Value: r.cancelled}, {Name: "is_complete", Value: !r.cancelled}}
 	if r.cancelled {
 		o = append(o, py.Member{Name: "incomplete_reason", Value: r.release.incomplete})
@@ -99,7 +99,7 @@ func (r *Report) outcome() py.Object {
 }
 
 // JSON writes profile_export_aiperf.json: its statistics, and how the run ended.
-func (r *Report) JSON(w io.Writer) error {
+func (r *report) JSON(w io.Writer) error {
 	o := py.Object{{Name: "schema_version", Value: r.release.schema}, {Name: "aiperf_version", Value: r.release.version}}
 	for _, tag := range r.release.jsonFirst {
 		if m := r.Metric(tag); m != nil {
@@ -116,7 +116,7 @@ func (r *Report) JSON(w io.Writer) error {
 	return err
 }
 
-func (m *Metric) member(unit string) py.Member {
+func (m *metric) member(unit string) py.Member {
 	one := py.Object{{Name: "unit", Value: unit}}
 	add := func(name string, v float64) {
 		if !math.IsNaN(v) {

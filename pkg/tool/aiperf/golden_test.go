@@ -23,8 +23,8 @@ import (
 )
 
 // reportOf returns the report of a run.
-func reportOf(r export.Reader, cfg dialect.Config) (*Report, error) {
-	return runtest.Analyze[*Report](context.Background(), Tools()[0], r, cfg)
+func reportOf(r export.Reader, cfg dialect.Config) (*report, error) {
+	return runtest.Analyze[*report](context.Background(), Tools()[0], r, cfg)
 }
 
 // Each entry of the table of releases is a dialect; the last one has no version in its
@@ -132,7 +132,7 @@ func (g *goldenCase) commandLine(t *testing.T) {
 }
 
 // report makes our report of one of the files of requests.
-func (g *goldenCase) report(t *testing.T, name string) *Report {
+func (g *goldenCase) report(t *testing.T, name string) *report {
 	t.Helper()
 	data := []byte(g.file(t, name))
 	rep, err := reportOf(runtest.Import(t, data, resultfile.Formats(ResultFile())...), g.cfg)

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Metric is a metric with its statistics.
-type Metric struct {
+// A metric is a metric with its statistics.
+type metric struct {
 	// Tag is the metric's name in JSON: "time_to_first_token".
 	Tag string
 	// Count is the number of values. A missing statistic is NaN: a number for the whole run
@@ -18,9 +18,9 @@ type Metric struct {
 }
 
 // none is a metric without statistics.
-func none(tag string) Metric {
+func none(tag string) metric {
 	nan := math.NaN()
-	m := Metric{Tag: tag, Statistics: dialect.Statistics{Avg: nan, Min: nan, Max: nan, Std: nan, Sum: nan}}
+	m := metric{Tag: tag, Statistics: dialect.Statistics{Avg: nan, Min: nan, Max: nan, Std: nan, Sum: nan}}
 	for i := range m.Pct {
 		m.Pct[i] = nan
 	}
@@ -28,7 +28,7 @@ func none(tag string) Metric {
 }
 
 // single returns a metric with one value for the whole run.
-func single(tag string, v float64) Metric {
+func single(tag string, v float64) metric {
 	m := none(tag)
 	m.Avg = v
 	return m
@@ -37,8 +37,8 @@ func single(tag string, v float64) Metric {
 // spread returns the statistics of a list, which must not be empty, times scale. As AIPerf
 // does, it adds for the mean in the order of the requests and for the deviation in
 // ascending order; the last digits depend on it.
-func spread(tag string, x *stat.List, scale float64) Metric {
-	m := Metric{Tag: tag, Count: x.Len()}
+func spread(tag string, x *stat.List, scale float64) metric {
+	m := metric{Tag: tag, Count: x.Len()}
 	sum := x.Sum(stat.NumpyCurrent)
 	m.Avg, m.Sum = sum/float64(m.Count)*scale, sum*scale
 	m.Std = x.SortedStd(stat.NumpyCurrent) * scale
@@ -71,7 +71,7 @@ func (s *series) total() float64 { return float64(s.whole) + s.fraction }
 
 // adjusted returns the statistics of the values with as many infinite values more: the
 // values nearest to the percentiles, the one with the even rank of two, and the minimum.
-func (s *series) adjusted(tag string, infinite int, scale float64) Metric {
+func (s *series) adjusted(tag string, infinite int, scale float64) metric {
 	n := s.list.Len()
 	m := none(tag)
 	m.Count = n + infinite

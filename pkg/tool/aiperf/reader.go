@@ -41,7 +41,6 @@ type fileRecord struct {
 		RequestEndNS    uint64  `json:"request_end_ns"`
 		BenchmarkPhase  string  `json:"benchmark_phase"`
 		WasCancelled    bool    `json:"was_cancelled"`
-		CancellationNS  *uint64 `json:"cancellation_time_ns"`
 		ContextOverflow bool    `json:"context_overflow_skip"`
 	} `json:"metadata"`
 	Metrics map[string]fileMetric `json:"metrics"`

@@ -170,13 +170,6 @@ func (t *fileTotals) add(r *export.Request, metrics map[string]fileMetric) {
 	}
 }
 
-// sumsOf maps metrics of the run to the metric of the records that they add up.
-var sumsOf = map[string]string{
-	"total_isl": "input_sequence_length", "total_osl": "output_sequence_length", "total_output_tokens": "output_token_count",
-	"total_usage_prompt_tokens": "usage_prompt_tokens", "total_usage_completion_tokens": "usage_completion_tokens",
-	"total_usage_total_tokens": "usage_total_tokens", "total_reasoning_tokens": "reasoning_token_count",
-}
-
 // compare computes the figures of the summary and compares them.
 func (t *fileTotals) compare(c *resultfile.SelfCheck) {
 	c.File, c.At = t.stored.File, ""
@@ -191,11 +184,11 @@ func (t *fileTotals) compare(c *resultfile.SelfCheck) {
 		computed["request_error_rate.avg"] = 100 * float64(t.failed) / float64(n)
 	}
 	for tag, m := range t.metrics {
-		m.Figures(computed, t.stored, tag)
+		m.Figures(computed, t.stored, tag, resultfile.Sample.Stat)
 	}
-	for tag, of := range sumsOf {
-		if m := t.metrics[of]; m != nil {
-			computed[tag+".avg"] = m.Sum.Value()
+	for tag, total := range totals {
+		if m := t.metrics[tag]; m != nil {
+			computed[total+".avg"] = m.Sum.Value()
 		}
 	}
 	t.stored.Compare(c, computed)

@@ -54,6 +54,9 @@ func isNotKept(name string) bool {
 	return false
 }
 
+// imported are the formats of the files from which records are written.
+var imported = resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())
+
 // names returns the members of an object in order.
 func names(t *testing.T, v py.Value) []string {
 	t.Helper()
@@ -84,7 +87,7 @@ func TestRecordsGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if warnings, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
+		if warnings, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, imported...), dialect.Config{}, &b); err != nil || len(warnings) > 0 {
 			t.Fatal(err, warnings)
 		}
 		got, want := strings.Split(b.String(), "\n"), strings.Split(string(data), "\n")
@@ -150,10 +153,10 @@ func TestRecordsRead(t *testing.T) {
 			cfg.Args = map[string]string{"use_server_token_count": "true"}
 		}
 		var b bytes.Buffer
-		if _, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), cfg, &b); err != nil {
+		if _, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, imported...), cfg, &b); err != nil {
 			t.Fatal(name, err)
 		}
-		in, out := runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), runtest.Import(t, b.Bytes(), resultfile.Formats(ResultFile())...)
+		in, out := runtest.Import(t, data, imported...), runtest.Import(t, b.Bytes(), resultfile.Formats(ResultFile())...)
 		n := 0
 		for in.Next() && out.Next() {
 			n++
@@ -263,7 +266,7 @@ func TestRecordsWithoutStarts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, resultfile.Formats(ResultFile(), guidellm.ResultFile(), infperf.ResultFile(), serving.ResultFile())...), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
+	if _, err := releases[0].writeRecords(t.Context(), runtest.Import(t, data, imported...), dialect.Config{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "does not say when requests were sent") {
 		t.Errorf("error %v", err)
 	}
 }

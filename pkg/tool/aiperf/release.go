@@ -6,8 +6,9 @@ type release struct {
 	schema  string // schema_version in the JSON report
 
 	// columns describes all metrics, in the order of the console. Metrics that the
-	// console leaves out are last.
+	// console leaves out are last. places holds their indices by tag.
 	columns []column
+	places  map[string]int
 	// jsonFirst holds the tags that come first in the JSON report. AIPerf changes the
 	// order of the others from run to run; they follow in the order of columns.
 	jsonFirst []string
@@ -38,7 +39,7 @@ type release struct {
 var stepPercentiles = []int{50, 90, 95, 99}
 
 // releases holds the known releases, oldest first. The dialect "aiperf" is the last one.
-var releases = []*release{{
+var releases = withPlaces([]*release{{
 	version: "0.13.0",
 	schema:  "1.4",
 	columns: []column{
@@ -167,7 +168,18 @@ var releases = []*release{{
 	maxHeader:      30,
 	incomplete:     "Run cancelled before all records were processed.",
 	cacheHint:      "Token usage is reported but no prompt-cache read tokens were seen (usage.prompt_tokens_details.cached_tokens absent). If your server uses prefix/KV caching, enable cache reporting so AIPerf can populate the prompt-cache metrics: vLLM --enable-prompt-tokens-details, SGLang --enable-cache-report (TRT-LLM reports it by default).",
-}}
+}})
+
+// withPlaces sets release.places.
+func withPlaces(all []*release) []*release {
+	for _, r := range all {
+		r.places = map[string]int{}
+		for i := range r.columns {
+			r.places[r.columns[i].tag] = i
+		}
+	}
+	return all
+}
 
 // A stepMetric is a metric of steps over time: a sum, divided by another one or not.
 type stepMetric struct {
@@ -179,10 +191,8 @@ type stepMetric struct {
 
 // column returns the column of a tag; nil if the release has no such metric.
 func (r *release) column(tag string) *column {
-	for i := range r.columns {
-		if r.columns[i].tag == tag {
-			return &r.columns[i]
-		}
+	if i, ok := r.places[tag]; ok {
+		return &r.columns[i]
 	}
 	return nil
 }

@@ -140,7 +140,7 @@ func (w *sweeps) failed(startNS, endNS uint64) {
 
 // metrics returns the effective and active metrics from one instant to another. gaps
 // holds the gaps of all requests, in the order of the calls of add.
-func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *stat.List) []Metric {
+func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *stat.List) []metric {
 	weights := make([]*weighted, len(steps))
 	for i := range steps {
 		m := steps[i]
@@ -155,7 +155,7 @@ func (w *sweeps) metrics(steps []stepMetric, from, to float64, gaps *stat.List) 
 	for k.pass = firstPass; k.pass <= lastPass; k.pass++ {
 		k.run()
 	}
-	var all []Metric
+	var all []metric
 	for _, l := range weights {
 		all = append(all, l.metric())
 	}

@@ -13,7 +13,7 @@ import (
 
 // slowMetrics makes the metrics from all steps at once, every sum at every instant
 // anew.
-func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *stat.List) []Metric {
+func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *stat.List) []metric {
 	t.Helper()
 	var all []step
 	for i := range w.spans {
@@ -28,7 +28,7 @@ func slowMetrics(t *testing.T, w *sweeps, from, to float64, gaps *stat.List) []M
 	slices.Sort(instants)
 	instants = slices.Compact(instants)
 	type held struct{ value, ns float64 }
-	var metrics []Metric
+	var metrics []metric
 	for _, x := range []struct {
 		tag             string
 		of, per, active quantity

@@ -148,7 +148,7 @@ func (l *weighted) findDigits() {
 // metric returns the statistics after the last pass. A percentile is the smallest value
 // that is not exceeded for that share of the time. All statistics are 0 if no time
 // counts, for example because the active sum was always 0.
-func (l *weighted) metric() Metric {
+func (l *weighted) metric() metric {
 	m := none(l.tag)
 	scale := 1.0
 	if l.of == prefill || l.of == decode || l.of == total {

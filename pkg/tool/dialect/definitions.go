@@ -3,6 +3,8 @@ package dialect
 import (
 	"context"
 	"errors"
+	"reflect"
+	"sync"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
@@ -62,4 +64,162 @@ func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, conf
 		})
 	}
 	return sides, errors.Join(Tee(source, consumers)...)
+}
+
+// A strictMeter measures each request once for all tools that compare with the same strict
+// measures. The tools read the requests in lockstep.
+type strictMeter struct {
+	answers   *answers
+	tokenizer *CheckedTokenizer // nil: without one
+	meter     *answer.Meter
+	measured  perTurn[*answer.Measured]
+}
+
+// Measure returns the strict measures of the current request.
+func (s *strictMeter) Measure(q *export.Request) *answer.Measured {
+	return s.measured.get(func() *answer.Measured { return s.meter.MeasureAnswer(q, s.answers.current()) })
+}
+
+// An answers decodes the answer to each request once for the strict analysis and all
+// strictMeters.
+type answers struct {
+	decoder answer.Decoder
+	decoded perTurn[*answer.Answer]
+}
+
+// current returns the answer to the current request.
+func (a *answers) current() *answer.Answer {
+	return a.decoded.get(func() *answer.Answer { return a.decoder.Decode(a.decoded.source.Request()) })
+}
+
+// A perTurn is a value that the first of several goroutines computes for the current request.
+type perTurn[T any] struct {
+	source *turnReader
+	mu     sync.Mutex
+	turn   int // of value
+	value  T
+}
+
+func (p *perTurn[T]) get(compute func() T) T {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.turn != p.source.turn {
+		p.value, p.turn = compute(), p.source.turn
+	}
+	return p.value
+}
+
+// A strictMeters finds or makes the strictMeter of a tool.
+type strictMeters struct {
+	source  *turnReader
+	answers *answers
+	all     map[strictConfig]*strictMeter
+}
+
+// newStrictMeters returns a strictMeters. keepText says that tokens of answers are counted.
+func newStrictMeters(source *turnReader, keepText bool) *strictMeters {
+	return &strictMeters{
+		source:  source,
+		answers: &answers{decoder: answer.NewDecoder(source.Run(), keepText), decoded: perTurn[*answer.Answer]{source: source}},
+		all:     map[strictConfig]*strictMeter{},
+	}
+}
+
+// A strictConfig holds what the strict measures depend on.
+type strictConfig struct {
+	tokenizer          Tokenizer
+	known, isStreaming bool
+}
+
+// of returns the strictMeter for a Config; nil if no other tool can share it.
+func (s *strictMeters) of(cfg Config) *strictMeter {
+	key := strictConfig{tokenizer: cfg.Tokenizer, known: cfg.Streaming != nil}
+	key.isStreaming = key.known && *cfg.Streaming
+	if cfg.Tokenizer != nil && !reflect.TypeOf(cfg.Tokenizer).Comparable() {
+		return nil
+	}
+	m := s.all[key]
+	if m == nil {
+		m = &strictMeter{answers: s.answers, tokenizer: Checked(cfg.Tokenizer), measured: perTurn[*answer.Measured]{source: s.source}}
+		m.meter = answer.NewMeter(s.source.Run(), answer.Config{Counter: m.tokenizer.counter(), Streaming: cfg.Streaming})
+		s.all[key] = m
+	}
+	return m
+}
+
+// A turnReader numbers the requests that it reads.
+type turnReader struct {
+	export.Reader
+	turn int // number of the current request, from 1
+}
+
+func (r *turnReader) Next() bool {
+	r.turn++
+	return r.Reader.Next()
+}
+
+// A joiningReader reads requests whose values have no envelopes.
+type joiningReader struct {
+	export.Reader
+	joined *joinedRequests
+}
+
+// Request returns the current request with the parts of its texts joined.
+func (r *joiningReader) Request() *export.Request { return r.joined.current() }
+
+// A joinedRequests joins the parts of the texts of each request once for all tools that read
+// the requests in lockstep.
+type joinedRequests struct {
+	perTurn[*export.Request]
+	request   export.Request
+	responses []export.Response
+	fields    []export.Field
+	text      []byte
+}
+
+// current returns the current request without envelopes: the request of the source if it has
+// none.
+func (j *joinedRequests) current() *export.Request {
+	return j.get(func() *export.Request { return j.join(j.source.Request()) })
+}
+
+func (j *joinedRequests) join(q *export.Request) *export.Request {
+	size, fields := 0, 0
+	for i := range q.Responses {
+		for k := range q.Responses[i].Outputs {
+			if v := &q.Responses[i].Outputs[k].Value; v.Envelope != nil {
+				size += len(v.Envelope.Front) + len(v.Data) + len(v.Envelope.Back)
+			}
+			fields++
+		}
+	}
+	if size == 0 {
+		return q
+	}
+	if cap(j.text) < size {
+		j.text = make([]byte, 0, size)
+	}
+	if cap(j.fields) < fields {
+		j.fields = make([]export.Field, 0, fields)
+	}
+	j.request, j.text, j.fields = *q, j.text[:0], j.fields[:0]
+	j.responses = append(j.responses[:0], q.Responses...)
+	for i := range j.responses {
+		outputs := &j.responses[i].Outputs
+		if *outputs == nil { // no output, unlike an output without fields
+			continue
+		}
+		first := len(j.fields)
+		for _, f := range *outputs {
+			if e := f.Value.Envelope; e != nil {
+				from := len(j.text)
+				j.text = append(append(append(j.text, e.Front...), f.Value.Data...), e.Back...)
+				f.Value.Data, f.Value.Envelope = j.text[from:len(j.text):len(j.text)], nil
+			}
+			j.fields = append(j.fields, f)
+		}
+		*outputs = export.Fields(j.fields[first:len(j.fields):len(j.fields)])
+	}
+	j.request.Responses = j.responses
+	return &j.request
 }

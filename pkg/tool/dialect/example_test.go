@@ -67,6 +67,12 @@ func (*wordReport) CSV(io.Writer) error  { return dialect.ErrNoFormat }
 func (*wordReport) JSON(io.Writer) error { return dialect.ErrNoFormat }
 func (*wordReport) Warnings() []error    { return nil }
 
+// A counter takes four bytes for a token.
+type counter struct{}
+
+func (counter) Count(text string) int            { return len(text) / 4 }
+func (counter) AddSpecial(ids []uint32) []uint32 { return ids }
+
 func ExampleTool() {
 	const run = `{"experiments":[{"experiment":{"mode":"concurrency","value":1},"requests":[{"timestamp":1000000,"response_timestamps":[2000000,4000000],"response_outputs":[{"response":"good"},{"response":"day"}]}],"window_boundaries":[]}],"version":"2.60.0"}`
 	r, _ := profilejson.Format{}.Open(context.Background(), "run.json", strings.NewReader(run), int64(len(run)), export.Limits{})

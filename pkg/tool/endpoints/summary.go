@@ -235,47 +235,32 @@ func (t *totals) compare(c *resultfile.SelfCheck) {
 	if duration > 0 {
 		computed["qps"] = n / (duration / 1e9)
 	}
-	spreadFigures(&t.ttft, computed, t.stored, "ttft")
-	spreadFigures(&t.latency, computed, t.stored, "latency")
+	t.ttft.Figures(computed, t.stored, "ttft", statistic)
+	t.latency.Figures(computed, t.stored, "latency", statistic)
 	t.stored.Compare(c, computed)
 }
 
-// spreadFigures computes the statistics of the metric that the summary in has, into
-// computed. A percentile is the value at the index that numpy's method "lower" gives.
-func spreadFigures(s *resultfile.Spread, computed map[string]float64, in *resultfile.Summary, metric string) {
-	if s.N == 0 {
-		return
-	}
-	s.Figures(computed, in, metric)
-	var sorted resultfile.Sample
-	if s.N == len(s.Values) {
-		sorted = s.Values.Sorted()
-	}
+// statistic returns a statistic that needs the sorted values, by its name; NaN for none. A percentile is the value at the
+// index that numpy's method "lower" gives.
+func statistic(sorted resultfile.Sample, name string) float64 {
 	lower := func(pct float64) float64 { return sorted[int(pct/100*float64(len(sorted)-1))] }
-	for name := range in.Figures {
-		figure, ok := strings.CutPrefix(name, metric+".")
-		if !ok || sorted == nil {
-			continue
-		}
-		if pct, ok := percentileName(figure, "percentiles."); ok {
-			computed[name] = lower(pct)
-		}
-		if pct, ok := percentileName(figure, "early_stopping_percentiles."); ok {
-			if v, ok := stat.Certified(sorted, pct/100); ok {
-				computed[name] = v
-			}
+	switch n := len(sorted); {
+	case name == "median":
+		return lower(50)
+	case name == "std_dev" && n == 1:
+		return 0
+	case name == "std_dev":
+		return stat.NumpyStd(stat.NumpyCurrent, sorted) * math.Sqrt(float64(n)/float64(n-1))
+	}
+	if pct, ok := percentileName(name, "percentiles."); ok {
+		return lower(pct)
+	}
+	if pct, ok := percentileName(name, "early_stopping_percentiles."); ok {
+		if v, ok := stat.Certified(sorted, pct/100); ok {
+			return v
 		}
 	}
-	if sorted == nil {
-		delete(computed, metric+".median")
-		delete(computed, metric+".std_dev")
-		return
-	}
-	computed[metric+".median"] = lower(50)
-	computed[metric+".std_dev"] = 0
-	if s.N > 1 {
-		computed[metric+".std_dev"] = stat.NumpyStd(stat.NumpyCurrent, sorted) * math.Sqrt(float64(s.N)/float64(s.N-1))
-	}
+	return math.NaN()
 }
 
 // percentileName returns the percentile that a name such as "percentiles.99.9" ends with.

@@ -14,11 +14,12 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
-// A Report is a release's report of one load level. It implements [dialect.Report].
-type Report struct {
-	Release *Release
+// A report is a release's report of one load level. It implements [dialect.Report].
+type report struct {
+	release *release
 	// Level is the reported level.
 	Level dialect.Level
 	// EndpointType is GenAI-Perf's name of the endpoint: "chat"; "" for Triton's own
@@ -28,12 +29,12 @@ type Report struct {
 	// tokens are not printed.
 	Streaming bool
 	// Metrics holds the metrics with values, in the order of the JSON report.
-	Metrics []Metric
+	Metrics []metric
 	// Sessions holds the metrics of each session in the order of their first requests;
 	// nil if the release has none.
-	Sessions []Session
-	// Crash is the first exception of the release; nil for none.
-	Crash *Crash
+	Sessions []sessionReport
+	// crash is the first exception of the release; nil for none.
+	crash *crash
 
 	parser   parser
 	goodput  bool
@@ -48,16 +49,16 @@ type Report struct {
 	noRate    string             // why rates are unknown; "" if they are known
 }
 
-// A Session is a conversation of several turns.
-type Session struct {
+// A sessionReport is a conversation of several turns.
+type sessionReport struct {
 	ID      string
-	Metrics []Metric
+	Metrics []metric
 }
 
-var _ dialect.Report = (*Report)(nil)
+var _ dialect.Report = (*report)(nil)
 
 // Metric returns the metric of that name; nil if it has no values.
-func (r *Report) Metric(name string) *Metric {
+func (r *report) Metric(name string) *metric {
 	for i := range r.Metrics {
 		if r.Metrics[i].Name == name {
 			return &r.Metrics[i]
@@ -67,24 +68,24 @@ func (r *Report) Metric(name string) *Metric {
 }
 
 // Warnings lists where the release would have stopped, and what the report lacks.
-func (r *Report) Warnings() []error {
+func (r *report) Warnings() []error {
 	var w []error
 	if text := r.crashText(); text != "" {
-		w = append(w, fmt.Errorf("GenAI-Perf %s %s", r.Release.Name, text))
+		w = append(w, fmt.Errorf("GenAI-Perf %s %s", r.release.Name, text))
 	}
 	return append(w, r.warnings...)
 }
 
 // crashText returns where the release would have stopped; "" if it would not.
-func (r *Report) crashText() string {
-	if r.Crash == nil {
+func (r *report) crashText() string {
+	if r.crash == nil {
 		return ""
 	}
 	more := ""
 	if r.crashes > 1 {
 		more = fmt.Sprintf(" (the first of %d places)", r.crashes)
 	}
-	return fmt.Sprintf("itself stops at this file%s: %s; this report applies its rules anyway", more, r.Crash)
+	return fmt.Sprintf("itself stops at this file%s: %s; this report applies its rules anyway", more, r.crash)
 }
 
 // A parser is one of GenAI-Perf's parsers of an export.
@@ -101,7 +102,7 @@ type analysis struct {
 	rules *rules
 	cfg   dialect.Config
 	run   *export.Run
-	rep   *Report
+	rep   *report
 
 	level  int // index of the reported experiment
 	kind   string
@@ -153,7 +154,7 @@ func Tools() []*dialect.Tool {
 const family = "genai-perf"
 
 // tool returns the dialect of the release under a name.
-func (release *Release) tool(name string) *dialect.Tool {
+func (release *release) tool(name string) *dialect.Tool {
 	levels := dialect.LevelRule{
 		One: true, ReadAll: true,
 		Default: dialect.Level{Mode: export.ModeConcurrency, Value: "1"},
@@ -170,11 +171,11 @@ func (release *Release) tool(name string) *dialect.Tool {
 	}
 }
 
-func newAnalysis(release *Release, in dialect.Input) *analysis {
+func newAnalysis(release *release, in dialect.Input) *analysis {
 	a := &analysis{
 		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special, outputs: in.Outputs,
 		store: in.Values, c: newCollector(in.Values), skipped: newCollector(in.Values),
-		rep:      &Report{Release: release, goodput: release.rules.goodput && len(in.Goodput) > 0, explainer: in.Explainer, uncounted: in.Uncounted},
+		rep:      &report{release: release, goodput: release.rules.goodput && len(in.Goodput) > 0, explainer: in.Explainer, uncounted: in.Uncounted},
 		sessions: map[string]*session{},
 	}
 	a.clean = cleaner{rules: a.rules, raise: a.raise}
@@ -189,15 +190,15 @@ func newAnalysis(release *Release, in dialect.Input) *analysis {
 // raise records an exception of the release.
 func (a *analysis) raise(e *exception) {
 	a.rep.crashes++
-	if a.rep.Crash != nil {
+	if a.rep.crash != nil {
 		return
 	}
-	c := &Crash{Exception: e.Error()}
+	c := &crash{Exception: e.Error()}
 	if a.at >= 0 && a.at < len(a.run.Experiments) && a.n > 0 {
 		x := &a.run.Experiments[a.at]
 		c.Where = fmt.Sprintf("%s %s, request %d", x.Mode, x.Value, a.n)
 	}
-	a.rep.Crash = c
+	a.rep.crash = c
 }
 
 // Begin starts an experiment.
@@ -357,13 +358,13 @@ func (a *analysis) imageCount(q *export.Request) (int, *exception) {
 	if e != nil {
 		return 0, e
 	}
-	places := []func(py.Value) (py.Value, *exception){inInput, inMessage}
+	places := [][]string{{"input"}, {"messages", "[0]", "content"}}
 	if a.rules.images == imagesMessages {
 		slices.Reverse(places)
 	}
-	list, e := places[0](p)
+	list, e := at(p, places[0]...)
 	if e != nil { // the release looks no further
-		if list, _ = places[1](p); list.Kind() == py.None {
+		if list, _ = at(p, places[1]...); list.Kind() == py.None {
 			return 0, e
 		}
 	}
@@ -377,19 +378,6 @@ func (a *analysis) imageCount(q *export.Request) (int, *exception) {
 	return n, e
 }
 
-func inInput(p py.Value) (py.Value, *exception) { return item(p, "input") }
-
-func inMessage(p py.Value) (py.Value, *exception) {
-	m, e := item(p, "messages")
-	if e != nil {
-		return m, e
-	}
-	if m, e = first(m); e != nil {
-		return m, e
-	}
-	return item(m, "content")
-}
-
 // lacksTexts reports whether the metrics need the texts of responses and the file lacks
 // them. Texts decide which responses count, and how many tokens they have.
 func (a *analysis) lacksTexts() bool {
@@ -401,7 +389,7 @@ func (a *analysis) dropLacking() {
 	r := a.rep
 	if a.lacksTexts() {
 		r.noTexts = dialect.Lacking(a.run, export.PartTexts)
-		r.Crash, r.crashes = nil, 0 // raised by the lack; the reason says more
+		r.crash, r.crashes = nil, 0 // raised by the lack; the reason says more
 		r.warnings = append(r.warnings, fmt.Errorf("all metrics are n/a: GenAI-Perf takes them from the texts of responses, and %s", r.noTexts))
 		return
 	}
@@ -412,7 +400,7 @@ func (a *analysis) dropLacking() {
 		return
 	}
 	rates := []string{requestRate, tokenRate, requestGood}
-	r.Metrics = slices.DeleteFunc(r.Metrics, func(m Metric) bool { return slices.Contains(rates, m.Name) })
+	r.Metrics = slices.DeleteFunc(r.Metrics, func(m metric) bool { return slices.Contains(rates, m.Name) })
 	r.warnings = append(r.warnings, fmt.Errorf("rates are n/a: %s", r.noRate))
 }
 
@@ -426,9 +414,9 @@ func (a *analysis) dropCounted() {
 }
 
 // withoutCounted returns the metrics that need no token counts.
-func (a *analysis) withoutCounted(metrics []Metric) []Metric {
+func (a *analysis) withoutCounted(metrics []metric) []metric {
 	good := slices.ContainsFunc(a.cfg.Goodput, func(l dialect.Limit) bool { return needsTokens(l.Metric) })
-	return slices.DeleteFunc(metrics, func(m Metric) bool { return needsTokens(m.Name) || good && m.Name == requestGood })
+	return slices.DeleteFunc(metrics, func(m metric) bool { return needsTokens(m.Name) || good && m.Name == requestGood })
 }
 
 // Report returns the report.
@@ -453,7 +441,7 @@ func (a *analysis) Report() dialect.Report {
 			if a.rep.uncounted {
 				metrics = a.withoutCounted(metrics)
 			}
-			a.rep.Sessions = append(a.rep.Sessions, Session{s.id, metrics})
+			a.rep.Sessions = append(a.rep.Sessions, sessionReport{s.id, metrics})
 		}
 	}
 	if a.rep.noTexts == "" {
@@ -482,4 +470,21 @@ func (a *analysis) raiseForPrinting() {
 	if a.rules.plots && r.Metric(firstToken) == nil {
 		a.raise(keyError("max_" + firstToken))
 	}
+}
+
+// ResultFile describes the files that GenAI-Perf writes beside profile_export.json, which
+// perf_analyzer writes for it.
+func ResultFile() resultfile.Kind {
+	return resultfile.Kind{Beside: []resultfile.Neighbour{
+		{
+			Is:   func(o *resultfile.Outline) bool { return o.HasElement("data", "payload") },
+			What: "an input file of perf_analyzer or GenAI-Perf (inputs.json)", Holds: "what was to be sent", Give: "profile_export.json, from the same folder if it was GenAI-Perf",
+		},
+		{ // in every release an object of statistics with units
+			Is: func(o *resultfile.Outline) bool {
+				return !o.Array && o.HasInner("unit", "avg") && !o.Has("aiperf_version") && (o.Has("request_throughput") || o.Has("request_latency"))
+			},
+			What: "the report of GenAI-Perf", Holds: "statistics", Give: "the profile_export.json that it was made from, in the same folder",
+		},
+	}}
 }

@@ -294,15 +294,7 @@ func (c *cleaner) content(data py.Value) (pyText, *exception) {
 		m, _ := data.Member("text_output")
 		return textOf(m), nil
 	}
-	choices, e := item(data, "choices")
-	if e != nil {
-		return pyText{}, e
-	}
-	choice, e := first(choices)
-	if e != nil {
-		return pyText{}, e
-	}
-	delta, e := item(choice, "delta")
+	delta, e := at(data, "choices", "[0]", "delta")
 	if e != nil {
 		return pyText{}, e
 	}
@@ -383,11 +375,7 @@ func (c *cleaner) replaced(all []string) (pyText, *exception) {
 		joined += t.text
 	}
 	if c.format != formatGenerate {
-		choices, e := item(data, "choices")
-		if e != nil {
-			return pyText{}, e
-		}
-		choice, e := first(choices)
+		choice, e := at(data, "choices", "[0]")
 		if e != nil {
 			return pyText{}, e
 		}

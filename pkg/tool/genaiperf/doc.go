@@ -13,7 +13,7 @@
 // All times are nanoseconds until they are printed. Only requests that perf_analyzer
 // would have exported count. The report covers one level of the file.
 //
-// If a release stops with an exception, [Report.Crash] holds it, and reading goes on: an
+// If a release stops with an exception, the report holds it, and reading goes on: an
 // unreadable response has no text, and a metric without values is "N/A".
 //
 // Not reproduced: the arguments that the JSON report repeats (input_config),

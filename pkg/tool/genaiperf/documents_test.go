@@ -50,8 +50,8 @@ func TestDocumentedTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rep.Crash != nil {
-				t.Errorf("crash: %s", rep.Crash)
+			if rep.crash != nil {
+				t.Errorf("crash: %s", rep.crash)
 			}
 			var b bytes.Buffer
 			if err := rep.Console(&b, 130); err != nil {

@@ -87,6 +87,21 @@ func first(v py.Value) (py.Value, *exception) {
 	return e, typeError("'%s' object is not subscriptable", v.PythonType())
 }
 
+// at returns v["choices"][0]["delta"] for a path such as "choices", "[0]", "delta", or the exception that Python raises.
+func at(v py.Value, path ...string) (_ py.Value, e *exception) {
+	for _, step := range path {
+		if step == "[0]" {
+			v, e = first(v)
+		} else {
+			v, e = item(v, step)
+		}
+		if e != nil {
+			break
+		}
+	}
+	return v, e
+}
+
 // get returns v.get(name, ""); the zero Value means the default.
 func get(v py.Value, name string) (py.Value, *exception) {
 	m, _ := v.Member(name)
@@ -96,8 +111,8 @@ func get(v py.Value, name string) (py.Value, *exception) {
 	return m, nil
 }
 
-// A Crash is an exception with which the release would have stopped.
-type Crash struct {
+// A crash is an exception with which the release would have stopped.
+type crash struct {
 	// Exception is the last line of Python's traceback: "KeyError: 'choices'".
 	Exception string
 	// Where names the level and the request: "concurrency 2, request 4"; "" for the whole
@@ -106,7 +121,7 @@ type Crash struct {
 }
 
 // String returns the place and the exception, for a warning.
-func (c *Crash) String() string {
+func (c *crash) String() string {
 	if c.Where == "" {
 		return c.Exception
 	}

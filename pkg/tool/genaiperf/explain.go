@@ -7,7 +7,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 )
 
-var _ explain.Definer = (*Report)(nil)
+var _ explain.Definer = (*report)(nil)
 
 // explain records the rules that applied to a request with remaining responses. decode is
 // the time from the first to the last of them.
@@ -93,13 +93,13 @@ func (r *rules) inputWhat(kind string, f format) string {
 
 // Definitions returns the release's name and formula of each measure, and why its value
 // differs from the strict one.
-func (r *Report) Definitions() []explain.Definition {
+func (r *report) Definitions() []explain.Definition {
 	return explain.DefineAll(r.define)
 }
 
 // define completes a definition with the release's metric, unless the release has none.
-func (r *Report) define(d *explain.Definition) {
-	name, formula := r.Release.rules.define(d.Measure)
+func (r *report) define(d *explain.Definition) {
+	name, formula := r.release.rules.define(d.Measure)
 	switch {
 	case name == "":
 		return
@@ -110,9 +110,9 @@ func (r *Report) define(d *explain.Definition) {
 	d.Name, d.Formula, d.NA = name, formula, ""
 	switch d.Measure {
 	case explain.OutputTokens:
-		d.Formula = r.Release.rules.outputHow(r.kind)
+		d.Formula = r.release.rules.outputHow(r.kind)
 	case explain.InputTokens:
-		d.Formula = "the tokenizer's count of " + r.Release.rules.inputWhat(r.kind, r.format)
+		d.Formula = "the tokenizer's count of " + r.release.rules.inputWhat(r.kind, r.format)
 	}
 	if x := r.Metric(name); x != nil && (!r.uncounted || !needsTokens(name)) {
 		d.Values = r.values(x)
@@ -123,7 +123,7 @@ func (r *Report) define(d *explain.Definition) {
 }
 
 // Remarks returns the Warnings without the release's name.
-func (r *Report) Remarks() []string {
+func (r *report) Remarks() []string {
 	var all []string
 	if text := r.crashText(); text != "" {
 		all = append(all, text)
@@ -132,17 +132,17 @@ func (r *Report) Remarks() []string {
 }
 
 // measures reports whether the release measures the metric for this type of endpoint.
-func (r *Report) measures(name string) bool {
+func (r *report) measures(name string) bool {
 	return r.parser == parseText || slices.Contains([]string{requestLatency, requestRate, requestCount}, name)
 }
 
 // values returns the statistics in the unit of a measure.
-func (r *Report) values(x *Metric) explain.Values {
+func (r *report) values(x *metric) explain.Values {
 	if x.Single {
 		return explain.Single(x.Avg)
 	}
 	scale := 1.0
-	if isTime(x.Name) && r.Release.rules.layout >= layout2407 {
+	if isTime(x.Name) && r.release.rules.layout >= layout2407 {
 		scale = 1e6
 	}
 	return explain.Values{N: x.N, Mean: x.Avg * scale, P50: x.P(50) * scale, P99: x.P(99) * scale}
@@ -153,7 +153,7 @@ func needsTokens(name string) bool {
 }
 
 // missing says why a metric has no values.
-func (r *Report) missing(name string) string {
+func (r *report) missing(name string) string {
 	switch {
 	case r.noTexts != "":
 		return r.noTexts
@@ -172,9 +172,9 @@ func (r *Report) missing(name string) string {
 }
 
 // faults lists mistakes of the release that show in a metric.
-func (r *Report) faults(x *Metric) []string {
+func (r *report) faults(x *metric) []string {
 	var all []string
-	k := &r.Release.rules
+	k := &r.release.rules
 	if k.jsonReport == json2409 && !isTime(x.Name) && x.Name != requestRate {
 		all = append(all, fmt.Sprintf("its JSON report names the unit %s", x.Unit))
 	}

@@ -129,8 +129,8 @@ func (c cached) Count(text string) int {
 }
 
 // reportOf returns the release's report of a run.
-func reportOf(release *Release, r export.Reader, cfg dialect.Config) (*Report, error) {
-	return runtest.Analyze[*Report](context.Background(), release.tool(release.Name), r, cfg)
+func reportOf(release *release, r export.Reader, cfg dialect.Config) (*report, error) {
+	return runtest.Analyze[*report](context.Background(), release.tool(release.Name), r, cfg)
 }
 
 // Every report of every release, to the character.
@@ -149,12 +149,12 @@ func TestGolden(t *testing.T) {
 			}
 			g.compare(t, rep)
 			switch {
-			case crashed && rep.Crash == nil:
+			case crashed && rep.crash == nil:
 				t.Errorf("the release stops with %s, which the report does not say", exception)
-			case !crashed && rep.Crash != nil:
-				t.Errorf("the release does not stop, the report says so: %s", rep.Crash)
-			case crashed && !strings.Contains(rep.Crash.Exception, exception):
-				t.Errorf("crash %q, want %q", rep.Crash.Exception, exception)
+			case !crashed && rep.crash != nil:
+				t.Errorf("the release does not stop, the report says so: %s", rep.crash)
+			case crashed && !strings.Contains(rep.crash.Exception, exception):
+				t.Errorf("crash %q, want %q", rep.crash.Exception, exception)
 			}
 		})
 	}
@@ -172,7 +172,7 @@ func (g *goldenCase) exception(t *testing.T) (message string, ok bool) {
 	return strings.TrimSpace(message), true
 }
 
-func (g *goldenCase) compare(t *testing.T, rep *Report) {
+func (g *goldenCase) compare(t *testing.T, rep *report) {
 	t.Helper()
 	for _, c := range []struct {
 		file  string

@@ -163,11 +163,7 @@ func (a *analysis) payloadText(p py.Value) (input, *exception) {
 		if messages.Len() > 1 {
 			a.explainer.Note(explain.InputTokens, "counts the first message only")
 		}
-		m, e := first(messages)
-		if e != nil {
-			return none, e
-		}
-		content, e := item(m, "content")
+		content, e := at(messages, "[0]", "content")
 		switch {
 		case e != nil:
 			return none, e

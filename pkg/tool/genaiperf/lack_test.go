@@ -49,8 +49,8 @@ func TestImportedWithoutTexts(t *testing.T) {
 					}
 				}
 			}
-			if rep.Crash != nil || len(rep.Metrics) > 0 {
-				t.Errorf("%s, %s: stops at %v, metrics %v; want neither", file, release.Name, rep.Crash, rep.Metrics)
+			if rep.crash != nil || len(rep.Metrics) > 0 {
+				t.Errorf("%s, %s: stops at %v, metrics %v; want neither", file, release.Name, rep.crash, rep.Metrics)
 			}
 			if w := rep.Warnings(); len(w) != 1 || !strings.HasSuffix(w[0].Error(), why) {
 				t.Errorf("%s, %s: warnings %v, want one: %s", file, release.Name, w, why)

@@ -49,8 +49,8 @@ var units = map[string]struct{ json, console string }{
 // isTime reports whether a metric is in nanoseconds before it is printed.
 func isTime(name string) bool { return units[name].json == "ms" }
 
-// A Metric is a metric with its statistics.
-type Metric struct {
+// A metric is a metric with its statistics.
+type metric struct {
 	// Name is the metric's name in the JSON report: "time_to_first_token".
 	Name string
 	// Unit is the unit in the JSON report: "ms". It is wrong here if the
@@ -65,10 +65,10 @@ type Metric struct {
 }
 
 // summarize returns the statistics of a list, which must not be empty, times scale.
-func summarize(name string, v stat.NumpyVersion, x *stat.List, scale float64) Metric {
+func summarize(name string, v stat.NumpyVersion, x *stat.List, scale float64) metric {
 	mean, std := x.MeanStd(v)
 	least, most := x.Bounds()
-	m := Metric{Name: name, N: x.Len(), Statistics: dialect.Statistics{Avg: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}}
+	m := metric{Name: name, N: x.Len(), Statistics: dialect.Statistics{Avg: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}}
 	var percentages []float64
 	for _, pct := range dialect.Percentiles {
 		percentages = append(percentages, float64(pct))

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 )
 
-// A Release is one release of GenAI-Perf.
-type Release struct {
+// A release is one release of GenAI-Perf.
+type release struct {
 	// Name is the container release that ships it, "24.03" to "25.08",
 	// or "main" for the last state of the project.
 	Name string
@@ -17,7 +17,7 @@ type Release struct {
 }
 
 // find returns the release of that name; nil if there is none.
-func find(name string) *Release {
+func find(name string) *release {
 	for i := range releases {
 		if releases[i].Name == name {
 			return &releases[i]
@@ -37,14 +37,14 @@ const latest = "latest"
 
 // releases holds all releases, oldest first, also releases without a change. A release
 // has the rules of its predecessor with the changes of its entry in history.
-var releases = func() []Release {
-	var all []Release
+var releases = func() []release {
+	var all []release
 	var r rules
 	for _, h := range history {
 		if h.change != nil {
 			h.change(&r)
 		}
-		all = append(all, Release{Name: h.name, rules: r})
+		all = append(all, release{Name: h.name, rules: r})
 	}
 	return all
 }()

@@ -34,7 +34,7 @@ func threeChats() string {
 
 // Vector V1: the same export by three releases, where every word is a token.
 func TestReleasesDiffer(t *testing.T) {
-	report := func(release string) *Report {
+	report := func(release string) *report {
 		r := find(release)
 		streaming := true
 		rep, err := reportOf(r, runtest.Open(t, []byte(threeChats())), dialect.Config{
@@ -170,7 +170,7 @@ Request Count (count),3.00
 			c.input.Add(5, 6, 7)
 			c.requestRates, c.tokenRates, c.goodput = []float64{123}, []float64{456}, tt.goodput
 		})
-		rep := &Report{Release: release, Streaming: tt.streaming, Metrics: c.metrics(&release.rules), goodput: tt.goodput != nil}
+		rep := &report{release: release, Streaming: tt.streaming, Metrics: c.metrics(&release.rules), goodput: tt.goodput != nil}
 		var b bytes.Buffer
 		if err := rep.CSV(&b); err != nil {
 			t.Fatal(err)

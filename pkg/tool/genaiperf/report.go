@@ -13,8 +13,8 @@ import (
 const nameWidth = 36
 
 // Console writes the release's console output for a console of width columns.
-func (r *Report) Console(w io.Writer, width int) error {
-	k := &r.Release.rules
+func (r *report) Console(w io.Writer, width int) error {
+	k := &r.release.rules
 	t := py.RichTable{Title: r.title(), Columns: []py.RichColumn{{Header: "Statistic", NoWrap: !k.wrapNames}}}
 	for _, s := range consoleStats {
 		t.Columns = append(t.Columns, py.RichColumn{Header: s})
@@ -43,38 +43,22 @@ func (r *Report) Console(w io.Writer, width int) error {
 }
 
 // name returns the name of a row.
-func (r *Report) name(metric string) string {
-	k := &r.Release.rules
+func (r *report) name(metric string) string {
+	k := &r.release.rules
 	s := k.label(metric, k.layout >= layout2501)
 	if k.wrapNames && len(s) > nameWidth {
-		s = fill(s, nameWidth)
+		lines := py.Wrap(s, nameWidth)
+		for i := range lines {
+			lines[i] = strings.TrimSpace(lines[i])
+		}
+		s = strings.Join(lines, "\n")
 	}
 	return s
 }
 
-// fill breaks text between words, as textwrap.fill does with words that fit.
-func fill(text string, width int) string {
-	var b strings.Builder
-	used := 0
-	for i, w := range strings.Fields(text) {
-		switch {
-		case i == 0:
-		case used+1+len(w) > width:
-			b.WriteByte('\n')
-			used = 0
-		default:
-			b.WriteByte(' ')
-			used++
-		}
-		b.WriteString(w)
-		used += len(w)
-	}
-	return b.String()
-}
-
 // title returns the title of the table.
-func (r *Report) title() string {
-	k := &r.Release.rules
+func (r *report) title() string {
+	k := &r.release.rules
 	kind := "LLM Metrics"
 	if k.layout >= layout2407 {
 		switch r.EndpointType {
@@ -97,16 +81,16 @@ func (r *Report) title() string {
 
 // CSVName returns the name of the file into which the release writes its CSV
 // report, beside an export of that name without its suffix.
-func (r *Report) CSVName(stem string) string {
-	if name := r.Release.rules.csvName; name != "" {
+func (r *report) CSVName(stem string) string {
+	if name := r.release.rules.csvName; name != "" {
 		return name
 	}
 	return stem + "_genai_perf.csv"
 }
 
 // CSV writes the CSV report.
-func (r *Report) CSV(w io.Writer) error {
-	k := &r.Release.rules
+func (r *report) CSV(w io.Writer) error {
+	k := &r.release.rules
 	c := py.NewCSVWriter(w)
 	stats := k.csvStats()
 	head := "Metric"
@@ -132,8 +116,8 @@ func (r *Report) CSV(w io.Writer) error {
 }
 
 // csvLabel returns the name of a row.
-func (r *Report) csvLabel(name string) string {
-	k := &r.Release.rules
+func (r *report) csvLabel(name string) string {
+	k := &r.release.rules
 	if k.layout > layout2403 {
 		return k.label(name, true)
 	}
@@ -145,8 +129,8 @@ func (r *Report) csvLabel(name string) string {
 
 // JSON writes the JSON report without the release's arguments (input_config). It returns
 // dialect.ErrNoFormat for releases before 24.06.
-func (r *Report) JSON(w io.Writer) error {
-	k := &r.Release.rules
+func (r *report) JSON(w io.Writer) error {
+	k := &r.release.rules
 	if k.jsonReport == jsonNone {
 		return dialect.ErrNoFormat
 	}
@@ -163,7 +147,7 @@ func (r *Report) JSON(w io.Writer) error {
 }
 
 // object returns metrics in the layout of the JSON report.
-func (r *rules) object(metrics []Metric) py.Object {
+func (r *rules) object(metrics []metric) py.Object {
 	stats := []string{"p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std"}
 	switch {
 	case r.jsonReport == json2406:

@@ -62,6 +62,9 @@ func textOf(v py.Value) pyText {
 	return pyText{typ: v.PythonType(), truthy: v.Truthy()}
 }
 
+// asText returns what item or get found as a text.
+func asText(v py.Value, e *exception) (pyText, *exception) { return textOf(v), e }
+
 // strip removes white space from both ends, as Python's str.strip does.
 func strip(s string) string {
 	return strings.TrimFunc(s, isPythonSpace)
@@ -121,8 +124,7 @@ func (r *rules) generatedText(event string) (pyText, *exception) {
 	if e != nil {
 		return str(""), e
 	}
-	v, e = item(v, "text_output")
-	return textOf(v), e
+	return asText(item(v, "text_output"))
 }
 
 func (r *rules) textInData(data string, f format) (pyText, *exception) {
@@ -158,33 +160,27 @@ func (r *rules) openAIText(v py.Value, f format) (pyText, *exception) {
 	case !hasObject && r.text < text2405:
 		return str(""), keyError("object")
 	case !hasObject:
-		t, e := get(choice, "text")
-		return textOf(t), e
+		return asText(get(choice, "text"))
 	case name == "text_completion" && (r.text < text2504 || f == formatCompletions):
 		if r.text == text2403 {
-			t, e := item(choice, "text")
-			return textOf(t), e
+			return asText(item(choice, "text"))
 		}
-		t, e := get(choice, "text")
-		return textOf(t), e
+		return asText(get(choice, "text"))
 	case name == "chat.completion" && (r.text < text2504 || f != formatCompletions):
 		m, e := item(choice, "message")
-		if e != nil {
+		switch {
+		case e != nil:
 			return str(""), e
+		case r.text < text2405:
+			return asText(item(m, "content"))
 		}
-		if r.text < text2405 {
-			m, e = item(m, "content")
-		} else {
-			m, e = get(m, "content")
-		}
-		return textOf(m), e
+		return asText(get(m, "content"))
 	case name == "chat.completion.chunk" && (r.text < text2504 || f != formatCompletions):
 		d, e := item(choice, "delta")
 		if e != nil {
 			return str(""), e
 		}
-		d, e = get(d, "content")
-		return textOf(d), e
+		return asText(get(d, "content"))
 	}
 	return str(""), valueError("Unknown OpenAI response object type '%s'.", printed(object))
 }
@@ -212,11 +208,7 @@ func (r *rules) choice(v py.Value, f format) (py.Value, *exception) {
 		}
 		return first(choices)
 	}
-	choices, e := item(v, "choices")
-	if e != nil {
-		return choices, e
-	}
-	return first(choices)
+	return at(v, "choices", "[0]")
 }
 
 // huggingFaceText returns the text of an answer of Text Generation Inference.
@@ -235,8 +227,7 @@ func (r *rules) huggingFaceText(data string) (pyText, *exception) {
 	case one.Kind() != py.Dict:
 		return str(""), valueError("Unknown HuggingFace response type in list: <class '%s'>", one.PythonType())
 	}
-	t, e := get(one, "generated_text")
-	return textOf(t), e
+	return asText(get(one, "generated_text"))
 }
 
 // python returns the name that Python prints for the format.

@@ -21,8 +21,8 @@ func (r *rules) csvStats() []string {
 
 // rows returns the metrics of requests that a table of the statistics shows. From 24.07
 // on, the choice does not depend on the values.
-func (r *Report) rows(stats []string) []string {
-	k := &r.Release.rules
+func (r *report) rows(stats []string) []string {
+	k := &r.release.rules
 	switch r.parser {
 	case parseLatency:
 		return []string{requestLatency}
@@ -42,7 +42,7 @@ func (r *Report) rows(stats []string) []string {
 // hidden reports whether a release before 24.07 omits a row. Such releases do not know
 // about streaming: they omit gaps without values, and a time to first token that equals
 // the latency in all statistics.
-func (r *Report) hidden(name string, stats []string) bool {
+func (r *report) hidden(name string, stats []string) bool {
 	if name != interToken && name != firstToken || name == interToken && r.uncounted {
 		return false
 	}
@@ -55,7 +55,7 @@ func (r *Report) hidden(name string, stats []string) bool {
 }
 
 // rates returns the metrics of the whole level that are shown.
-func (r *Report) rates() []string {
+func (r *report) rates() []string {
 	var all []string
 	if r.parser == parseText {
 		all = append(all, tokenRate)
@@ -64,14 +64,14 @@ func (r *Report) rates() []string {
 	if r.goodput {
 		all = append(all, requestGood)
 	}
-	if r.Release.rules.requestCount {
+	if r.release.rules.requestCount {
 		all = append(all, requestCount)
 	}
 	return all
 }
 
 // value returns a statistic; -1 for a metric without values.
-func (r *Report) value(metric, stat string) float64 {
+func (r *report) value(metric, stat string) float64 {
 	if m := r.Metric(metric); m != nil {
 		return m.Stat(stat)
 	}
@@ -108,8 +108,8 @@ func (r *rules) consoleUnit(name string) string {
 
 // cell returns a statistic of a metric of requests as it is printed: on the
 // console always with commas.
-func (r *Report) cell(metric, stat string, console bool) string {
-	k := &r.Release.rules
+func (r *report) cell(metric, stat string, console bool) string {
+	k := &r.release.rules
 	m := r.Metric(metric)
 	switch {
 	case m == nil && (r.noTexts != "" || r.uncounted && needsTokens(metric)):
@@ -126,8 +126,8 @@ func (r *Report) cell(metric, stat string, console bool) string {
 
 // rate returns a metric of the whole level as it is printed: with commas on the
 // console when it is in the table, and in the CSV report from 25.01 on.
-func (r *Report) rate(metric string, console bool) string {
-	k := &r.Release.rules
+func (r *report) rate(metric string, console bool) string {
+	k := &r.release.rules
 	m := r.Metric(metric)
 	switch {
 	case m == nil && (r.noTexts != "" || r.noRate != "" || r.uncounted):

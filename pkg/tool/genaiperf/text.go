@@ -23,28 +23,18 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 		return nil
 	}
 	end := rs[len(rs)-1].recvNS
-	latency := c.span(q, end)
-	ttft := int64(rs[0].recvNS - q.StartNS)
-	c.first.Add(ttft)
-	hasSecond, second := a.rules.secondToken && len(rs) > 1, int64(0)
-	if hasSecond {
-		second = int64(rs[1].recvNS - rs[0].recvNS)
-		c.second.Add(second)
-	}
+	latency, ttft := int64(end-q.StartNS), int64(rs[0].recvNS-q.StartNS)
 	in, err := a.countInput(q)
 	if err != nil {
 		return err
-	}
-	if in >= 0 {
-		c.input.Add(in)
-		a.explainInput(in)
 	}
 	each, total, err := a.countOutput(rs, ids)
 	if err != nil {
 		return err
 	}
-	c.output.Add(total)
-	c.tokens += total
+	if in >= 0 {
+		a.explainInput(in)
+	}
 	hasInter, inter := false, int64(0) // the time may be negative: a clock can step back
 	switch {
 	case a.rules.itl == itlGaps:
@@ -54,7 +44,6 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 		}
 	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean):
 		hasInter, inter = true, int64(math.RoundToEven(float64(latency-ttft)/float64(total-1)))
-		c.inter.Add(inter)
 	}
 	a.explain(rs, each, total, latency-ttft)
 	rate, hasRate := float64(0), false
@@ -64,28 +53,29 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 	if a.badID != nil {
 		a.raise(a.badID)
 	}
-	if hasRate {
-		c.rate.AddFloat(rate)
+	add := func(c *collector) {
+		c.span(q, end)
+		c.first.Add(ttft)
+		c.output.Add(total)
+		c.tokens += total
+		if a.rules.secondToken && len(rs) > 1 {
+			c.second.Add(int64(rs[1].recvNS - rs[0].recvNS))
+		}
+		if in >= 0 {
+			c.input.Add(in)
+		}
+		if hasInter {
+			c.inter.Add(inter)
+		}
+		if hasRate {
+			c.rate.AddFloat(rate)
+		}
 	}
+	add(c)
 	if id, ok := q.Inputs.Get("session_id"); ok && a.rules.sessions {
 		s := a.session(text(id))
 		s.requests++
-		s.span(q, end)
-		s.first.Add(ttft)
-		s.output.Add(total)
-		s.tokens += total
-		if hasSecond {
-			s.second.Add(second)
-		}
-		if in >= 0 {
-			s.input.Add(in)
-		}
-		if hasInter {
-			s.inter.Add(inter)
-		}
-		if hasRate {
-			s.rate.AddFloat(rate)
-		}
+		add(&s.collector)
 	}
 	return nil
 }

@@ -278,8 +278,8 @@ func TestVectors(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a := read(t, tt.release, tt.file, dialect.Config{})
-			if a.rep.Crash != nil {
-				t.Errorf("crash %s", a.rep.Crash)
+			if a.rep.crash != nil {
+				t.Errorf("crash %s", a.rep.crash)
 			}
 			if d := cmp.Diff(tt.want, listsOf(&a.c), near, cmp.AllowUnexported(lists{})); d != "" {
 				t.Errorf("-want +got\n%s", d)
@@ -326,11 +326,11 @@ func TestEmptyResponses(t *testing.T) {
 	file := vector("openai", "v1/chat/completions", concurrency10, "response",
 		request{1, chatPayload(`"This is test"`), []int{3, 5, 8}, []string{delta(`{"role":"assistant"}`), content(""), "data: [DONE]\n\n"}})
 	a := read(t, "main", file, dialect.Config{})
-	if a.rep.Crash != nil || a.c.latency.Len() != 0 {
-		t.Errorf("crash %v, %d latencies; want none", a.rep.Crash, a.c.latency.Len())
+	if a.rep.crash != nil || a.c.latency.Len() != 0 {
+		t.Errorf("crash %v, %d latencies; want none", a.rep.crash, a.c.latency.Len())
 	}
 	// its release divides by infinity, the wrong way round, and prints 0.00
-	if m := a.Report().(*Report).Metric(requestRate); m == nil || m.Avg != 0 || math.Signbit(m.Avg) {
+	if m := a.Report().(*report).Metric(requestRate); m == nil || m.Avg != 0 || math.Signbit(m.Avg) {
 		t.Errorf("request throughput %+v, want 0", m)
 	}
 }
@@ -553,7 +553,7 @@ func TestLatencyOnly(t *testing.T) {
 		if d := cmp.Diff(lists{latency: []int64{2, 3}, requests: 5e8}, listsOf(&a.c), near, cmp.AllowUnexported(lists{})); d != "" || !cmp.Equal(a.c.goodput, []float64{2.5e8}, near) {
 			t.Errorf("%s: goodput %v, want 2.5e8; -want +got\n%s", endpoint, a.c.goodput, d)
 		}
-		m := a.Report().(*Report).Metric(requestLatency)
+		m := a.Report().(*report).Metric(requestLatency)
 		if got, want := []float64{m.Avg, m.P(50), m.Min, m.Max, m.Std}, []float64{2.5e-6, 2.5e-6, 2e-6, 3e-6, 0.5e-6}; !cmp.Equal(got, want, near) {
 			t.Errorf("%s: statistics %v, want %v", endpoint, got, want)
 		}
@@ -574,12 +574,12 @@ func TestImages(t *testing.T) {
 	if got, want := a.c.goodput[0], 1.0/6*1e9; math.Abs(got-want) > 1 {
 		t.Errorf("goodput %v, want %v", got, want)
 	}
-	if a.rep.Crash != nil {
-		t.Error(a.rep.Crash)
+	if a.rep.crash != nil {
+		t.Error(a.rep.crash)
 	}
 	// 24.10 looks for them in messages
-	if a := read(t, "24.10", file, dialect.Config{}); a.rep.Crash == nil || a.rep.Crash.Exception != "KeyError: 'messages'" {
-		t.Errorf("crash %v", a.rep.Crash)
+	if a := read(t, "24.10", file, dialect.Config{}); a.rep.crash == nil || a.rep.crash.Exception != "KeyError: 'messages'" {
+		t.Errorf("crash %v", a.rep.crash)
 	}
 }
 

@@ -2,7 +2,6 @@ package guidellm
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"path"
 	"slices"
@@ -168,21 +167,10 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	for _, name := range []string{"ok", "cut"} {
 		data := file(t, name)
-		in, out := runtest.Import(t, data, resultfile.Formats(ResultFile())...), runtest.Import(t, []byte(write(t, runtest.Import(t, data, resultfile.Formats(ResultFile())...))), resultfile.Formats(ResultFile())...)
-		n := 0
-		for in.Next() && out.Next() {
-			n++
-			x, err := json.Marshal(in.Request())
-			if err != nil {
-				t.Fatal(err)
-			}
-			y, err := json.Marshal(out.Request())
-			if err != nil || !bytes.Equal(x, y) {
-				t.Errorf("%s: request %d is\n%s, want\n%s", name, n, y, x)
-			}
-		}
-		if in.Next() || out.Next() || in.Err() != nil || out.Err() != nil || n < 8 {
-			t.Errorf("%s: after %d requests: %v, %v", name, n, in.Err(), out.Err())
+		formats := resultfile.Formats(ResultFile())
+		in, out := runtest.Import(t, data, formats...), runtest.Import(t, []byte(write(t, runtest.Import(t, data, formats...))), formats...)
+		if n := runtest.SameRequests(t, out, in); n < 8 {
+			t.Errorf("%s: %d requests", name, n)
 		}
 		if c, ok := export.Checked(out); !ok || c.Differing > 0 || c.Compared < 50 {
 			t.Errorf("%s: self-check %+v: %v", name, c, out.Warnings())

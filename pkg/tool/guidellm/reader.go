@@ -85,7 +85,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &source{file: f}
+	s := &source{}
 	run := &export.Run{Meta: &export.RunMeta{
 		Schema: export.Schema, Tool: "GuideLLM", Streaming: new(true),
 		Import: &export.Import{Format: formatName, Lacks: []export.Lack{
@@ -145,7 +145,6 @@ func (s *source) end(err error, run *export.Run) {
 
 // source is the source of a document.
 type source struct {
-	file  *resultfile.File
 	c     *jsonscan.Cursor
 	all   []fileBenchmark
 	modes []string // of the levels
@@ -386,12 +385,6 @@ type fileRequest struct {
 	} `json:"input_metrics"`
 	PromptTokens *int64   `json:"prompt_tokens"`
 	OutputTokens *float64 `json:"output_tokens"`
-
-	// Figures that the file computes from the times.
-	Latency *float64 `json:"request_latency"`
-	TTFT    *float64 `json:"time_to_first_token_ms"`
-	TPOT    *float64 `json:"time_per_output_token_ms"`
-	ITL     *float64 `json:"inter_token_latency_ms"`
 
 	// Before 0.3.
 	Start *float64 `json:"start_time"`

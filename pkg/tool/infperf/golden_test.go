@@ -2,7 +2,6 @@ package infperf
 
 import (
 	"bytes"
-	"encoding/json"
 	"io/fs"
 	"path"
 	"strings"
@@ -140,21 +139,10 @@ func TestGolden(t *testing.T) {
 func TestRead(t *testing.T) {
 	data := file(t, "cut/reports/per_request_lifecycle_metrics.json")
 	written, _ := write(t, data, dialect.Config{})
-	in, out := runtest.Import(t, data, resultfile.Formats(ResultFile())...), runtest.Import(t, []byte(written), resultfile.Formats(ResultFile())...)
-	n := 0
-	for in.Next() && out.Next() {
-		n++
-		x, err := json.Marshal(in.Request())
-		if err != nil {
-			t.Fatal(err)
-		}
-		y, err := json.Marshal(out.Request())
-		if err != nil || !bytes.Equal(x, y) {
-			t.Errorf("request %d is\n%s, want\n%s", n, y, x)
-		}
-	}
-	if in.Next() || out.Next() || in.Err() != nil || out.Err() != nil || n != 20 {
-		t.Errorf("after %d requests: %v, %v", n, in.Err(), out.Err())
+	formats := resultfile.Formats(ResultFile())
+	in, out := runtest.Import(t, data, formats...), runtest.Import(t, []byte(written), formats...)
+	if n := runtest.SameRequests(t, out, in); n != 20 {
+		t.Errorf("%d requests, want 20", n)
 	}
 	if len(out.Warnings()) > 0 {
 		t.Errorf("warnings %v", out.Warnings())

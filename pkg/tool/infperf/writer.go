@@ -105,20 +105,9 @@ func (w *writer) request(level int, q *export.Request) error {
 	}
 	w.text([2]string{"[\n  ", ",\n  "}[min(w.n, 1)])
 	w.n++
-	w.buf = py.AppendJSON(w.buf[:0], o, 2)
-	for i, line := 0, 0; i < len(w.buf); i = line { // indent by two spaces more
-		for line = i; line < len(w.buf) && w.buf[line] != '\n'; {
-			line++
-		}
-		if line < len(w.buf) {
-			line++
-		}
-		w.text(string(w.buf[i:line]))
-		if w.buf[line-1] == '\n' {
-			w.text("  ")
-		}
-	}
-	return nil
+	w.buf = py.AppendJSONWithin(w.buf[:0], o, 2, 1)
+	_, err = w.out.Write(w.buf)
+	return err
 }
 
 // entry returns the object of a request.

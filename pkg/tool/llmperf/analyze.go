@@ -13,10 +13,10 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Report is a version's report of the load levels of a run. It is a [dialect.Report].
-type Report struct {
-	Release *Release
-	Levels  []Level
+// A report is a version's report of the load levels of a run. It is a [dialect.Report].
+type report struct {
+	release *release
+	Levels  []level
 	// Crash is the exception that ends the tool at the last level; nil: none.
 	Crash error
 
@@ -27,18 +27,18 @@ type Report struct {
 	uncounted bool               // there was no tokenizer
 }
 
-var _ dialect.Report = (*Report)(nil)
+var _ dialect.Report = (*report)(nil)
 
 // Warnings lists where the tool would have stopped, and what the report lacks.
-func (r *Report) Warnings() []error {
+func (r *report) Warnings() []error {
 	if r.Crash == nil {
 		return r.warnings
 	}
-	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what is before that, and writes no result", r.Release.Name, r.Crash)}, r.warnings...)
+	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what is before that, and writes no result", r.release.Name, r.Crash)}, r.warnings...)
 }
 
 // CSV returns dialect.ErrNoFormat: the tool writes no such report.
-func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
+func (r *report) CSV(io.Writer) error { return dialect.ErrNoFormat }
 
 // A result holds the tool's measures of a request. Its float times are seconds.
 type result struct {
@@ -51,8 +51,8 @@ type result struct {
 	crash              error
 }
 
-// A Level is one level of concurrency. Times are seconds.
-type Level struct {
+// A level is one level of concurrency. Times are seconds.
+type level struct {
 	// Concurrency is its name in the run: "8".
 	Concurrency string
 	Requests    int
@@ -70,7 +70,7 @@ type Level struct {
 }
 
 // add adds a request.
-func (l *Level) add(o *result) {
+func (l *level) add(o *result) {
 	l.results = append(l.results, o)
 	l.Requests++
 	l.InputTokens += o.input
@@ -89,11 +89,11 @@ const (
 
 // An analysis measures the requests of one run.
 type analysis struct {
-	version   *Release
+	version   *release
 	args      *arguments
 	cfg       dialect.Config
 	run       *export.Run
-	rep       *Report
+	rep       *report
 	special   int64
 	at        int
 	results   []*result
@@ -101,14 +101,14 @@ type analysis struct {
 	tokenizer dialect.Tokenizer
 }
 
-func (v *Release) newAnalysis(in dialect.Input) (*analysis, error) {
+func (v *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	args, warnings, err := v.arguments(in.Run, in.Config)
 	if err != nil {
 		return nil, err
 	}
 	a := &analysis{
 		version: v, args: args, cfg: in.Config, run: in.Run, tokenizer: in.Tokenizer, special: int64(in.Special),
-		rep: &Report{Release: v, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted},
+		rep: &report{release: v, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	return a, a.checkLevels()
 }
@@ -198,7 +198,7 @@ func (a *analysis) End() {
 	}
 	e := &a.run.Experiments[a.at]
 	results := dialect.InOrder(a.results, func(o *result) uint64 { return o.id }, func(o *result) uint64 { return o.startNS })
-	l := Level{Concurrency: e.Value, Wall: a.wall(e)}
+	l := level{Concurrency: e.Value, Wall: a.wall(e)}
 	for _, o := range results {
 		l.add(o)
 	}
@@ -216,7 +216,7 @@ func (a *analysis) End() {
 
 // crash returns the exception that ends the tool at a level, and how much of the level's
 // report it prints before.
-func (v *Release) crash(l *Level) (part, error) {
+func (v *release) crash(l *level) (part, error) {
 	for i, o := range l.results {
 		if o.crash != nil {
 			return partName, fmt.Errorf("%w (request %d)", o.crash, i)

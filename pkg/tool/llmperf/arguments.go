@@ -19,11 +19,11 @@ type arguments struct {
 }
 
 // keys maps each key of Config.Args to the function that reads its value.
-var keys = map[string]func(v *Release, a *arguments, value string) error{
-	"uri":      func(_ *Release, a *arguments, value string) error { a.uri = value; return nil },
-	"model":    func(_ *Release, a *arguments, value string) error { a.model = value; return nil },
+var keys = map[string]func(v *release, a *arguments, value string) error{
+	"uri":      func(_ *release, a *arguments, value string) error { a.uri = value; return nil },
+	"model":    func(_ *release, a *arguments, value string) error { a.model = value; return nil },
 	"protocol": setProtocol,
-	"concurrency": func(_ *Release, a *arguments, value string) error {
+	"concurrency": func(_ *release, a *arguments, value string) error {
 		a.concurrency = strings.Split(value, ",")
 		for _, c := range a.concurrency {
 			if n, err := strconv.Atoi(c); err != nil || n < 1 {
@@ -33,11 +33,11 @@ var keys = map[string]func(v *Release, a *arguments, value string) error{
 		return nil
 	},
 	// The report does not need the others: it takes their facts from the requests.
-	"tokenizer":       func(*Release, *arguments, string) error { return nil },
-	"what":            func(*Release, *arguments, string) error { return nil },
+	"tokenizer":       func(*release, *arguments, string) error { return nil },
+	"what":            func(*release, *arguments, string) error { return nil },
 	"prompts":         isWhole,
 	"client_setup_ns": isWhole,
-	"tool": func(v *Release, _ *arguments, value string) error {
+	"tool": func(v *release, _ *arguments, value string) error {
 		if value != v.Name {
 			return fmt.Errorf("%q is not the dialect, which is %s", value, v.Name)
 		}
@@ -48,12 +48,12 @@ var keys = map[string]func(v *Release, a *arguments, value string) error{
 // wallKey followed by a level is the key of the level's duration.
 const wallKey = "wall_ns "
 
-func isWhole(_ *Release, _ *arguments, value string) error {
+func isWhole(_ *release, _ *arguments, value string) error {
 	_, err := wholeNS(value)
 	return err
 }
 
-func setProtocol(_ *Release, a *arguments, value string) error {
+func setProtocol(_ *release, a *arguments, value string) error {
 	a.protocol = strings.ToLower(value)
 	if a.protocol != "grpc" && a.protocol != "http" {
 		return fmt.Errorf("%q: give grpc or http", value)
@@ -77,7 +77,7 @@ func Keys() []string {
 }
 
 // set stores the value of a key. It returns dialect.ErrUnknownArg if the key is not known.
-func (a *arguments) set(v *Release, key, value string) error {
+func (a *arguments) set(v *release, key, value string) error {
 	if level, ok := strings.CutPrefix(key, wallKey); ok {
 		n, err := wholeNS(value)
 		a.wallNS[level] = n
@@ -91,7 +91,7 @@ func (a *arguments) set(v *Release, key, value string) error {
 }
 
 // arguments reads the run's metadata, its hints and cfg; the later win: see dialect.SetArgs.
-func (v *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
+func (v *release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a := &arguments{uri: "localhost:8001", model: "ensemble", wallNS: map[string]uint64{}}
 	if m := run.Meta; m != nil {
 		if m.URL != "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-var _ explain.Definer = (*Report)(nil)
+var _ explain.Definer = (*report)(nil)
 
 // explain records the tool's rules that applied to a request.
 func (a *analysis) explain(o *result, q *export.Request) {
@@ -38,7 +38,7 @@ func (a *analysis) explain(o *result, q *export.Request) {
 }
 
 // explainLevel records the rules that applied to the whole level.
-func (a *analysis) explainLevel(l *Level) {
+func (a *analysis) explainLevel(l *level) {
 	t := a.rep.explainer
 	if !math.IsNaN(l.Wall) {
 		t.Over(int64(math.Round(l.Wall*1e9)), "the time of the level")
@@ -52,7 +52,7 @@ func (a *analysis) explainLevel(l *Level) {
 
 // Definitions returns the tool's name and formula of each measure of the last reported
 // level, and why its value differs from the strict one.
-func (r *Report) Definitions() []explain.Definition {
+func (r *report) Definitions() []explain.Definition {
 	return explain.DefineAll(func(d *explain.Definition) {
 		if n := len(r.Levels); n > 0 {
 			r.define(d, &r.Levels[n-1])
@@ -61,8 +61,8 @@ func (r *Report) Definitions() []explain.Definition {
 }
 
 // define fills in a definition and its values on a level.
-func (r *Report) define(d *explain.Definition, l *Level) {
-	table := r.Release.table
+func (r *report) define(d *explain.Definition, l *level) {
+	table := r.release.table
 	name := func(v1, v2 string) string {
 		if table {
 			return v2
@@ -132,7 +132,7 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 }
 
 // Remarks returns the Warnings; none names the version.
-func (r *Report) Remarks() []string {
+func (r *report) Remarks() []string {
 	var all []string
 	if r.Crash != nil {
 		all = append(all, "itself stops at this file: "+r.Crash.Error())

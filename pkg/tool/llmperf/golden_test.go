@@ -17,9 +17,9 @@ import (
 )
 
 // reportOf returns a version's report of a run.
-func reportOf(version string, r export.Reader, cfg dialect.Config) (*Report, error) {
-	i := slices.IndexFunc(releases, func(v *Release) bool { return v.Name == version })
-	return runtest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
+func reportOf(version string, r export.Reader, cfg dialect.Config) (*report, error) {
+	i := slices.IndexFunc(releases, func(v *release) bool { return v.Name == version })
+	return runtest.Analyze[*report](context.Background(), releases[i].tool(), r, cfg)
 }
 
 // Every report of both versions, to the byte.

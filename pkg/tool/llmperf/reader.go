@@ -43,7 +43,6 @@ type fileResult struct {
 	Latency *float64 `json:"e2e_latency"`
 	Input   *int64   `json:"input_tokens"`
 	Output  *int64   `json:"output_tokens"`
-	TPOT    *float64 `json:"TPOT"`
 }
 
 // An fileLevel is one level of concurrency.
@@ -51,7 +50,7 @@ type fileLevel struct {
 	results int64 // offset of the '[', 0 for none
 	kept    int64 // number of results
 	figures map[string]float64
-	level   Level // of the results
+	level   level // of the results
 }
 
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
@@ -182,7 +181,7 @@ func (s *source) Next(r *export.Request) (int, error) {
 }
 
 // request fills in r.
-func (q *fileResult) request(r *export.Request, at int64, l *Level) error {
+func (q *fileResult) request(r *export.Request, at int64, l *level) error {
 	if q.Latency == nil {
 		return &resultfile.BadEntry{At: at, Msg: "e2e_latency is missing"}
 	}
@@ -215,7 +214,7 @@ func (q *fileResult) request(r *export.Request, at int64, l *Level) error {
 }
 
 // count adds the result to the figures of a level.
-func (q *fileResult) count(l *Level) {
+func (q *fileResult) count(l *level) {
 	o := &result{ttft: math.NaN(), latency: *q.Latency}
 	if q.TTFT != nil {
 		o.ttft = *q.TTFT

@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Release is a version of llm_perf.py.
-type Release struct {
+// A release is a version of llm_perf.py.
+type release struct {
 	// Name is the name of the dialect: "llm_perf-v1".
 	Name string
 
@@ -18,7 +18,7 @@ type Release struct {
 
 // releases holds all versions, oldest first: the script as it was on 2024-09-03 and on
 // 2024-09-24.
-var releases = []*Release{
+var releases = []*release{
 	{Name: "llm_perf-v1"},
 	{Name: "llm_perf-v2", table: true},
 }
@@ -33,7 +33,7 @@ func Tools() []*dialect.Tool {
 }
 
 // tool returns the dialect of the version.
-func (v *Release) tool() *dialect.Tool {
+func (v *release) tool() *dialect.Tool {
 	t := &dialect.Tool{
 		Name: v.Name, Family: "llm_perf", Listed: v.Name, Options: dialect.LanguageOptions(), Compared: 2,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return v.newAnalysis(in) },

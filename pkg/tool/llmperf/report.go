@@ -16,7 +16,7 @@ import (
 var rule = strings.Repeat("-", 60) + "\n"
 
 // Console writes the tool's output, which does not depend on the width of the console.
-func (r *Report) Console(w io.Writer, _ int) error {
+func (r *report) Console(w io.Writer, _ int) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "triton_url: %s, protocol: %s, model: %s\n", r.args.uri, r.args.protocol, r.args.model)
 	for i := range r.Levels {
@@ -26,13 +26,13 @@ func (r *Report) Console(w io.Writer, _ int) error {
 		if l.part == partName {
 			break
 		}
-		if r.Release.table {
+		if r.release.table {
 			l.printTable(&b)
 		} else {
 			l.printLines(&b)
 		}
 	}
-	if r.Release.table && r.Crash == nil {
+	if r.release.table && r.Crash == nil {
 		b.WriteString("\nNote: Metrics definition in the guide for details: https://docs.nvidia.com/nim/benchmarking/llm/latest/metrics.html\n" + rule + "\n\n")
 	}
 	_, err := w.Write(b.Bytes())
@@ -47,7 +47,7 @@ type metric struct {
 
 // averages returns the metrics of the first version. Rates divide by the sum of all
 // latencies; means add in the order of the requests.
-func (l *Level) averages() []metric {
+func (l *level) averages() []metric {
 	n := float64(l.Requests)
 	var ttft, latency []float64
 	sum := 0.0
@@ -67,7 +67,7 @@ func (l *Level) averages() []metric {
 	}
 }
 
-func (l *Level) printLines(b *bytes.Buffer) {
+func (l *level) printLines(b *bytes.Buffer) {
 	for _, m := range l.averages() {
 		fmt.Fprintf(b, "%s: %s\n", m.name, py.Repr(m.value))
 	}
@@ -79,7 +79,7 @@ func (l *Level) printLines(b *bytes.Buffer) {
 }
 
 // rate divides a number of things by the time of the level.
-func (l *Level) rate(n int) float64 { return float64(n) / l.Wall }
+func (l *level) rate(n int) float64 { return float64(n) / l.Wall }
 
 // A row is a metric of the second version's table: rounded milliseconds.
 type row struct {
@@ -94,7 +94,7 @@ var columns = []string{"Average", "Min", "Max", "P99", "P90", "P75"}
 
 // rows returns the rows of the table. As in the tool, numpy rounds averages and
 // percentiles, and Python rounds the extremes.
-func (l *Level) rows() []row {
+func (l *level) rows() []row {
 	var ttft, tpot, latency []float64
 	whole := false
 	for _, o := range l.results {
@@ -119,7 +119,7 @@ func newRow(name string, values []float64, whole bool) row {
 	return r
 }
 
-func (l *Level) printTable(b *bytes.Buffer) {
+func (l *level) printTable(b *bytes.Buffer) {
 	t := markdownTable{columns: columns}
 	for _, r := range l.rows() {
 		t.rows = append(t.rows, markdownRow{r.name, r.values[:]})
@@ -138,9 +138,9 @@ func (l *Level) printTable(b *bytes.Buffer) {
 
 // JSON writes the tool's result file. It returns an error with the reason if the tool ends
 // before it writes one.
-func (r *Report) JSON(w io.Writer) error {
+func (r *report) JSON(w io.Writer) error {
 	if r.Crash != nil {
-		return fmt.Errorf("%s writes no result of this file: %w", r.Release.Name, r.Crash)
+		return fmt.Errorf("%s writes no result of this file: %w", r.release.Name, r.Crash)
 	}
 	var all py.Object
 	for i := range r.Levels {
@@ -153,19 +153,19 @@ func (r *Report) JSON(w io.Writer) error {
 		all = append(all, m)
 	}
 	b := py.AppendJSON(nil, all, 0)
-	if r.Release.table {
+	if r.release.table {
 		b = sanitize.JSON(py.AppendJSONUnicode(nil, all, 2))
 	}
 	_, err := w.Write(b)
 	return err
 }
 
-func (r *Report) object(l *Level) py.Object {
+func (r *report) object(l *level) py.Object {
 	o := py.Object{
 		{Name: "concurrency", Value: py.Raw(l.Concurrency)},
 		{Name: "client_requests", Value: l.Requests},
 	}
-	if !r.Release.table {
+	if !r.release.table {
 		var metrics py.Object
 		for _, m := range l.averages() {
 			metrics = append(metrics, py.Member{Name: m.name, Value: m.value})
@@ -204,7 +204,7 @@ func (r *row) array() py.Array {
 }
 
 // list returns the members of each request in the result file.
-func (l *Level) list(tpot bool) py.Array {
+func (l *level) list(tpot bool) py.Array {
 	var all py.Array
 	for _, x := range l.results {
 		var ttft any = x.ttft

@@ -45,7 +45,7 @@ func (q *sent) json() string {
 		base+q.startNS, q.prompt, q.stream, strings.Join(at, ","), strings.Join(outputs, ","), q.pa)
 }
 
-func level(concurrency string, wallNS int, all []sent) string {
+func levelJSON(concurrency string, wallNS int, all []sent) string {
 	var requests []string
 	for i := range all {
 		requests = append(requests, all[i].json())
@@ -92,7 +92,7 @@ func TestReadme(t *testing.T) {
 			}
 			all = append(all, q)
 		}
-		levels = append(levels, level([]string{"1", "4", "8"}[c], int(math.Round(n/l.throughput*1e9)), all))
+		levels = append(levels, levelJSON([]string{"1", "4", "8"}[c], int(math.Round(n/l.throughput*1e9)), all))
 	}
 	rep, err := reportOf("llm_perf-v1", runtest.Open(t, []byte(document(levels...))), dialect.Config{Tokenizer: words{}, Args: map[string]string{"uri": "localhost:9001"}})
 	if err != nil {
@@ -225,13 +225,13 @@ func TestCrash(t *testing.T) {
 	for _, tt := range []struct {
 		name, version, export, crash, last string // the last line printed
 	}{
-		{"an answer of one token", "llm_perf-v2", document(level("1", 1e9, []sent{good, {prompt: "a", stream: true, atNS: []int{5}, texts: []string{"x"}}})), "ZeroDivisionError: float division by zero (the answer to request 1", "Request concurrency: 1"},
-		{"no response", "llm_perf-v1", document(level("1", 1e9, []sent{good, {prompt: "a", stream: true}})), "UnboundLocalError: cannot access local variable 'ttft'", "Request concurrency: 1"},
-		{"a stop word at once", "llm_perf-v1", document(level("1", 1e9, []sent{{prompt: "a", stream: true, atNS: []int{5}, texts: []string{"</s>"}}})), "UnboundLocalError", "Request concurrency: 1"},
-		{"a request that failed", "llm_perf-v1", document(level("1", 1e9, []sent{good}), level("2", 1e9, []sent{{prompt: "a", stream: true, pa: `,"pa":{"status":"rpc_error","message":"no"}`}}), level("4", 1e9, []sent{good})), "TypeError: can only concatenate str", "Request concurrency: 2"},
-		{"a level without time", "llm_perf-v1", document(level("1", 0, []sent{good})), "ZeroDivisionError", "p99_latency: 0.3"},
-		{"no requests", "llm_perf-v2", document(level("1", 1e9, nil)), "ValueError: min() arg is an empty sequence", "Request concurrency: 1"},
-		{"no requests", "llm_perf-v1", document(level("1", 1e9, nil)), "ZeroDivisionError: division by zero", "Request concurrency: 1"},
+		{"an answer of one token", "llm_perf-v2", document(levelJSON("1", 1e9, []sent{good, {prompt: "a", stream: true, atNS: []int{5}, texts: []string{"x"}}})), "ZeroDivisionError: float division by zero (the answer to request 1", "Request concurrency: 1"},
+		{"no response", "llm_perf-v1", document(levelJSON("1", 1e9, []sent{good, {prompt: "a", stream: true}})), "UnboundLocalError: cannot access local variable 'ttft'", "Request concurrency: 1"},
+		{"a stop word at once", "llm_perf-v1", document(levelJSON("1", 1e9, []sent{{prompt: "a", stream: true, atNS: []int{5}, texts: []string{"</s>"}}})), "UnboundLocalError", "Request concurrency: 1"},
+		{"a request that failed", "llm_perf-v1", document(levelJSON("1", 1e9, []sent{good}), levelJSON("2", 1e9, []sent{{prompt: "a", stream: true, pa: `,"pa":{"status":"rpc_error","message":"no"}`}}), levelJSON("4", 1e9, []sent{good})), "TypeError: can only concatenate str", "Request concurrency: 2"},
+		{"a level without time", "llm_perf-v1", document(levelJSON("1", 0, []sent{good})), "ZeroDivisionError", "p99_latency: 0.3"},
+		{"no requests", "llm_perf-v2", document(levelJSON("1", 1e9, nil)), "ValueError: min() arg is an empty sequence", "Request concurrency: 1"},
+		{"no requests", "llm_perf-v1", document(levelJSON("1", 1e9, nil)), "ZeroDivisionError: division by zero", "Request concurrency: 1"},
 	} {
 		t.Run(tt.version+" "+tt.name, func(t *testing.T) {
 			rep, err := reportOf(tt.version, runtest.Open(t, []byte(tt.export)), dialect.Config{Tokenizer: words{}})
@@ -257,7 +257,7 @@ func TestCrash(t *testing.T) {
 
 // Answers end at a stop word; over HTTP they are cut.
 func TestAnswers(t *testing.T) {
-	export := document(level("1", 1e9, []sent{
+	export := document(levelJSON("1", 1e9, []sent{
 		{prompt: "a", stream: true, atNS: []int{1e8, 2e8, 3e8, 4e8}, texts: []string{"x", " y", "<|im_end|>", " z"}},
 		{prompt: "a", stream: false, atNS: []int{1e8}, texts: []string{"[INST]a[/INST] yes it is </s> no"}},
 	}))
@@ -279,7 +279,7 @@ func TestRoundTrip(t *testing.T) {
 	good := sent{prompt: "a b", stream: true, atNS: []int{1e8 + 1, 2e8, 3e8 + 7}, texts: []string{"x", " yé", ""}}
 	for _, v := range releases {
 		var b, again bytes.Buffer
-		rep, err := reportOf(v.Name, runtest.Open(t, []byte(document(level("1", 1e9, []sent{good, good}), level("8", 1e9, []sent{good})))), dialect.Config{Tokenizer: words{}})
+		rep, err := reportOf(v.Name, runtest.Open(t, []byte(document(levelJSON("1", 1e9, []sent{good, good}), levelJSON("8", 1e9, []sent{good})))), dialect.Config{Tokenizer: words{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +300,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestMistakes(t *testing.T) {
-	data := []byte(document(level("1", 1e9, []sent{{prompt: "a", stream: true, atNS: []int{5}, texts: []string{"x"}}})))
+	data := []byte(document(levelJSON("1", 1e9, []sent{{prompt: "a", stream: true, atNS: []int{5}, texts: []string{"x"}}})))
 	for key, value := range map[string]string{"no_such": "1", "protocol": "ftp", "concurrency": "1,x", "wall_ns 1": "-5", "tool": "vllm"} {
 		_, err := reportOf("llm_perf-v1", runtest.Open(t, data), dialect.Config{Tokenizer: words{}, Args: map[string]string{key: value}})
 		argument := new(dialect.ArgError)

@@ -20,9 +20,12 @@ func (s *Settings) WriteCSV(w io.Writer, levels []Level) error {
 		return nil
 	}
 	p := &printer{}
-	p.linef("%s", strings.Join(s.columns(levels), ","))
 	for i := range levels {
-		p.linef("%s", strings.Join(s.row(&levels[i]), ","))
+		names, cells := s.row(&levels[i])
+		if i == 0 {
+			p.linef("%s", strings.Join(names, ","))
+		}
+		p.linef("%s", strings.Join(cells, ","))
 	}
 	return p.flush(w)
 }
@@ -43,90 +46,67 @@ func (s *Settings) ranked(levels []Level) []Level {
 }
 
 // first returns the name of the first column.
-func first(levels []Level) string {
-	if levels[0].Mode == export.ModeConcurrency {
+func (l *Level) first() string {
+	if l.Mode == export.ModeConcurrency {
 		return "Concurrency"
 	}
 	return "Request Rate"
 }
 
-// cache reports whether the file has the columns of the response cache.
-func cache(levels []Level) bool { return levels[0].Server != nil && levels[0].Server.ResponseCache }
-
-// gpus reports whether the file has the columns of GPUs.
-func (s *Settings) gpus(levels []Level) bool { return s.VerboseCSV && levels[0].GPUs != nil }
-
-func (s *Settings) columns(levels []Level) []string {
-	all := []string{first(levels), "Inferences/Second"}
-	if s.Decoupled {
-		all = append(all, "Response Throughput")
-	}
-	all = append(all, "Client Send")
-	if !levels[0].NoServer {
-		all = append(all, serverColumns...)
-		if cache(levels) {
-			all = append(all, "Server Cache Hit", "Server Cache Miss")
-		}
-	}
-	all = append(all, "Client Recv")
-	for _, q := range levels[0].Summary.Percentiles {
-		all = append(all, "p"+strconv.Itoa(q.Pct)+" latency")
-	}
-	if !s.VerboseCSV {
-		return all
-	}
-	if s.Percentile <= 0 {
-		all = append(all, "Avg latency")
-	}
-	all = append(all, "request/response", "response wait")
-	if s.gpus(levels) {
-		all = append(all, "Avg GPU Utilization", "Avg GPU Power Usage", "Max GPU Memory Usage", "Total GPU Memory")
-	}
-	return all
-}
-
+// serverColumns are the columns of the server's statistics. The last two are of models with a response cache.
 var serverColumns = []string{
 	"Network+Server Send/Recv", "Server Queue", "Server Compute Input", "Server Compute Infer", "Server Compute Output",
+	"Server Cache Hit", "Server Cache Miss",
 }
 
-func (s *Settings) row(l *Level) []string {
+const withoutCache = 5 // columns
+
+// row returns the columns of a level and its cells.
+func (s *Settings) row(l *Level) (names, cells []string) {
+	add := func(name, cell string) { names, cells = append(names, name), append(cells, cell) }
 	sum := &l.Summary
-	row := []string{l.number(), l.rate(l.throughput(s))}
-	if s.Decoupled {
-		row = append(row, l.rate(sum.PerSecond(sum.Responses)))
-	}
 	t, known := pawindow.MeanTimes{}, s.Decoupled // the library measures no decoupled model
 	if l.Times != nil && !s.Decoupled {
 		t, known = *l.Times, true
 	}
 	_, send, receive, wait := inUS(&t)
-	row = append(row, whole(send, known))
-	if !l.NoServer {
-		row = append(row, serverCells(l.Server, sum.Mean-t.Send-t.Receive, known)...)
+	add(l.first(), l.number())
+	add("Inferences/Second", l.rate(l.throughput(s)))
+	if s.Decoupled {
+		add("Response Throughput", l.rate(sum.PerSecond(sum.Responses)))
 	}
-	row = append(row, whole(receive, known))
+	add("Client Send", whole(send, known))
+	if !l.NoServer {
+		for i, cell := range serverCells(l.Server, sum.Mean-t.Send-t.Receive, known) {
+			add(serverColumns[i], cell)
+		}
+	}
+	add("Client Recv", whole(receive, known))
 	for _, q := range sum.Percentiles {
-		row = append(row, l.latency(us(q.Latency)))
+		add("p"+strconv.Itoa(q.Pct)+" latency", l.latency(us(q.Latency)))
 	}
 	if !s.VerboseCSV {
-		return row
+		return names, cells
 	}
 	if s.Percentile <= 0 {
-		row = append(row, l.latency(us(sum.Mean)))
+		add("Avg latency", l.latency(us(sum.Mean)))
 	}
-	row = append(row, whole(send+receive, known), whole(wait, known))
+	add("request/response", whole(send+receive, known))
+	add("response wait", whole(wait, known))
 	if g := l.GPUs; g != nil {
-		row = append(row, cells(g.Utilization, six), cells(g.Power, six), cells(g.MemoryUsed, bytesOf), cells(g.Memory, bytesOf))
+		add("Avg GPU Utilization", ofEach(g.Utilization, six))
+		add("Avg GPU Power Usage", ofEach(g.Power, six))
+		add("Max GPU Memory Usage", ofEach(g.MemoryUsed, bytesOf))
+		add("Total GPU Memory", ofEach(g.Memory, bytesOf))
 	}
-	return row
+	return names, cells
 }
 
-// serverCells returns the cells under serverColumns and the cache's columns. between is
-// the mean time between sending and receiving. The part that the server's statistics
-// do not contain is the network's and the server's own overhead.
+// serverCells returns the cells under serverColumns. between is the mean time between sending and receiving. The part
+// that the server's statistics do not contain is the network's and the server's own overhead.
 func serverCells(m *Model, between time.Duration, known bool) []string {
 	if m == nil {
-		return slices.Repeat([]string{absent}, len(serverColumns))
+		return slices.Repeat([]string{absent}, withoutCache)
 	}
 	st := &m.Stats
 	accounted := mean(st.Queue) + mean(compute(st)) + mean(st.CacheHit) + mean(st.CacheMiss)
@@ -156,8 +136,8 @@ func mean(c export.CountNS) uint64 {
 	return c.NS / c.Count
 }
 
-// cells returns the values of all GPUs in one cell.
-func cells(values []GPUValue, format func(float64) string) string {
+// ofEach returns the values of all GPUs in one cell.
+func ofEach(values []GPUValue, format func(float64) string) string {
 	var b strings.Builder
 	for _, v := range values {
 		b.WriteString(v.UUID + ":" + format(v.Value) + ";")
@@ -176,11 +156,11 @@ func (s *Settings) ComposingCSV(levels []Level) []ModelFile {
 	var files []ModelFile
 	for _, m := range levels[0].Server.Composing {
 		p := &printer{}
-		head := append([]string{first(levels), "Inferences/Second", "Client Send"}, serverColumns...)
-		if levels[0].Server.ResponseCache {
-			head = append(head, "Server Cache Hit", "Server Cache Miss")
+		columns := serverColumns
+		if !levels[0].Server.ResponseCache {
+			columns = columns[:withoutCache]
 		}
-		p.linef("%s", strings.Join(append(head, "Client Recv"), ","))
+		p.linef("%s,Inferences/Second,Client Send,%s,Client Recv", levels[0].first(), strings.Join(columns, ","))
 		for i := range levels {
 			if row := s.composingRow(&levels[i], &m); row != nil {
 				p.linef("%s", strings.Join(row, ","))

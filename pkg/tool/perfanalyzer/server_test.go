@@ -236,7 +236,7 @@ func TestGPUs(t *testing.T) {
 	if got, want := p.b.String(), "Too many GPUs on system to print out individual Prometheus metrics, use the CSV output feature to see metrics.\n"; got != want {
 		t.Errorf("17 GPUs: %q, want %q", got, want)
 	}
-	if got, want := cells(g.MemoryUsed, bytesOf), "gpu0:10000;gpu1:12000;"; got != want {
+	if got, want := ofEach(g.MemoryUsed, bytesOf), "gpu0:10000;gpu1:12000;"; got != want {
 		t.Errorf("CSV cell %q, want %q", got, want)
 	}
 }

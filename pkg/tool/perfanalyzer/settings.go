@@ -1,6 +1,7 @@
 package perfanalyzer
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -370,60 +371,59 @@ func (s *Settings) apply(cfg *dialect.Config) error {
 // not have, by their long names.
 func (s *Settings) arguments(args map[string]string) error {
 	w := Windows{Mode: "time_windows", IntervalMS: 5000, Requests: 50}
-	windows := false
-	var latency int
-	for name, text := range args {
-		var err error
-		switch name {
-		case "measurement-mode":
-			windows, w.Mode = true, text
-			if text != countWindows && text != "time_windows" {
-				err = fmt.Errorf("it is time_windows or %s", countWindows)
+	windowed := func(set dialect.Setter) dialect.Setter {
+		return func(text string) error {
+			s.Windows = &w
+			return set(text)
+		}
+	}
+	calls := func(asynchronous bool) dialect.Setter {
+		return func(text string) error {
+			yes, err := strconv.ParseBool(text)
+			s.Async, s.sync = new(yes == asynchronous), yes != asynchronous
+			return err
+		}
+	}
+	latency := 0
+	setters := map[string]dialect.Setter{
+		"measurement-mode": windowed(func(text string) error {
+			if w.Mode = text; text != countWindows && text != "time_windows" {
+				return fmt.Errorf("it is time_windows or %s", countWindows)
 			}
-		case "measurement-interval":
-			windows = true
-			w.IntervalMS, err = count(text)
-		case "measurement-request-count":
-			windows = true
-			w.Requests, err = count(text)
-		case "request-count":
-			s.Requests, err = count(text)
-		case "warmup-request-count":
-			s.Warmup, err = count(text)
-		case "latency-threshold":
-			latency, err = count(text)
-		case "async", "sync":
-			var yes bool
-			if yes, err = strconv.ParseBool(text); err == nil {
-				yes = yes == (name == "async")
-				s.Async, s.sync = &yes, !yes
-			}
-		case "protocol":
+			return nil
+		}),
+		"measurement-interval":      windowed(dialect.Assign(&w.IntervalMS, count)),
+		"measurement-request-count": windowed(dialect.Assign(&w.Requests, count)),
+		"request-count":             dialect.Assign(&s.Requests, count),
+		"warmup-request-count":      dialect.Assign(&s.Warmup, count),
+		"latency-threshold":         dialect.Assign(&latency, count),
+		"async":                     calls(true),
+		"sync":                      calls(false),
+		"protocol": func(text string) error {
 			if s.Protocol = strings.ToLower(text); s.Protocol != "http" && s.Protocol != "grpc" {
-				err = errors.New("it is http or grpc")
+				return errors.New("it is http or grpc")
 			}
-		case "concurrency-range":
-			err = s.limit(text, func(l *Limits, most float64) { l.Concurrency = int(most) })
-		case "request-rate-range":
-			if s.Distribution == "" {
-				s.Distribution = "constant"
-			}
-			err = s.limit(text, func(l *Limits, most float64) { l.Rate = most })
-		case "request-distribution":
-			s.Distribution = text
-		case "binary-search":
-			s.BinarySearch, err = strconv.ParseBool(text)
-		case "request-intervals":
-			s.unnamed = true
-		default:
-			err = fmt.Errorf("perf_analyzer's reports depend on no such flag; %s do", argumentNames)
+			return nil
+		},
+		"concurrency-range": func(text string) error {
+			return s.limit(text, func(l *Limits, most float64) { l.Concurrency = int(most) })
+		},
+		"request-rate-range": func(text string) error {
+			s.Distribution = cmp.Or(s.Distribution, "constant")
+			return s.limit(text, func(l *Limits, most float64) { l.Rate = most })
+		},
+		"request-distribution": func(text string) error { s.Distribution = text; return nil },
+		"binary-search":        dialect.Assign(&s.BinarySearch, strconv.ParseBool),
+		"request-intervals":    func(string) error { s.unnamed = true; return nil },
+	}
+	for name, text := range args {
+		err := fmt.Errorf("perf_analyzer's reports depend on no such flag; %s do", argumentNames)
+		if set := setters[name]; set != nil {
+			err = set(text)
 		}
 		if err != nil {
 			return fmt.Errorf("--arg %s=%s: %w", name, text, err)
 		}
-	}
-	if windows {
-		s.Windows = &w
 	}
 	if s.Limits != nil && latency > 0 {
 		s.Limits.LatencyMS = latency

@@ -19,11 +19,11 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Report is a tool's report of the load levels of a run. Each level counts as a run
+// A report is a tool's report of the load levels of a run. Each level counts as a run
 // of the tool. It is a [dialect.Report].
-type Report struct {
-	Release *Release
-	Levels  []Level
+type report struct {
+	release *release
+	Levels  []levelReport
 
 	args     *arguments
 	warnings []error
@@ -33,18 +33,18 @@ type Report struct {
 	client    *client            // of the last level
 }
 
-var _ dialect.Report = (*Report)(nil)
+var _ dialect.Report = (*report)(nil)
 
 // Warnings returns the places where the tool would have stopped, and the parts of the
 // run that the report leaves out.
-func (r *Report) Warnings() []error { return r.warnings }
+func (r *report) Warnings() []error { return r.warnings }
 
 // CSV returns dialect.ErrNoFormat: none of the tools writes CSV.
-func (r *Report) CSV(io.Writer) error { return dialect.ErrNoFormat }
+func (r *report) CSV(io.Writer) error { return dialect.ErrNoFormat }
 
 // A level is the current load level.
 type level struct {
-	tool      *Release
+	tool      *release
 	args      *arguments
 	tokenizer dialect.Tokenizer
 	special   int64 // special tokens that the tokenizer puts around a text
@@ -85,7 +85,7 @@ func Tools() []*dialect.Tool {
 }
 
 // tool returns the dialect of the tool.
-func (t *Release) tool() *dialect.Tool {
+func (t *release) tool() *dialect.Tool {
 	d := &dialect.Tool{
 		Name: t.Name, Family: t.rules.family, Listed: t.Name, Options: dialect.LanguageOptions(), Transformers: t.rules.transformers, Compared: 1,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return t.newAnalysis(in) },
@@ -98,7 +98,7 @@ func (t *Release) tool() *dialect.Tool {
 			maps.Copy(args, cfg.Args)
 			cfg.Args = args
 			rep, written, err := dialect.WriteReport(ctx, d, r, cfg, w)
-			if s, ok := rep.(*Report); ok && s.appended() {
+			if s, ok := rep.(*report); ok && s.appended() {
 				written.Note = fmt.Sprintf("holds %d results, one for each load level, as the tool appends them with --append-result, and is no single JSON value; --experiment chooses one", len(s.Levels))
 			}
 			return written, err
@@ -110,7 +110,7 @@ func (t *Release) tool() *dialect.Tool {
 // omits lists the parts of a run that no tool's result file holds.
 const omits = "prompts, the content of single events, the requests that the tool does not count, and when requests failed"
 
-func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
+func (t *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	args, warnings, err := t.arguments(in.Run, in.Config)
 	if err != nil {
 		return nil, err
@@ -118,14 +118,14 @@ func (t *Release) newAnalysis(in dialect.Input) (*analysis, error) {
 	if err := checkKind(t, in.Run, in.Config); err != nil {
 		return nil, err
 	}
-	rep := &Report{Release: t, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted}
+	rep := &report{release: t, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted}
 	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer, store: in.Values}
 	template.endpoint(in.Run, in.Config)
 	return &analysis{rep: rep, run: in.Run, template: template, levels: len(in.Levels)}, nil
 }
 
 // checkKind refuses runs of services that the tools do not support.
-func checkKind(tool *Release, run *export.Run, cfg dialect.Config) error {
+func checkKind(tool *release, run *export.Run, cfg dialect.Config) error {
 	kind := cfg.ServiceKind
 	if kind == "" && run.ServiceKind != nil {
 		kind = *run.ServiceKind
@@ -156,7 +156,7 @@ func (l *level) endpoint(run *export.Run, cfg dialect.Config) {
 
 // An analysis is the reading of one run.
 type analysis struct {
-	rep      *Report
+	rep      *report
 	run      *export.Run
 	template level
 	levels   int // the number of levels in the report
@@ -193,7 +193,7 @@ func (s *analysis) End() {
 		s.rep.warnings = append(s.rep.warnings, fmt.Errorf(where+format, args...))
 	}
 	for _, c := range out.crashes {
-		warn("%s itself stops at this file: %s; this report applies its rules anyway", s.rep.Release.Name, c)
+		warn("%s itself stops at this file: %s; this report applies its rules anyway", s.rep.release.Name, c)
 	}
 	if l.leftOut > 0 {
 		warn("left out of the report: %s of the warm-up, late or cancelled", plural.Of(l.leftOut, "request"))

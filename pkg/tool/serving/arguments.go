@@ -46,28 +46,25 @@ type arguments struct {
 	acceptLength      *float64
 }
 
-// A setter takes the value of a key.
-type setter func(value string) error
-
 // setters returns the setters of all keys of Config.Args that the tool knows. They store the values in a.
-func (t *Release) setters(a *arguments) map[string]setter {
-	all := map[string]setter{
+func (t *release) setters(a *arguments) map[string]dialect.Setter {
+	all := map[string]dialect.Setter{
 		"backend":               func(value string) error { return t.setBackend(a, value) },
 		"streaming":             optional(&a.streaming, parseBool),
-		"model":                 assign(&a.model, parseText),
-		"model_id":              assign(&a.model, parseText),
-		"tokenizer":             assign(&a.tokenizer, parseText),
-		"tokenizer_id":          assign(&a.tokenizer, parseText),
+		"model":                 dialect.Assign(&a.model, parseText),
+		"model_id":              dialect.Assign(&a.model, parseText),
+		"tokenizer":             dialect.Assign(&a.tokenizer, parseText),
+		"tokenizer_id":          dialect.Assign(&a.tokenizer, parseText),
 		"date":                  optional(&a.date, parseText),
 		"request_rate":          a.setRequestRate,
 		"max_concurrency":       a.setMaxConcurrency,
-		"burstiness":            assign(&a.burstiness, parsePositive),
+		"burstiness":            dialect.Assign(&a.burstiness, parsePositive),
 		"num_prompts":           optional(&a.numPrompts, parseWhole),
 		"percentile_metrics":    a.setMetrics,
-		"metric_percentiles":    assign(&a.percentiles, parsePercentiles),
-		"goodput":               assign(&a.goodput, parseGoodput),
-		"save_detailed":         assign(&a.detailed, parseBool),
-		"metadata":              assign(&a.metadata, parseMetadata),
+		"metric_percentiles":    dialect.Assign(&a.percentiles, parsePercentiles),
+		"goodput":               dialect.Assign(&a.goodput, parseGoodput),
+		"save_detailed":         dialect.Assign(&a.detailed, parseBool),
+		"metadata":              dialect.Assign(&a.metadata, parseMetadata),
 		"benchmark_start_ns":    optional(&a.startNS, parseNS),
 		"benchmark_duration_ns": optional(&a.durationNS, parseNS),
 		// A note about the run, which the report does not repeat.
@@ -92,21 +89,21 @@ func (t *Release) setters(a *arguments) map[string]setter {
 }
 
 // vllmSetters returns the setters of the keys that only vLLM has.
-func vllmSetters(a *arguments) map[string]setter {
-	return map[string]setter{"label": optional(&a.label, parseText)}
+func vllmSetters(a *arguments) map[string]dialect.Setter {
+	return map[string]dialect.Setter{"label": optional(&a.label, parseText)}
 }
 
 // sglangSetters returns the setters of the keys that only SGLang has.
-func sglangSetters(a *arguments) map[string]setter {
-	return map[string]setter{
+func sglangSetters(a *arguments) map[string]dialect.Setter {
+	return map[string]dialect.Setter{
 		"tag":                 optional(&a.tag, parseText),
-		"dataset_name":        assign(&a.dataset, parseText),
+		"dataset_name":        dialect.Assign(&a.dataset, parseText),
 		"sharegpt_output_len": optional(&a.sharegptOutputLen, parseWhole),
-		"random_input_len":    assign(&a.randomInputLen, parseWhole),
-		"random_output_len":   assign(&a.randomOutputLen, parseWhole),
-		"random_range_ratio":  assign(&a.randomRangeRatio, parseFloat),
+		"random_input_len":    dialect.Assign(&a.randomInputLen, parseWhole),
+		"random_output_len":   dialect.Assign(&a.randomOutputLen, parseWhole),
+		"random_range_ratio":  dialect.Assign(&a.randomRangeRatio, parseFloat),
 		"server_info":         a.setServerInfo,
-		"output_details":      assign(&a.detailed, parseBool),
+		"output_details":      dialect.Assign(&a.detailed, parseBool),
 	}
 }
 
@@ -121,7 +118,7 @@ func Keys(tool string) []string {
 }
 
 // defaults returns the tool's default arguments.
-func (t *Release) defaults() *arguments {
+func (t *release) defaults() *arguments {
 	return &arguments{
 		burstiness: 1, percentiles: []float64{99}, metrics: t.rules.metrics,
 		dataset: "custom", randomInputLen: 1024, randomOutputLen: 1024,
@@ -129,7 +126,7 @@ func (t *Release) defaults() *arguments {
 }
 
 // arguments reads the hints of the file, then cfg, which overrides them: see dialect.SetArgs.
-func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
+func (t *release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, warnings []error, _ error) {
 	a := t.defaults()
 	known := t.setters(a)
 	warnings, err := dialect.SetArgs(run, t.Name, cfg.Args, func(key, value string) error {
@@ -146,7 +143,7 @@ func (t *Release) arguments(run *export.Run, cfg dialect.Config) (_ *arguments, 
 }
 
 // flags takes the settings of cfg that its Args do not have.
-func (t *Release) flags(a *arguments, cfg dialect.Config) error {
+func (t *release) flags(a *arguments, cfg dialect.Config) error {
 	said := func(key string) bool {
 		_, ok := cfg.Args[key]
 		return ok
@@ -178,7 +175,7 @@ func (t *Release) flags(a *arguments, cfg dialect.Config) error {
 	return nil
 }
 
-func (t *Release) setBackend(a *arguments, value string) error {
+func (t *release) setBackend(a *arguments, value string) error {
 	c, ok := t.rules.requestFunction(value)
 	if !ok {
 		return fmt.Errorf("%q: known here are %s", value, strings.Join(slices.Sorted(maps.Keys(t.rules.backends)), ", "))

@@ -86,7 +86,7 @@ func openText(data string) export.Reader {
 }
 
 // analyzed is the report of an export.
-func analyzed(t *testing.T, tool, data string, args map[string]string) *Report {
+func analyzed(t *testing.T, tool, data string, args map[string]string) *report {
 	t.Helper()
 	rep, err := reportOf(tool, runtest.Open(t, []byte(data)), dialect.Config{Tokenizer: words{}, Args: args})
 	if err != nil {
@@ -95,7 +95,7 @@ func analyzed(t *testing.T, tool, data string, args map[string]string) *Report {
 	return rep
 }
 
-func (r *Report) console(t *testing.T) string {
+func (r *report) console(t *testing.T) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.Console(&b, 0); err != nil {
@@ -105,7 +105,7 @@ func (r *Report) console(t *testing.T) string {
 }
 
 // value returns a member of the only result, as it is written.
-func (r *Report) value(t *testing.T, name string) string {
+func (r *report) value(t *testing.T, name string) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := r.JSON(&b); err != nil {
@@ -123,7 +123,7 @@ func (r *Report) value(t *testing.T, name string) string {
 }
 
 // warned joins the warnings.
-func (r *Report) warned() string {
+func (r *report) warned() string {
 	var all []string
 	for _, w := range r.Warnings() {
 		all = append(all, w.Error())

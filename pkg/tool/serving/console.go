@@ -17,11 +17,11 @@ const blockWidth = 50
 
 // Console writes the tool's block for each level, in the same width on every console.
 // It leaves out the lines that a tool prints before its block (advice, failures).
-func (r *Report) Console(w io.Writer, _ int) error {
+func (r *report) Console(w io.Writer, _ int) error {
 	var b block
 	for i := range r.Levels {
 		l := &r.Levels[i]
-		r.Release.rules.block(r, &b, l)
+		r.release.rules.block(r, &b, l)
 	}
 	_, err := w.Write(b.Bytes())
 	return err
@@ -52,13 +52,13 @@ func percentileWord(p float64) string {
 	return py.Repr(p)
 }
 
-func (r *Report) printSections(b *block, l *Level) {
+func (r *report) printSections(b *block, l *levelReport) {
 	for _, s := range r.sections(l) {
 		b.title(s.title, "-")
 		end := s.suffix()
 		b.number("Mean "+s.name+end, s.stats.Mean, 2)
 		b.number("Median "+s.name+end, s.stats.Median, 2)
-		if r.Release.rules.deviations {
+		if r.release.rules.deviations {
 			b.number("Std Dev "+s.name+end, s.stats.Std, 2)
 		}
 		if s.spread {
@@ -73,8 +73,8 @@ func (r *Report) printSections(b *block, l *Level) {
 
 const blockTitle = " Serving Benchmark Result "
 
-func (r *Report) trtllmBlock(b *block, l *Level) {
-	main := r.Release.rules.deviations
+func (r *report) trtllmBlock(b *block, l *levelReport) {
+	main := r.release.rules.deviations
 	failed := l.Requests - l.Completed
 	b.title(blockTitle, "=")
 	if main {
@@ -100,7 +100,7 @@ func (r *Report) trtllmBlock(b *block, l *Level) {
 }
 
 // printRates writes the rows that TensorRT-LLM and vLLM share.
-func (r *Report) printRates(b *block, l *Level) {
+func (r *report) printRates(b *block, l *levelReport) {
 	b.number("Benchmark duration (s):", l.Duration, 2)
 	b.whole("Total input tokens:", l.InputTokens)
 	b.whole("Total generated tokens:", l.OutputTokens)
@@ -111,7 +111,7 @@ func (r *Report) printRates(b *block, l *Level) {
 	b.number("Output token throughput (tok/s):", l.OutputRate, 2)
 }
 
-func (r *Report) vllmBlock(b *block, l *Level) {
+func (r *report) vllmBlock(b *block, l *levelReport) {
 	b.title(blockTitle, "=")
 	b.whole("Successful requests:", int64(l.Completed))
 	b.whole("Failed requests:", int64(l.Requests-l.Completed))
@@ -129,7 +129,7 @@ func (r *Report) vllmBlock(b *block, l *Level) {
 	b.end()
 }
 
-func (r *Report) sglangBlock(b *block, l *Level) {
+func (r *report) sglangBlock(b *block, l *levelReport) {
 	b.WriteString("\n")
 	b.title(blockTitle, "=")
 	b.row("Backend:", l.backend)
@@ -171,7 +171,7 @@ func (r *Report) sglangBlock(b *block, l *Level) {
 	b.end()
 }
 
-func (r *Report) sglangGoodput(b *block, l *Level) {
+func (r *report) sglangGoodput(b *block, l *levelReport) {
 	limits := r.args.goodput
 	if len(limits) == 0 {
 		return
@@ -190,4 +190,4 @@ func (r *Report) sglangGoodput(b *block, l *Level) {
 }
 
 // attainment returns the share of n among all requests.
-func (l *Level) attainment(n int) float64 { return ratio(float64(n), float64(l.Requests)) }
+func (l *levelReport) attainment(n int) float64 { return ratio(float64(n), float64(l.Requests)) }

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-var _ explain.Definer = (*Report)(nil)
+var _ explain.Definer = (*report)(nil)
 
 // explain notes the tool's rules that affected a request.
 func (l *level) explain(o *outcome, q *export.Request) {
@@ -54,7 +54,7 @@ func (l *level) explain(o *outcome, q *export.Request) {
 func (l *level) uncounted() bool { return l.tokenizer == dialect.Uncounted() }
 
 // explainLevel notes the rules that affected the whole level.
-func (l *level) explainLevel(out *Level) {
+func (l *level) explainLevel(out *levelReport) {
 	t := l.explainer
 	t.Over(int64(math.Round(out.Duration*1e9)), "the whole of the tool's run")
 	if len(t.Differs(explain.OutputTokens)) > 0 {
@@ -82,7 +82,7 @@ const naGaps = "the file does not hold the tokens between the first and the last
 
 // Definitions returns, for each measure of the last reported level, the tool's name and
 // formula, and why its value differs from strict's.
-func (r *Report) Definitions() []explain.Definition {
+func (r *report) Definitions() []explain.Definition {
 	return explain.DefineAll(func(d *explain.Definition) {
 		if n := len(r.Levels); n > 0 {
 			r.define(d, &r.Levels[n-1])
@@ -91,9 +91,9 @@ func (r *Report) Definitions() []explain.Definition {
 }
 
 // define fills in a definition and its values on a level.
-func (r *Report) define(d *explain.Definition, l *Level) {
+func (r *report) define(d *explain.Definition, l *levelReport) {
 	words := clientWords[r.client]
-	stats := func(name, formula string, s *Stats) {
+	stats := func(name, formula string, s *stats) {
 		d.Name, d.Formula, d.NA = name, formula, ""
 		d.Values = explain.Values{N: s.N, Mean: s.Mean * 1e6, P50: s.Median * 1e6, P99: s.P99 * 1e6}
 		if s.N == 0 {
@@ -128,7 +128,7 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 	case explain.TotalRate:
 		single("total_token_throughput", "Σ input and output tokens / the same duration", l.TotalRate)
 	case explain.UserRate:
-		if r.Release.rules.userRate {
+		if r.release.rules.userRate {
 			single("user_throughput", "mean of output tokens / latency of each request", l.UserRate)
 		}
 	}
@@ -144,19 +144,19 @@ func (r *Report) define(d *explain.Definition, l *Level) {
 	}
 }
 
-func (r *Report) outputHow() string {
-	if r.Release.rules.asksOutput {
+func (r *report) outputHow() string {
+	if r.release.rules.asksOutput {
 		return "the server's usage, else the length that was asked for"
 	}
 	return "the server's usage, else the tokenizer's count of the text"
 }
 
-func (r *Report) inputHow() string {
-	if r.Release.rules.usageInput {
+func (r *report) inputHow() string {
+	if r.release.rules.usageInput {
 		return "the server's usage, else the tokenizer's count of the prompt"
 	}
 	return "the tokenizer's count of the prompt"
 }
 
 // Remarks returns the Warnings.
-func (r *Report) Remarks() []string { return explain.Texts(r.warnings) }
+func (r *report) Remarks() []string { return explain.Texts(r.warnings) }

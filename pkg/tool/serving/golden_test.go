@@ -17,9 +17,9 @@ import (
 )
 
 // reportOf returns a tool's report of a run.
-func reportOf(tool string, r export.Reader, cfg dialect.Config) (*Report, error) {
-	i := slices.IndexFunc(releases, func(t *Release) bool { return t.Name == tool })
-	return runtest.Analyze[*Report](context.Background(), releases[i].tool(), r, cfg)
+func reportOf(tool string, r export.Reader, cfg dialect.Config) (*report, error) {
+	i := slices.IndexFunc(releases, func(t *release) bool { return t.Name == tool })
+	return runtest.Analyze[*report](context.Background(), releases[i].tool(), r, cfg)
 }
 
 // A goldenCase is a folder of the archive: what a tool printed and wrote.
@@ -45,7 +45,7 @@ func goldenCases(t *testing.T) []goldenCase {
 	var all []goldenCase
 	for _, f := range files {
 		parts := strings.Split(f, "/")
-		if !slices.ContainsFunc(releases, func(r *Release) bool { return r.Name == parts[0] }) {
+		if !slices.ContainsFunc(releases, func(r *release) bool { return r.Name == parts[0] }) {
 			continue
 		}
 		g := goldenCase{tool: parts[0], name: parts[1], fsys: fsys, args: map[string]string{}}
@@ -63,7 +63,7 @@ func goldenCases(t *testing.T) []goldenCase {
 }
 
 // compare holds a report to what the tool printed and wrote.
-func (g *goldenCase) compare(t *testing.T, rep *Report) {
+func (g *goldenCase) compare(t *testing.T, rep *report) {
 	t.Helper()
 	check := func(file string, write func(*bytes.Buffer) error) {
 		want, ok := g.file(t, file)

@@ -13,14 +13,14 @@ import (
 // JSON writes the tool's result file: an object for each level. SGLang ends each object
 // with a line feed; the other tools have a line feed between objects. Figures without a
 // value are NaN or Infinity, as Python writes them, although JSON has no such numbers.
-func (r *Report) JSON(w io.Writer) error {
+func (r *report) JSON(w io.Writer) error {
 	out := bufio.NewWriterSize(w, 1<<16) // keeps its first error
 	for i := range r.Levels {
-		if i > 0 && !r.Release.rules.resultLines {
+		if i > 0 && !r.release.rules.resultLines {
 			fmt.Fprintln(out)
 		}
 		_ = py.WriteJSON(out, r.result(&r.Levels[i])) // Flush has the error
-		if r.Release.rules.resultLines {
+		if r.release.rules.resultLines {
 			fmt.Fprintln(out)
 		}
 	}
@@ -29,12 +29,12 @@ func (r *Report) JSON(w io.Writer) error {
 
 // appended reports whether JSON writes several objects into a file that has one object
 // unless the tool appends. SGLang's file always has one object per line.
-func (r *Report) appended() bool { return len(r.Levels) > 1 && !r.Release.rules.resultLines }
+func (r *report) appended() bool { return len(r.Levels) > 1 && !r.release.rules.resultLines }
 
 // result returns the tool's result of a level.
-func (r *Report) result(l *Level) py.Object {
+func (r *report) result(l *levelReport) py.Object {
 	var d py.Object
-	r.Release.rules.result(r, &d, l)
+	r.release.rules.result(r, &d, l)
 	return d
 }
 
@@ -70,10 +70,10 @@ func rateOrInf(rate float64) any {
 }
 
 // setMetadata adds the user's metadata. TensorRT-LLM cuts values at a second "=".
-func (r *Report) setMetadata(d *py.Object) {
+func (r *report) setMetadata(d *py.Object) {
 	for _, item := range r.args.metadata {
 		name, value, _ := strings.Cut(item, "=")
-		if r.Release.rules.cutsMetadata {
+		if r.release.rules.cutsMetadata {
 			value, _, _ = strings.Cut(value, "=")
 		}
 		d.Set(strings.TrimSpace(name), strings.TrimSpace(value))
@@ -81,7 +81,7 @@ func (r *Report) setMetadata(d *py.Object) {
 }
 
 // goodputOrNil returns null without an objective.
-func (r *Report) goodputOrNil(l *Level) any {
+func (r *report) goodputOrNil(l *levelReport) any {
 	if len(r.args.goodput) == 0 {
 		return nil
 	}
@@ -89,13 +89,13 @@ func (r *Report) goodputOrNil(l *Level) any {
 }
 
 // setStats adds the statistics of a metric.
-func (r *Report) setStats(d *py.Object, s *section) {
+func (r *report) setStats(d *py.Object, s *section) {
 	end := ""
 	if s.unit != "" {
 		end = "_" + s.unit
 	}
 	set := func(stat string, v float64) { d.Set(stat+"_"+s.key+end, v) }
-	if r.Release.rules.deviations {
+	if r.release.rules.deviations {
 		set("std", s.stats.Std)
 		if s.spread {
 			set("min", s.stats.Min)
@@ -114,13 +114,13 @@ func (r *Report) setStats(d *py.Object, s *section) {
 }
 
 // rowColumn returns a column of the kept requests, whose value needs no gaps.
-func (l *Level) rowColumn(value func(o *outcome) any) py.Column {
+func (l *levelReport) rowColumn(value func(o *outcome) any) py.Column {
 	return py.Column{N: l.rows.n, Value: func(i int) any { return value(l.rows.at(i, false)) }}
 }
 
 // gapColumn returns a column whose values need all token events: null if the file has
 // none between the first and the last.
-func (l *Level) gapColumn(value func(o *outcome) any) py.Column {
+func (l *levelReport) gapColumn(value func(o *outcome) any) py.Column {
 	if l.noGaps {
 		value = func(*outcome) any { return nil }
 	}
@@ -136,20 +136,20 @@ func ttftValue(o *outcome) any {
 }
 
 // setRows adds the columns of the requests.
-func (l *Level) setRows(d *py.Object) {
+func (l *levelReport) setRows(d *py.Object) {
 	d.Set("input_lens", l.rowColumn(func(o *outcome) any { return o.inputShown }))
 	d.Set("output_lens", l.rowColumn(func(o *outcome) any { return o.output }))
 	d.Set("ttfts", l.rowColumn(ttftValue))
 	d.Set("itls", l.gapColumn(func(o *outcome) any { return o.seconds() }))
 }
 
-func (l *Level) setTexts(d *py.Object) {
+func (l *levelReport) setTexts(d *py.Object) {
 	d.Set("generated_texts", l.rowColumn(func(o *outcome) any { return o.text }))
 	d.Set("errors", l.rowColumn(func(o *outcome) any { return o.err }))
 }
 
-func (r *Report) trtllmResult(d *py.Object, l *Level) {
-	main := r.Release.rules.deviations
+func (r *report) trtllmResult(d *py.Object, l *levelReport) {
+	main := r.release.rules.deviations
 	d.Set("date", l.date)
 	d.Set("backend", l.backend)
 	d.Set("model_id", l.model)
@@ -200,7 +200,7 @@ func (o *outcome) shownAcceptance() float64 {
 }
 
 // decodedResult returns the object of tokens per iteration.
-func (r *Report) decodedResult(l *Level) py.Object {
+func (r *report) decodedResult(l *levelReport) py.Object {
 	percentiles := py.Object{}
 	for i, p := range r.args.percentiles {
 		percentiles.Set("p"+py.Repr(p), l.Decoded.percentiles[i])
@@ -216,7 +216,7 @@ func (r *Report) decodedResult(l *Level) py.Object {
 	}
 }
 
-func (r *Report) vllmResult(d *py.Object, l *Level) {
+func (r *report) vllmResult(d *py.Object, l *levelReport) {
 	d.Set("date", l.date)
 	d.Set("endpoint_type", l.backend)
 	d.Set("backend", l.backend)
@@ -257,7 +257,7 @@ func (r *Report) vllmResult(d *py.Object, l *Level) {
 	}
 }
 
-func (r *Report) sglangResult(d *py.Object, l *Level) {
+func (r *report) sglangResult(d *py.Object, l *levelReport) {
 	a := r.args
 	d.Set("tag", textOrNil(a.tag))
 	d.Set("backend", l.backend)
@@ -312,7 +312,7 @@ func (r *Report) sglangResult(d *py.Object, l *Level) {
 	}
 }
 
-func (r *Report) sglangGoodputResult(d *py.Object, l *Level) {
+func (r *report) sglangGoodputResult(d *py.Object, l *levelReport) {
 	limits := r.args.goodput
 	if len(limits) == 0 {
 		return

@@ -26,12 +26,12 @@ type section struct {
 	name, title string // in the block
 	unit        string // "ms", or ""
 	spread      bool   // with minimum and maximum
-	stats       *Stats
+	stats       *stats
 }
 
 // sections returns the sections of a level that the command line asks for, in the order
 // of TensorRT-LLM and vLLM.
-func (r *Report) sections(l *Level) []section {
+func (r *report) sections(l *levelReport) []section {
 	all := []section{
 		{"ttft", "TTFT", "Time to First Token", "ms", false, &l.TTFT},
 		{"tpot", "TPOT", "Time per Output Token (excl. 1st token)", "ms", false, &l.TPOT},
@@ -41,7 +41,7 @@ func (r *Report) sections(l *Level) []section {
 		{"e2el_including_client_queue", "E2EL incl. Client Queue", "Queue-inclusive End-to-end Latency", "ms", false, l.E2ELQueue},
 	}
 	var chosen []section
-	if r.Release.rules.deviations && l.Decoded.Mean > 0 {
+	if r.release.rules.deviations && l.Decoded.Mean > 0 {
 		const name = "Avg Decoded Tokens per Iter"
 		chosen = append(chosen, section{"avg_decoded_tokens_per_iter", name, name, "", true, &l.Decoded})
 	}
@@ -55,7 +55,7 @@ func (r *Report) sections(l *Level) []section {
 
 // sglangSections returns the sections of a level in the order of SGLang, which always
 // has all of them.
-func (l *Level) sglangSections() []section {
+func (l *levelReport) sglangSections() []section {
 	return []section{
 		{"e2e_latency", "E2E Latency", "End-to-End Latency", "ms", false, &l.E2EL},
 		{"ttft", "TTFT", "Time to First Token", "ms", false, &l.TTFT},

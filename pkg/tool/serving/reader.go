@@ -322,7 +322,7 @@ func (s *source) header(run *export.Run) error {
 		} else {
 			lack(export.PartEpoch, "a result of "+x.tool.name+" counts the start of requests from no known time")
 		}
-		if x.tool.ends != "" && (x.chat || x.tool != &trtllmOldTool) {
+		if x.lacksEnds() {
 			lack(export.PartEnds, x.tool.ends)
 		}
 	}

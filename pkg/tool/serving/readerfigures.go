@@ -22,18 +22,15 @@ func (s *source) Check(c *resultfile.SelfCheck) {
 
 // fileValues are the values of the successful requests, in the unit of the file.
 type fileValues struct {
-	failed, completed      int
-	ttft, tpot, itl, e2el  resultfile.Sample
-	input, output          float64
-	inputKnown, latencyOK  bool
-	perUser                resultfile.Sample
-	notStreamed, anyValues bool
+	failed, completed              int
+	ttft, tpot, itl, e2el, perUser resultfile.Sample
+	input, output                  float64
+	// inputUnknown: the columns do not give the tool's total of prompts. latencyUnknown: latencies may be longer than
+	// the columns say.
+	inputUnknown, latencyUnknown bool
 }
 
 func (v *fileValues) add(x *fileRun, row *fileRow) {
-	if !v.anyValues {
-		v.anyValues, v.inputKnown, v.latencyOK = true, true, true
-	}
 	if !row.succeeded {
 		v.failed++
 		return
@@ -43,15 +40,14 @@ func (v *fileValues) add(x *fileRun, row *fileRow) {
 	v.input += row.input
 	// SGLang's total is the sum of the lengths in the data set, but the column has the
 	// server's counts.
-	v.inputKnown = v.inputKnown && !math.IsNaN(row.input) && x.tool != &sglangTool
-	v.notStreamed = v.notStreamed || row.notStreamed
+	v.inputUnknown = v.inputUnknown || math.IsNaN(row.input) || x.tool == &sglangTool
 	v.ttft = append(v.ttft, row.ttft)
 	v.itl = append(v.itl, row.itl...)
 	latency := row.latency
 	if math.IsNaN(latency) {
 		latency = row.ttft + resultfile.Sample(row.itl).Sum()
 		// In chat the measured latency may be longer.
-		v.latencyOK = v.latencyOK && x.tool.ends == "" || x.tool == &trtllmOldTool && !x.chat
+		v.latencyUnknown = v.latencyUnknown || x.lacksEnds()
 	}
 	v.e2el = append(v.e2el, latency)
 	if row.output > 1 {
@@ -79,14 +75,15 @@ func (v *fileValues) compare(c *resultfile.SelfCheck, x *fileRun) {
 	figure("total_output_tokens", v.output)
 	figure("request_throughput", n/duration)
 	figure("output_throughput", v.output/duration)
-	if v.inputKnown && v.anyValues {
+	hasRows := v.completed+v.failed > 0
+	if hasRows && !v.inputUnknown {
 		figure("total_input_tokens", v.input)
 		figure("input_throughput", v.input/duration)
 		figure("total_token_throughput", (v.input+v.output)/duration)
 		figure("total_throughput", (v.input+v.output)/duration)
 	}
 	metrics := map[string]resultfile.Sample{"ttft": v.ttft.Sorted(), "itl": v.itl.Sorted()}
-	if v.latencyOK {
+	if hasRows && !v.latencyUnknown {
 		metrics["tpot"], metrics[x.tool.latency] = v.tpot.Sorted(), v.e2el.Sorted()
 		if v.completed > 0 {
 			figure("user_throughput", stat.NumpyMean(stat.NumpyCurrent, v.perUser))

@@ -37,6 +37,9 @@ func (x *fileRun) kept() resultfile.KeptLevel {
 	return k
 }
 
+// lacksEnds reports whether requests may have gone on after their last chunk for a time that the file lacks.
+func (x *fileRun) lacksEnds() bool { return x.tool.ends != "" && (x.chat || x.tool != &trtllmOldTool) }
+
 // rowsBeforeCut reports whether an object has whole rows although the file was cut in
 // it: each column begins before the cut. The column of errors may be missing, because
 // no failed request has output in a result of any of the tools.

@@ -1,9 +1,12 @@
 package serving
 
-import "github.com/pa-tools/pa/internal/py"
+import (
+	"github.com/pa-tools/pa/internal/py"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+)
 
-// A Release is one release of a serving benchmark. The zero value is no release.
-type Release struct {
+// A release is one release of a serving benchmark. The zero value is no release.
+type release struct {
 	// Name is the name of the dialect: "vllm".
 	Name string
 	// Source names the reproduced code: "vllm bench serve 0.33.0".
@@ -18,7 +21,7 @@ type rules struct {
 	// transformers is the major release of the transformers library that it requires.
 	transformers int
 	// setters returns the setters of the keys of Config.Args that only this tool has; nil: none.
-	setters func(*arguments) map[string]setter
+	setters func(*arguments) map[string]dialect.Setter
 
 	// Sending requests.
 
@@ -52,24 +55,24 @@ type rules struct {
 
 	// Printing.
 
-	block        func(*Report, *block, *Level)     // the table
-	result       func(*Report, *py.Object, *Level) // the result file
-	deviations   bool                              // deviations and extremes, total requests, tokens per iteration
-	resultLines  bool                              // each level's result is a line of the file
-	cutsMetadata bool                              // a metadata value ends at its first "="
-	omits        string                            // further parts of a run that the result file does not hold
+	block        func(*report, *block, *levelReport)     // the table
+	result       func(*report, *py.Object, *levelReport) // the result file
+	deviations   bool                                    // deviations and extremes, total requests, tokens per iteration
+	resultLines  bool                                    // each level's result is a line of the file
+	cutsMetadata bool                                    // a metadata value ends at its first "="
+	omits        string                                  // further parts of a run that the result file does not hold
 }
 
 // releases has the rules of each entry of history.
-var releases = func() []*Release {
-	var all []*Release
+var releases = func() []*release {
+	var all []*release
 	var r rules
 	for _, h := range history {
 		if !h.continues {
 			r = rules{transformers: 4, metrics: []string{"ttft", "tpot", "itl"}}
 		}
 		h.change(&r)
-		all = append(all, &Release{Name: h.name, Source: h.source, rules: r})
+		all = append(all, &release{Name: h.name, Source: h.source, rules: r})
 	}
 	return all
 }()
@@ -87,7 +90,7 @@ var history = []struct {
 		r.backend, r.backends = "openai", map[string]bool{"openai": false, "openai-chat": true}
 		r.needsUsage, r.userRate, r.cutsMetadata = true, true, true
 		r.metrics = []string{"ttft", "tpot", "itl", "request_ar"}
-		r.block, r.result = (*Report).trtllmBlock, (*Report).trtllmResult
+		r.block, r.result = (*report).trtllmBlock, (*report).trtllmResult
 		r.omits = "when the requests were sent, "
 	}},
 	{"trtllm-main", "benchmark_serving of TensorRT-LLM's main branch", true, func(r *rules) {
@@ -100,7 +103,7 @@ var history = []struct {
 		r.chat, r.completions = &vllmChat, &vllmCompletions
 		r.backend, r.backends = "openai", map[string]bool{"openai": false, "openai-chat": true, "vllm": false}
 		r.usageInput, r.peaks, r.queueTimes, r.keepsLatencies = true, true, true, true
-		r.block, r.result = (*Report).vllmBlock, (*Report).vllmResult
+		r.block, r.result = (*report).vllmBlock, (*report).vllmResult
 	}},
 	{"sglang", "sglang.benchmark.serving 0.5.23", false, func(r *rules) {
 		r.family, r.transformers = "sglang", 5
@@ -113,7 +116,7 @@ var history = []struct {
 		r.bodyInError, r.latencyAsTTFT, r.joinsReasoning, r.asksOutput, r.showsUsage = true, true, true, true, true
 		r.percentiles = []float64{90, 95, 99}
 		r.peaks, r.needsSuccess, r.finiteGoodput, r.goodputInMS = true, true, true, true
-		r.block, r.result, r.resultLines = (*Report).sglangBlock, (*Report).sglangResult, true
+		r.block, r.result, r.resultLines = (*report).sglangBlock, (*report).sglangResult, true
 		r.omits = "when the requests were sent and over, "
 	}},
 }

@@ -43,7 +43,7 @@ func TestRoundTrip(t *testing.T) {
 			rows := rep.Levels[0].rows
 			i := 0
 			for ; r.Next(); i++ {
-				sameRequest(t, rows.at(i, true), r.Request(), rep.Release)
+				sameRequest(t, rows.at(i, true), r.Request(), rep.release)
 			}
 			if r.Err() != nil || i != rows.n {
 				t.Errorf("%d requests read, %d written: %v", i, rows.n, r.Err())
@@ -56,7 +56,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // sameRequest holds an imported request to the outcome that was written.
-func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *Release) {
+func sameRequest(t *testing.T, o *outcome, q *export.Request, tool *release) {
 	t.Helper()
 	if ok := q.Status == export.StatusOK; ok != o.success {
 		t.Fatalf("request %d: status %v, success %v", q.ID, q.Status, o.success)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,9 +13,9 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A Level has a tool's figures of one load level. Times of requests are in
+// A levelReport has a tool's figures of one load level. Times of requests are in
 // milliseconds, as the tools report them.
-type Level struct {
+type levelReport struct {
 	dialect.Level
 	// Requests is the number of requests that were sent. Completed is the number of
 	// requests that succeeded by the tool's rules.
@@ -30,13 +31,13 @@ type Level struct {
 	UserRate float64
 	// TTFT, TPOT, ITL and E2EL are of the completed requests; ITL is of all gaps
 	// together.
-	TTFT, TPOT, ITL, E2EL Stats
+	TTFT, TPOT, ITL, E2EL stats
 	// AR is the "request acceptance rate" of TensorRT-LLM 1.0, of all requests;
 	// Decoded is the server's number of tokens per iteration.
-	AR, Decoded Stats
+	AR, Decoded stats
 	// Queue is the time that requests waited in the client, and E2ELQueue the
 	// latency with it (vLLM); nil if the tool has none.
-	Queue, E2ELQueue *Stats
+	Queue, E2ELQueue *stats
 	// PeakTokens is the highest number of token events in a second, counted from the
 	// first start; PeakRequests is the highest number of requests that touch a second.
 	PeakTokens, PeakRequests float64
@@ -60,21 +61,21 @@ type Level struct {
 
 // Stats are the statistics of a metric. Without values they are 0, as in the tools;
 // SGLang's latency is then NaN.
-type Stats struct {
+type stats struct {
 	N                                int
 	Mean, Median, Std, Min, Max, P99 float64
 	percentiles                      []float64 // of metric_percentiles
 }
 
 // newStats summarizes values, multiplied by scale.
-func newStats(x *stat.List, percentiles []float64, scale float64) Stats {
+func newStats(x *stat.List, percentiles []float64, scale float64) stats {
 	n := x.Len()
 	if n == 0 {
-		return Stats{percentiles: make([]float64, len(percentiles))}
+		return stats{percentiles: make([]float64, len(percentiles))}
 	}
 	mean, std := x.MeanStd(stat.NumpyCurrent)
 	least, most := x.Bounds()
-	s := Stats{N: n, Mean: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
+	s := stats{N: n, Mean: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
 	all := append([]float64{99}, percentiles...)
 	ranks := []int{(n - 1) / 2, n / 2}
 	for _, p := range all {
@@ -91,9 +92,9 @@ func newStats(x *stat.List, percentiles []float64, scale float64) Stats {
 }
 
 // undefined returns the Stats of an empty list if the tool computes NaN for it.
-func undefined(percentiles []float64) Stats {
+func undefined(percentiles []float64) stats {
 	nan := math.NaN()
-	s := Stats{Mean: nan, Median: nan, Std: nan, Min: nan, Max: nan, P99: nan}
+	s := stats{Mean: nan, Median: nan, Std: nan, Min: nan, Max: nan, P99: nan}
 	for range percentiles {
 		s.percentiles = append(s.percentiles, nan)
 	}
@@ -109,11 +110,11 @@ func (l *level) percentiles() []float64 {
 }
 
 // summarize returns the tool's figures of a level after its last request.
-func (l *level) summarize(run *export.Run, experiment int) *Level {
+func (l *level) summarize(run *export.Run, experiment int) *levelReport {
 	l.all.sort()
 	a, e := l.args, &run.Experiments[experiment]
 	said := run.Result(experiment)
-	out := &Level{
+	out := &levelReport{
 		Level: dialect.Level{Mode: e.Mode, Value: e.Value}, Requests: l.all.n, Goodput: math.NaN(),
 		backend: a.backend, model: cmp.Or(l.model, said["model_id"]), tokenizer: cmp.Or(a.tokenizer, said["tokenizer_id"]),
 	}
@@ -163,7 +164,7 @@ func (l *level) summarize(run *export.Run, experiment int) *Level {
 
 // noteEnds warns that latencies end too early if the file has no ends of answers, and
 // adds the file's own figures of them.
-func (l *level) noteEnds(out *Level, run *export.Run, said map[string]string) {
+func (l *level) noteEnds(out *levelReport, run *export.Run, said map[string]string) {
 	why, lacks := run.Lacks(export.PartEnds)
 	if !lacks || out.E2EL.N == 0 {
 		return
@@ -175,10 +176,10 @@ func (l *level) noteEnds(out *Level, run *export.Run, said map[string]string) {
 	out.notes = append(out.notes, note)
 }
 
-func (out *Level) crash(text string) { out.crashes = append(out.crashes, text) }
+func (out *levelReport) crash(text string) { out.crashes = append(out.crashes, text) }
 
 // load sets the requested load: from the command line, else from the name of the level.
-func (out *Level) load(a *arguments, e *export.Experiment) {
+func (out *levelReport) load(a *arguments, e *export.Experiment) {
 	out.requestRate = math.Inf(1)
 	if a.requestRate != nil {
 		out.requestRate = *a.requestRate
@@ -212,7 +213,7 @@ func (l *level) window(e *export.Experiment) (startNS, endNS uint64) {
 }
 
 // dated sets the date of the result: the end of the run in UTC, if it is known.
-func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
+func (out *levelReport) dated(a *arguments, run *export.Run, endNS uint64) {
 	if run.Meta != nil && run.Meta.EndNS != 0 {
 		endNS = run.Meta.EndNS
 	}
@@ -226,7 +227,7 @@ func (out *Level) dated(a *arguments, run *export.Run, endNS uint64) {
 }
 
 // collect computes the figures of all requests.
-func (l *level) collect(out *Level, startNS uint64) {
+func (l *level) collect(out *levelReport, startNS uint64) {
 	list := func() *stat.List { return l.store.NewList(stat.Float) }
 	ttft, tpot, e2el, user, ar, decoded, queue, withQueue := list(), list(), list(), list(), list(), list(), list(), list()
 	out.queue = list()
@@ -299,7 +300,7 @@ func (l *level) collect(out *Level, startNS uint64) {
 }
 
 // gapStats returns the statistics of the gaps of all completed requests together.
-func (l *level) gapStats(out *Level, percentiles []float64) Stats {
+func (l *level) gapStats(out *levelReport, percentiles []float64) stats {
 	kind := stat.Seconds
 	if l.spreads() {
 		kind = stat.Float
@@ -363,7 +364,7 @@ func (o *outcome) acceptance() float64 {
 
 // queueTime returns the time that a request waited in vLLM's client: since its instant in
 // the schedule or, if all requests are sent at once, since the begin of the run.
-func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
+func (l *level) queueTime(out *levelReport, o *outcome, startNS uint64) float64 {
 	switch {
 	case !l.tool.rules.queueTimes:
 		return 0
@@ -380,7 +381,7 @@ func (l *level) queueTime(out *Level, o *outcome, startNS uint64) float64 {
 }
 
 // goodput counts the requests that meet all objectives.
-func (l *level) goodput(out *Level) {
+func (l *level) goodput(out *levelReport) {
 	limits := l.args.goodput
 	if len(limits) == 0 {
 		return
@@ -410,7 +411,7 @@ func (l *level) goodput(out *Level) {
 }
 
 // keep keeps the requests if the result file shows parts of them.
-func (l *level) keep(out *Level) {
+func (l *level) keep(out *levelReport) {
 	if l.args.detailed || l.tool.rules.keepsLatencies {
 		out.rows = l.all
 	} else {
@@ -418,3 +419,69 @@ func (l *level) keep(out *Level) {
 	}
 	l.all = nil
 }
+
+// peaks sets the highest numbers of token events and of requests in a second. Seconds
+// count from the first start of a successful request. A request counts in each second
+// that it touches, so the number can be higher than were ever in flight.
+func (l *level) peaks(out *levelReport) {
+	if !l.tool.rules.peaks {
+		return
+	}
+	if l.noStarts {
+		out.PeakTokens, out.PeakRequests = math.NaN(), math.NaN()
+		return
+	}
+	first := math.Inf(1)
+	for o := range l.all.each(false) {
+		if o.success {
+			first = min(first, o.start())
+		}
+	}
+	// A second is a float, because a clock that was set can give any value.
+	tokens := map[float64]int{}
+	var edges []edge
+	most := 0
+	for o := range l.all.each(true) {
+		if !o.success {
+			continue
+		}
+		at := o.start() + o.ttft
+		for i := 0; ; i++ {
+			s := math.Trunc(at - first)
+			tokens[s]++
+			most = max(most, tokens[s])
+			if i == len(o.itl) {
+				break
+			}
+			at += float64(o.itl[i]) / 1e9
+		}
+		edges = append(edges, edge{math.Trunc(o.start() - first), 1}, edge{math.Trunc(o.start()+o.latency-first) + 1, -1})
+	}
+	out.PeakTokens = float64(most)
+	if l.noGaps {
+		out.PeakTokens = math.NaN()
+	}
+	slices.SortFunc(edges, func(a, b edge) int {
+		switch {
+		case a.second < b.second:
+			return -1
+		case a.second > b.second:
+			return 1
+		}
+		return a.delta - b.delta // requests that end first
+	})
+	now := 0
+	for _, e := range edges {
+		now += e.delta
+		out.PeakRequests = max(out.PeakRequests, float64(now))
+	}
+}
+
+// An edge is a time at which the number of requests changes.
+type edge struct {
+	second float64
+	delta  int
+}
+
+// start returns the tool's clock at the start of a request.
+func (o *outcome) start() float64 { return float64(o.startNS) / 1e9 }

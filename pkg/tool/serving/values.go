@@ -13,19 +13,8 @@ import (
 // isNone reports whether a value is Python's None, or JSON's null.
 func isNone(value string) bool { return value == "None" || value == "null" || value == "" }
 
-// assign returns a setter that sets *to to the parsed value.
-func assign[T any](to *T, parse func(string) (T, error)) setter {
-	return func(value string) error {
-		v, err := parse(value)
-		if err == nil {
-			*to = v
-		}
-		return err
-	}
-}
-
 // optional returns a setter that sets *to to the parsed value, and to nil for None.
-func optional[T any](to **T, parse func(string) (T, error)) setter {
+func optional[T any](to **T, parse func(string) (T, error)) dialect.Setter {
 	return func(value string) error {
 		*to = nil
 		if isNone(value) {

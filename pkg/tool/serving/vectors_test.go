@@ -114,7 +114,7 @@ func TestDetailedResults(t *testing.T) {
 	failed := func(code int, reads ...read) sentRequest {
 		return sentRequest{prompt: "a b c d", reads: reads, pa: fmt.Sprintf(`{"status":"http_error","code":%d}`, code)}
 	}
-	result := func(tool string, second sentRequest, args map[string]string) *Report {
+	result := func(tool string, second sentRequest, args map[string]string) *report {
 		args["save_detailed"] = "True"
 		return analyzed(t, tool, completionsExport(1e9, "", good, second), args)
 	}
@@ -134,7 +134,7 @@ func TestDetailedResults(t *testing.T) {
 	vllm := result("vllm", failed(500), map[string]string{"percentile_metrics": "ttft"})
 	sglang := result("sglang", failed(400, read{1e6, "no such model"}), map[string]string{})
 	for _, tt := range []struct {
-		rep        *Report
+		rep        *report
 		name, want string
 	}{
 		{vllm, "failed", "1"},
@@ -162,7 +162,7 @@ func TestDetailedResults(t *testing.T) {
 		{sglang, "errors", `["", "Bad Request: no such model"]`},
 	} {
 		if got := tt.rep.value(t, tt.name); got != tt.want {
-			t.Errorf("%s: %s: %s, want %s", tt.rep.Release.Name, tt.name, got, tt.want)
+			t.Errorf("%s: %s: %s, want %s", tt.rep.release.Name, tt.name, got, tt.want)
 		}
 	}
 	if b.Reset(); vllm.JSON(&b) == nil && strings.Contains(b.String(), "user_throughput") {

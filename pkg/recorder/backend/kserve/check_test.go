@@ -32,6 +32,7 @@ func TestCheckModel(t *testing.T) {
 }
 
 func TestCheckErrors(t *testing.T) {
+	t.Parallel()
 	f := startFake(t, nil)
 	refused, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

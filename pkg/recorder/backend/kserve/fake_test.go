@@ -27,6 +27,7 @@ import (
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -37,6 +38,7 @@ import (
 // The kernel's stamps are on throughout, as they are in a run once Check was
 // called: a few stamps of the process among them need not be in order.
 func TestMain(m *testing.M) {
+	testenv.MoreParallel()
 	release := sockstamp.Hold()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		release()

@@ -95,6 +95,7 @@ func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 // What is wrong with a connection is said in one line with what to check, by
 // Check and in the row of a request alike, whichever the protocol.
 func TestConnectionMessages(t *testing.T) {
+	t.Parallel()
 	answer := func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
 		send(text(req.ID, "x", final))
 		return nil

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -26,6 +27,7 @@ import (
 // The kernel's stamps are on throughout, as they are in a run once Check was
 // called: a few stamps of the process among them need not be in order.
 func TestMain(m *testing.M) {
+	testenv.MoreParallel()
 	release := sockstamp.Hold()
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
 		release()

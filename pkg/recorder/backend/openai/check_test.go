@@ -91,6 +91,7 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckWrongServer(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ name, answer, err string }{
 		{"gRPC", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u"},
 		{"TLS", "\x15\x03\x01\x00\x02\x02\x46", "the server speaks TLS; use https:// in -u"},

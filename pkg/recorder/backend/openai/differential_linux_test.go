@@ -112,6 +112,7 @@ func serveChopped(t *testing.T, raw []byte) (addr string) {
 // other request suffers the fault, so that it also shows what is left of the
 // connection.
 func TestTransportsAgreeOnFaults(t *testing.T) {
+	t.Parallel()
 	const exchanges = 4
 	for _, fault := range append(plan.Faults(), plan.FaultNone) {
 		for _, streaming := range []bool{true, false} {

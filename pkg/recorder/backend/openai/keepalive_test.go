@@ -133,7 +133,10 @@ func testSendTaken(t *testing.T, tr Transport) {
 }
 
 // A server that keeps the body open after [DONE] has answered.
-func TestSendOpenAfterDone(t *testing.T) { onEach(t, testSendOpenAfterDone) }
+func TestSendOpenAfterDone(t *testing.T) {
+	t.Parallel()
+	onEach(t, testSendOpenAfterDone)
+}
 
 func testSendOpenAfterDone(t *testing.T, tr Transport) {
 	t.Parallel()
@@ -156,7 +159,10 @@ func testSendOpenAfterDone(t *testing.T, tr Transport) {
 
 // The end of the body may come a little after [DONE]; the connection is kept
 // and later requests are not bound by the time that it was given.
-func TestSendEndAfterDone(t *testing.T) { onEach(t, testSendEndAfterDone) }
+func TestSendEndAfterDone(t *testing.T) {
+	t.Parallel()
+	onEach(t, testSendEndAfterDone)
+}
 
 func testSendEndAfterDone(t *testing.T, tr Transport) {
 	t.Parallel()

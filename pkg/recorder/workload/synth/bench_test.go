@@ -12,10 +12,7 @@ func BenchmarkTexts(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	t, err := NewTexts(tok, builtin.Corpus(), 1, "")
-	if err != nil {
-		b.Fatal(err)
-	}
+	t := newTexts(b, tok, 1, "")
 	dist := Normal{1024, 128}
 	bytes, n := 0, uint64(0)
 	b.ReportAllocs()
@@ -30,7 +27,7 @@ func BenchmarkTexts(b *testing.B) {
 	b.SetBytes(int64(bytes / int(n)))
 }
 
-func BenchmarkNewTexts(b *testing.B) {
+func BenchmarkNewVocabulary(b *testing.B) {
 	tok, err := builtin.Load()
 	if err != nil {
 		b.Fatal(err)
@@ -38,7 +35,7 @@ func BenchmarkNewTexts(b *testing.B) {
 	b.SetBytes(int64(len(builtin.Corpus())))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := NewTexts(tok, builtin.Corpus(), 1, ""); err != nil {
+		if _, err := NewVocabulary(tok, builtin.Corpus()); err != nil {
 			b.Fatal(err)
 		}
 	}

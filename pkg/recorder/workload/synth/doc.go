@@ -1,12 +1,12 @@
 // Package synth generates prompts whose lengths follow a distribution, exact to the
 // token, with images and audio beside them.
 //
-//	texts, err := synth.NewTexts(tok, builtin.Corpus(), seed, "")
+//	words, err := synth.NewVocabulary(tok, builtin.Corpus())
 //	if err != nil {
 //		return err
 //	}
 //	src, err := synth.New(synth.Config{
-//		Texts:   texts,
+//		Texts:   words.Texts(seed, ""),
 //		Seed:    seed,
 //		Prompts: 100,
 //		Input:   synth.Normal{Mean: 1024, Stddev: 128},

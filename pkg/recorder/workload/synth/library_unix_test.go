@@ -14,7 +14,6 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/tokenizer"
-	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
 // Each of 10,000 made-up prompts of 1024 ± 128 tokens has exactly the length that was drawn for it, as the Hugging Face
@@ -32,13 +31,10 @@ func TestLengthsByLibrary(t *testing.T) {
 			t.Fatal(err)
 		}
 		start := testenv.CPUTime()
-		texts, err := NewTexts(tok, builtin.Corpus(), 1, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		texts := newTexts(t, tok, 1, "")
 		prepared := testenv.CPUTime() - start
 		law := Normal{Mean: 1024, Stddev: 128}
-		source, err := New(Config{Texts: texts, Seed: 1, Input: law, Prompts: n})
+		prompts, err := New(Config{Texts: texts, Seed: 1, Input: law, Prompts: n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,11 +42,11 @@ func TestLengthsByLibrary(t *testing.T) {
 		var lines []string // for prompts.py
 		bytes := 0
 		for k := range n {
-			e, err := source.At(k)
+			e, err := prompts.At(k)
 			if err != nil {
 				t.Fatal(err)
 			}
-			line, err := json.Marshal(map[string]any{"tokens": InputTokens(law, 1, k), "text": e.Prompt.Text})
+			line, err := json.Marshal(map[string]any{"tokens": law.Draw(source(1, forInput, uint64(k))), "text": e.Prompt.Text})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,14 +56,14 @@ func TestLengthsByLibrary(t *testing.T) {
 		made := testenv.CPUTime() - start
 		t.Logf("%s: %d prompts, %.1f MB, made in %.2f s of CPU time after %.2f s to prepare", file, n, float64(bytes)/1e6, made.Seconds(), prepared.Seconds())
 
-		prompts := filepath.Join(t.TempDir(), "prompts.jsonl")
-		if err := os.WriteFile(prompts, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		list := filepath.Join(t.TempDir(), "prompts.jsonl")
+		if err := os.WriteFile(list, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := os.Stat(file); err == nil && info.IsDir() {
 			file = filepath.Join(file, "tokenizer.json")
 		}
-		out, err := exec.Command(python, filepath.Join(golden.Root(t), "test/tokenizers/prompts.py"), file, prompts).CombinedOutput()
+		out, err := exec.Command(python, filepath.Join(golden.Root(t), "test/tokenizers/prompts.py"), file, list).CombinedOutput()
 		t.Logf("%s", out)
 		if err != nil {
 			t.Errorf("%s: %v", file, err)

@@ -192,11 +192,6 @@ func (s *Source) text(k, place, session, turn int) (string, []uint32, error) {
 	return s.c.Texts.After(uint64(prefix), s.c.PrefixTokens, number, tokens)
 }
 
-// InputTokens draws the length of prompt k.
-func InputTokens(l LengthDistribution, seed uint64, k int) int {
-	return l.Draw(source(seed, forInput, uint64(k)))
-}
-
 // OutputTokens draws the output length to request for entry k.
 func OutputTokens(l LengthDistribution, seed uint64, k int) int {
 	return l.Draw(source(seed, forOutput, uint64(k)))

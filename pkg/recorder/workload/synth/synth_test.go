@@ -26,11 +26,11 @@ func builtinTokenizer(t testing.TB) *tokenizer.Tokenizer {
 
 func newTexts(t testing.TB, tok Tokenizer, seed uint64, salt string) *Texts {
 	t.Helper()
-	texts, err := NewTexts(tok, builtin.Corpus(), seed, salt)
+	v, err := NewVocabulary(tok, builtin.Corpus())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return texts
+	return v.Texts(seed, salt)
 }
 
 // pairs is a tokenizer whose tokens span blanks: two short words in succession are one
@@ -310,10 +310,10 @@ func (characters) Count(s string) int       { return len(s) }
 func (characters) Encode(s string) []uint32 { return make([]uint32, len(s)) }
 
 func TestErrors(t *testing.T) {
-	if _, err := NewTexts(characters{}, builtin.Corpus(), 1, ""); err == nil || !strings.Contains(err.Error(), "knows too few words to make texts of: 0 of one token") {
+	if _, err := NewVocabulary(characters{}, builtin.Corpus()); err == nil || !strings.Contains(err.Error(), "knows too few words to make texts of: 0 of one token") {
 		t.Errorf("a tokenizer of characters: %v", err)
 	}
-	if _, err := NewTexts(builtinTokenizer(t), "", 1, ""); err == nil {
+	if _, err := NewVocabulary(builtinTokenizer(t), ""); err == nil {
 		t.Error("an empty corpus")
 	}
 	err := (&Config{Prompts: -1, Sessions: -1, More: -1, Exact: true, Prefixes: 1, Turns: Fixed{0}, Delay: &Delay{-1, -1}}).Validate()
@@ -332,10 +332,7 @@ func TestSharedVocabulary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, salt := range []string{"", "salt"} {
-		own, err := NewTexts(tok, builtin.Corpus(), 7, salt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := newTexts(t, tok, 7, salt)
 		shared := v.Texts(7, salt)
 		for number := range uint64(3) {
 			want, _, err := own.Text(number, 40)

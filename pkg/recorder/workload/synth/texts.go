@@ -19,7 +19,7 @@ type Tokenizer interface {
 }
 
 // A Vocabulary holds the words of a corpus with their token counts. It does not change, so several
-// [Texts] may share it: counting the tokens takes most of the time of [NewTexts].
+// [Texts] may share it: counting the tokens takes most of the time of [NewVocabulary].
 type Vocabulary struct {
 	tok     Tokenizer
 	words   []word   // distinct words of the corpus
@@ -44,17 +44,6 @@ type Texts struct {
 type word struct {
 	text   string
 	tokens int // after a blank
-}
-
-// NewTexts returns a generator of texts from words of the corpus. Texts of different
-// salts begin differently. NewTexts returns an error if the corpus has too few words of
-// one token.
-func NewTexts(tok Tokenizer, corpus string, seed uint64, salt string) (*Texts, error) {
-	v, err := NewVocabulary(tok, corpus)
-	if err != nil {
-		return nil, err
-	}
-	return v.Texts(seed, salt), nil
 }
 
 // Texts returns a generator of texts from words of the vocabulary. Texts of different

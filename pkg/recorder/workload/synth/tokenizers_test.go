@@ -11,7 +11,7 @@ import (
 )
 
 // TestEveryTokenizer checks every kind of tokenizer in the tests of package tokenizer: texts
-// are exact, or NewTexts rejects the tokenizer because it has too few words of one token.
+// are exact, or NewVocabulary rejects the tokenizer because it has too few words of one token.
 func TestEveryTokenizer(t *testing.T) {
 	var c struct {
 		Tokenizers []struct {
@@ -28,7 +28,7 @@ func TestEveryTokenizer(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", v.Name, err)
 		}
-		texts, err := NewTexts(tok, builtin.Corpus()[:40_000], 1, "")
+		words, err := NewVocabulary(tok, builtin.Corpus()[:40_000])
 		if err != nil {
 			if !strings.Contains(err.Error(), "knows too few words") {
 				t.Errorf("%s: %v", v.Name, err)
@@ -36,6 +36,7 @@ func TestEveryTokenizer(t *testing.T) {
 			t.Logf("%s: %v", v.Name, err)
 			continue
 		}
+		texts := words.Texts(1, "")
 		for i, n := range []int{1, 2, 5, 17, 100, 400} {
 			text, _, err := texts.Text(uint64(i), n)
 			if err != nil || tok.Count(text) != n {

@@ -166,8 +166,9 @@ func (s *Spread) Add(values ...float64) {
 	}
 }
 
-// Figures computes the statistics of the metric that the summary in has, into computed.
-func (s *Spread) Figures(computed map[string]float64, in *Summary, metric string) {
+// Figures computes the statistics of the metric that the summary in has, into computed. statistic computes those that
+// need the sorted values, by their names, as [Sample.Stat] does.
+func (s *Spread) Figures(computed map[string]float64, in *Summary, metric string, statistic func(sorted Sample, name string) float64) {
 	if s.N == 0 {
 		return
 	}
@@ -176,11 +177,11 @@ func (s *Spread) Figures(computed map[string]float64, in *Summary, metric string
 		sorted = s.Values.Sorted()
 	}
 	for name := range in.Figures {
-		stat, ok := strings.CutPrefix(name, metric+".")
+		figure, ok := strings.CutPrefix(name, metric+".")
 		if !ok {
 			continue
 		}
-		switch stat {
+		switch figure {
 		case "count":
 			computed[name] = float64(s.N)
 		case "sum", "total":
@@ -193,7 +194,7 @@ func (s *Spread) Figures(computed map[string]float64, in *Summary, metric string
 			computed[name] = s.max
 		default:
 			if sorted != nil {
-				computed[name] = sorted.Stat(stat)
+				computed[name] = statistic(sorted, figure)
 			}
 		}
 	}
