@@ -26,9 +26,9 @@
 // fault that breaks the connection resets only the stream, and so does garbage_header;
 // slow_header has no effect.
 //
-// Package plan decides the answers, their times and their faults. This package serves, and its ledger records
-// the answers as they were sent: server.go and exchange.go the requests of
-// every API, openai*.go the OpenAI API, triton*.go both APIs of Triton.
+// Package plan decides the answers, their times and their faults. This package serves:
+// server.go and exchange.go the requests of every API, openai*.go the OpenAI API, triton*.go both APIs of
+// Triton. ledger*.go record the answers as they were sent.
 //
 // # Terms
 //
