@@ -256,7 +256,7 @@ const ofLevel = "the level"
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
 	var figures []serverfigures.Figure
-	for _, g := range report.GroupsOf(e) {
+	for _, g := range report.GroupsOf(&e.Level) {
 		for _, f := range g.Figures {
 			if g.Name != "quality" { // its figures are metrics
 				figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})

@@ -40,7 +40,7 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 					d.add(key, definition{Name: x.Measure.Words(), Formula: x.Formula})
 				}
 			}
-			for _, g := range report.GroupsOf(e) {
+			for _, g := range report.GroupsOf(&e.Level) {
 				metrics(g.Metrics)
 				for _, f := range g.Figures {
 					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})

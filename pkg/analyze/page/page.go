@@ -319,7 +319,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
-		for _, g := range report.GroupsOf(e) {
+		for _, g := range report.GroupsOf(&e.Level) {
 			l.metrics(w, e, g.Metrics, path+"."+g.Name+".metrics", get(value, g.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
-	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
@@ -24,17 +23,17 @@ type Group struct {
 }
 
 // GroupsOf returns the groups of a level.
-func GroupsOf(e *analyze.Experiment) (all []Group) {
-	if q := e.Quality; q != nil {
+func GroupsOf(l *figure.Level) (all []Group) {
+	if q := l.Quality; q != nil {
 		all = append(all, Group{"quality", q.Metrics, q.Figures})
 	}
-	if x := e.Economics; x != nil {
+	if x := l.Economics; x != nil {
 		all = append(all, Group{"economics", nil, x.Figures})
 	}
-	if x := e.Prefix; x != nil {
+	if x := l.Prefix; x != nil {
 		all = append(all, Group{"prefix", nil, x.Figures})
 	}
-	if x := e.Phases; x != nil {
+	if x := l.Phases; x != nil {
 		all = append(all, Group{"phases", x.Metrics, x.Figures})
 	}
 	return all
