@@ -62,7 +62,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 	b = append(b, '{')
 	if mode != "" || value != "" {
 		b = append(b, `"experiment":{"mode":`...)
-		b = appendText(b, mode)
+		b = appendText(b, []byte(mode))
 		if value != "" {
 			if !jsonscan.IsNumber([]byte(value)) {
 				return w.calls.Fail(fmt.Errorf("experiment %d: the value %q is not a JSON number", w.experiments, value))
@@ -185,7 +185,7 @@ func appendExtra(b []byte, fields export.Fields) ([]byte, error) {
 }
 
 func appendField(b []byte, f *export.Field) ([]byte, error) {
-	b = append(appendText(b, f.Name), ':')
+	b = append(appendText(b, []byte(f.Name)), ':')
 	v := f.Value
 	switch {
 	case v.Text:
@@ -357,7 +357,7 @@ func appendOptional(b []byte, name string, s *string) []byte {
 		return b
 	}
 	b = append(append(append(b, `,"`...), name...), `":`...)
-	return appendText(b, *s)
+	return appendText(b, []byte(*s))
 }
 
 // Flush writes the buffer. Excluded requests keep waiting.
