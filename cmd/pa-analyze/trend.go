@@ -122,7 +122,7 @@ func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 	if err != nil {
 		return err
 	}
-	lost, unverified := c.checkBaseline(g.dir, base)
+	unverified := c.checkBaseline(g.dir, base)
 	var all []labeledFiles
 	for _, p := range base.Points {
 		all = append(all, labeledFiles{p.Name, p.Files})
@@ -137,10 +137,10 @@ func (c *call) judge(args []labeledFiles, g *gate, cfg analyze.Config) error {
 		accepted[i].Noise = base.Points[i].Noise
 	}
 	j := trend.Judge(accepted, trend.Point{Label: label, Runs: groups[len(groups)-1].Runs}, g.JudgeOptions)
-	j.LeftOut, j.Unverified = lost, unverified
+	j.LeftOut, j.Unverified = base.Lost, unverified
 	err = c.write(j.Formats().In(c.String("format"), c.width()))
 	if err = errors.Join(err, j.Set.Incomparable()); err != nil {
-		return errors.Join(err, trend.LeftOutError(lost))
+		return errors.Join(err, trend.LeftOutError(base.Lost))
 	}
 	added := false
 	if refused := j.Refusal(base.Total < trend.BurnIn, g.noise != ""); g.accept && refused != nil {
@@ -174,12 +174,9 @@ func (c *call) judged(g *gate, j *trend.Judgement, added bool) error {
 	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: failures}
 }
 
-// checkBaseline returns the points of a baseline that are left out, and the points that cannot be
-// verified. It warns about the latter and about leftovers of --accept.
-func (c *call) checkBaseline(dir string, b *trend.Baseline) (lost []trend.LeftOut, unverified []string) {
-	for _, l := range b.Lost {
-		lost = append(lost, trend.LeftOut{Label: l.Name, Reason: l.Err.Error()})
-	}
+// checkBaseline returns the points of a baseline that cannot be verified. It warns about them and about leftovers of
+// --accept.
+func (c *call) checkBaseline(dir string, b *trend.Baseline) (unverified []string) {
 	for _, p := range b.Points {
 		if p.Unverified {
 			unverified = append(unverified, p.Name)
@@ -189,7 +186,7 @@ func (c *call) checkBaseline(dir string, b *trend.Baseline) (lost []trend.LeftOu
 	for _, folder := range b.Leftovers {
 		c.warnf("%s was left by an --accept that is running or was killed; the folder is no point: delete it if no --accept is running", folder)
 	}
-	return lost, unverified
+	return unverified
 }
 
 // accept adds the runs of a point to the baseline.

@@ -187,7 +187,7 @@ var checks = [...]check{
 		return text
 	}},
 	{name: "clock-steps", doubt: func(l *RunLevel) string {
-		steps := atLeastOne(l.Run.clockSteps(), "step")
+		steps := atLeastOne(l.Run.clockSteps, "step")
 		if l.Backward > 0 {
 			steps = strings.TrimPrefix(steps+", "+atLeastOne(l.Backward, "gap")+" below 0", ", ")
 		}

@@ -252,7 +252,7 @@ func (l *RunLevel) Spoils(m *Metric) string {
 		return fmt.Sprintf("%s of the tokens arrived together with the previous one", sheet.Share(l.together()))
 	case len(l.Pauses) > 0 && !l.Run.cfg.Selection.WithoutPauses && (!median || float64(l.Paused) > maxPaused*float64(l.OK+l.Failed)):
 		return fmt.Sprintf("the recorder paused, which touched %s", plural.Of(l.Paused, "request"))
-	case l.Run.clockSteps()+l.Backward > 0 && (m.of < seriesQuantities || m.Quality) && !median:
+	case l.Run.clockSteps+l.Backward > 0 && (m.of < seriesQuantities || m.Quality) && !median:
 		return "the clock was set while the run was recorded"
 	}
 	return ""

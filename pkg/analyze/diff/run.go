@@ -21,10 +21,11 @@ type Run struct {
 	// Contradictions are the warnings of [analyze.Report.Contradictions].
 	Contradictions []error
 
-	cfg      analyze.Config
-	firstNS  uint64 // start of the first request
-	requests int
-	store    *stat.Store // of the levels' series; nil without them
+	cfg        analyze.Config
+	firstNS    uint64 // start of the first request
+	requests   int
+	clockSteps int         // steps of the wall clock that the recorder saw
+	store      *stat.Store // of the levels' series; nil without them
 }
 
 // Read reads a run to its end. Both sides must be read with the same cfg. To
@@ -42,6 +43,13 @@ func Read(ctx context.Context, name string, r export.Reader, cfg analyze.Config)
 // reading values back from a temporary file.
 func OfReport(name string, rep *analyze.Report, cfg analyze.Config) (*Run, error) {
 	run := &Run{Name: name, Header: rep.Run, Model: rep.Model, cfg: cfg, firstNS: rep.FirstNS, requests: rep.Requests, Contradictions: rep.Contradictions()}
+	if m := rep.Run.Meta; m != nil {
+		for _, w := range m.Warnings {
+			if strings.HasPrefix(w, export.ClockStepWarning) {
+				run.clockSteps++
+			}
+		}
+	}
 	f, _ := cfg.Follower.(*follower)
 	if f != nil {
 		f.endLevel()
@@ -78,19 +86,6 @@ func (r *Run) Label() string {
 		return m.Repeat.Label
 	}
 	return ""
-}
-
-// clockSteps returns the number of steps of the wall clock that the recorder saw.
-func (r *Run) clockSteps() int {
-	n := 0
-	if m := r.Header.Meta; m != nil {
-		for _, w := range m.Warnings {
-			if strings.HasPrefix(w, export.ClockStepWarning) {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // Start returns the start of the first request in Unix nanoseconds. ok is false if the

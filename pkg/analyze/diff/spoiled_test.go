@@ -28,12 +28,12 @@ func TestSpoils(t *testing.T) {
 		{"tokens together", RunLevel{OK: 100, Together: 6, TokenEvents: 100}, "itl_p50 itl_p99 itl_per_token_estimated_p50 itl_per_token_estimated_p99"},
 		{"a pause touched 1 of 100", RunLevel{OK: 100, Paused: 1, Pauses: []export.Pause{{}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTails},
 		{"a pause touched 2 of 100", RunLevel{OK: 99, Failed: 1, Paused: 2, Pauses: []export.Pause{{}}}, "ttft_p50 ttft_p90 ttft_p99 ttft_mean itl_p50 itl_p99 itl_mean tpot_p50 e2el_p50 e2el_p99 e2el_mean output_tokens_per_s requests_per_s" + qualityTimes},
-		{"a pause left out", RunLevel{OK: 100, Paused: 2, Pauses: []export.Pause{{}}, Run: &Run{Header: &export.Run{}, cfg: analyze.Config{Selection: analyze.Selection{WithoutPauses: true}}}}, ""},
-		{"a clock step", RunLevel{OK: 100, Run: &Run{Header: &export.Run{Meta: &export.RunMeta{Warnings: []string{export.ClockStepWarning}}}}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
+		{"a pause left out", RunLevel{OK: 100, Paused: 2, Pauses: []export.Pause{{}}, Run: &Run{cfg: analyze.Config{Selection: analyze.Selection{WithoutPauses: true}}}}, ""},
+		{"a clock step", RunLevel{OK: 100, Run: &Run{clockSteps: 1}}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
 		{"gaps below 0", RunLevel{OK: 100, Backward: 1}, "ttft_p90 ttft_p99 ttft_mean itl_p99 itl_mean e2el_p99 e2el_mean" + qualityTails},
 	} {
 		if tt.level.Run == nil {
-			tt.level.Run = &Run{Header: &export.Run{}}
+			tt.level.Run = &Run{}
 		}
 		var spoiled []string
 		for i := range Metrics {

@@ -94,11 +94,7 @@ func plannedRequests(n float64) string {
 func (res *Plan) Headlines() []string {
 	var lines []string
 	for _, l := range res.Levels {
-		line := res.headline(l)
-		if len(res.Levels) > 1 {
-			line = sanitize.Text(l.Name) + ": " + line
-		}
-		lines = append(lines, line)
+		lines = append(lines, ofLevel(res.Set, l.Group, ": ", res.headline(l)))
 	}
 	return lines
 }
@@ -208,10 +204,8 @@ func (res *Plan) notes() []string {
 		notes = append(notes, "The recording hid credentials: replace "+hidden+" by yours.")
 	}
 	for _, l := range res.Levels {
-		if text := l.costly(); text != "" && len(res.Levels) > 1 {
-			notes = append(notes, sanitize.Text(l.Name)+": "+text)
-		} else if text != "" {
-			notes = append(notes, text)
+		if text := l.costly(); text != "" {
+			notes = append(notes, ofLevel(res.Set, l.Group, ": ", text))
 		}
 	}
 	several, single := false, false
@@ -219,10 +213,7 @@ func (res *Plan) notes() []string {
 	for _, l := range res.Levels {
 		for _, r := range l.Rows {
 			several, single = several || r.Find > 0, single || r.SingleRequests > 0
-			name := r.Metric.Name
-			if len(res.Levels) > 1 {
-				name = sanitize.Text(l.Name) + " " + name
-			}
+			name := ofLevel(res.Set, l.Group, " ", r.Metric.Name)
 			switch share := r.Within * r.Within / (r.Deviation * r.Deviation); {
 			case share >= 0.5:
 				longer = append(longer, name)

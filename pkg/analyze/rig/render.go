@@ -121,12 +121,17 @@ func (res *Result) Headlines() []string {
 		if found != nil {
 			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time%s)", res.Options.RunsASide[at], strings.Join(found, ", "), l.rough())
 		}
-		if len(res.Levels) > 1 {
-			line = sanitize.Text(l.Name) + ": " + line
-		}
-		lines = append(lines, line)
+		lines = append(lines, ofLevel(res.Set, l.Group, ": ", line))
 	}
 	return lines
+}
+
+// ofLevel returns a text after the name of its level, if the set has several levels.
+func ofLevel(set *diff.Set, l *diff.Group, between, text string) string {
+	if len(set.Levels) < 2 {
+		return text
+	}
+	return sanitize.Text(l.Name) + between + text
 }
 
 // fewRuns is the number of runs below which the upper end of the interval of a deviation is more
@@ -198,11 +203,7 @@ func (res *Result) byLevel(text func(*Row) string) string {
 		if texts == nil {
 			continue
 		}
-		part := strings.Join(texts, ", ")
-		if len(res.Levels) > 1 {
-			part = sanitize.Text(l.Name) + ": " + part
-		}
-		parts = append(parts, part)
+		parts = append(parts, ofLevel(res.Set, l.Group, ": ", strings.Join(texts, ", ")))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -29,16 +29,11 @@ type AcceptedPoint struct {
 	Noise string
 }
 
-// A LostPoint is a folder whose files are not as they were accepted.
-type LostPoint struct {
-	Name string
-	Err  error // names the files
-}
-
 // A Baseline is what [ReadBaseline] found in a directory.
 type Baseline struct {
 	Points []AcceptedPoint // the oldest first
-	Lost   []LostPoint     // the oldest first
+	// Lost are the points whose files are not as they were accepted, the oldest first.
+	Lost []LeftOut
 	// Leftovers are the folders in which an Accept was copying files. It is still under way, or
 	// was killed.
 	Leftovers []string
@@ -84,7 +79,7 @@ func ReadBaseline(ctx context.Context, dir string, n int) (*Baseline, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			b.Lost = append(b.Lost, LostPoint{name, err})
+			b.Lost = append(b.Lost, LeftOut{name, err.Error()})
 			continue
 		}
 		p.Name = name

@@ -188,7 +188,7 @@ func TestDamagedPoints(t *testing.T) {
 			}
 			continue
 		}
-		if len(b.Points) != 1 || len(b.Lost) != 1 || b.Lost[0].Name != point || !regexp.MustCompile(tt.want).MatchString(b.Lost[0].Err.Error()) {
+		if len(b.Points) != 1 || len(b.Lost) != 1 || b.Lost[0].Label != point || !regexp.MustCompile(tt.want).MatchString(b.Lost[0].Reason) {
 			t.Errorf("%s: lost %v, want %s", tt.name, b.Lost, tt.want)
 		}
 	}
