@@ -25,7 +25,6 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -34,11 +33,13 @@ func TestConfigValidate(t *testing.T) {
 		t.Errorf("the zero Config: %v", err)
 	}
 	bad := Config{
-		OpenAIAddr: Off, TritonHTTPAddr: Off, TritonGRPCAddr: Off,
 		Models: []string{""}, TritonModels: []TritonModel{{"", VLLM}, {"a", 9}, {"a", VLLM}},
 		TTFT: plan.Delay{Mean: 1}, ITL: plan.Delay{Kind: plan.Normal, Mean: -1, Stddev: 0}, OutputTokens: plan.Length{Kind: plan.Lognormal, Mean: 0, Stddev: 1}, AddSubDelay: plan.ConstantDelay(2 * time.Hour),
 		PrefillPerToken: -1, MaxConcurrency: -1, TokensPerEvent: -1, Vocabulary: 9, Final: 9,
 		ContextTokens: 1 << 30, MaxRequestBytes: -1, MaxNewcomers: -1, HeaderTimeout: -1, LedgerBytes: -1, Faults: []plan.FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
+	}
+	for _, a := range bad.apis() {
+		*a.addr = Off
 	}
 	err := bad.Validate()
 	for _, want := range []string{
@@ -141,7 +142,7 @@ func TestClose(t *testing.T) {
 	wg.Wait()
 	entries := s.Ledger()
 	for _, e := range entries {
-		if e.End != ledger.EndServerClosed || e.EndedNS == 0 {
+		if e.End != EndServerClosed || e.EndedNS == 0 {
 			t.Errorf("the ledger has end %q for %s", e.End, e.Protocol)
 		}
 	}
@@ -226,7 +227,7 @@ func TestMaxConcurrency(t *testing.T) {
 	}
 	wg.Wait()
 	entries := settled(t, s)
-	slices.SortFunc(entries, func(a, b ledger.Entry) int { return int(int64(a.StartedNS) - int64(b.StartedNS)) })
+	slices.SortFunc(entries, func(a, b Entry) int { return int(int64(a.StartedNS) - int64(b.StartedNS)) })
 	for i, e := range entries[1:] {
 		if before := entries[i]; e.StartedNS < before.Writes[len(before.Writes)-1].SentNS {
 			t.Errorf("request %d started before request %d had its last byte", e.Index, before.Index)
