@@ -82,11 +82,11 @@ func (b *byModel) order(first []string) []int {
 // names its model.
 func severalModels(run *export.Run) bool { return run.Meta != nil && len(run.Meta.Models) > 1 }
 
-// windowTable returns the windows of a level; of is the span of its points. The time of lost does not
+// windowTable returns the windows of a level; span holds the times of its points. The time of lost does not
 // count. Values of a window that do not fit in memory move to a file; unread gets the error of reading them
 // back.
-func windowTable(e *export.Experiment, points eachPoint, of requestSpan, sel *Selected, lost *lostTime, cfg Config, memory *stat.Store, unread *error) ([]Window, error) {
-	level, ok := of.extent(e)
+func windowTable(e *export.Experiment, points eachPoint, span requestSpan, sel *Selected, lost *lostTime, cfg Config, memory *stat.Store, unread *error) ([]Window, error) {
+	level, ok := span.extent(e)
 	if !ok || cfg.Windows == (Windows{}) {
 		return nil, nil
 	}

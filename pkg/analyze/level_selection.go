@@ -204,17 +204,17 @@ func (s *Selected) has(p *Point) bool {
 	return p.PlaceNS >= s.FromNS && (p.PlaceNS < s.ToNS || p.PlaceNS == s.ToNS && s.ToNS == s.Level.ToNS)
 }
 
-// apply returns the part of a level that s selects; of is the span of its points. It returns nil when s is the whole level
+// apply returns the part of a level that s selects; span holds the times of its points. It returns nil when s is the whole level
 // or the level has no request to count from. The error says why there is no
 // such part.
-func (s Selection) apply(e *export.Experiment, points eachPoint, of requestSpan) (*Selected, error) {
+func (s Selection) apply(e *export.Experiment, points eachPoint, span requestSpan) (*Selected, error) {
 	if s.wholeLevel() {
 		return nil, nil
 	}
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	level, ok := of.extent(e)
+	level, ok := span.extent(e)
 	if !ok {
 		return nil, nil
 	}
@@ -348,8 +348,8 @@ func (s *Selected) warnings() []*Unsteady {
 		return nil
 	}
 	if d, share := s.Duration(), s.Duration().Seconds()/s.Level.Duration().Seconds(); d < steadyShortest || share < steadyLeastShare {
-		of := about(d) + " of " + about(s.Level.Duration())
-		w = append(w, &Unsteady{Brief: "steady for only " + of, text: "the steady state is short: " + of + "; 10s and a tenth of the level are the least to rely on"})
+		part := about(d) + " of " + about(s.Level.Duration())
+		w = append(w, &Unsteady{Brief: "steady for only " + part, text: "the steady state is short: " + part + "; 10s and a tenth of the level are the least to rely on"})
 	}
 	if s.Steady.AtPlateau < steadyLeastPlateau {
 		what := fmt.Sprintf("%d or more requests were in flight for only %.1f%% of the steady state", s.Steady.Threshold, 100*s.Steady.AtPlateau)

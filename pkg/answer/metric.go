@@ -328,8 +328,8 @@ func (m Metric) Key() string {
 // Value returns the value of a metric that is one whole number per request. ITL, which
 // has many, is in Gaps, and TPOT, which is a ratio, in [Measures.TPOT].
 func (m *Measures) Value(x Metric) Value {
-	if of := metrics[x].value; of != nil {
-		return of(m)
+	if value := metrics[x].value; value != nil {
+		return value(m)
 	}
 	return Value{}
 }

@@ -76,20 +76,20 @@ func (b *Bounds) Time(ns uint64) bool { return ns == 0 || ns >= b.earliestNS && 
 func PossibleTokens(n int64) bool { return uint64(n) <= mostTokens }
 
 // addWrong notes that a number cannot be true.
-func (m *Measures) addWrong(of Quantity, v int64) {
+func (m *Measures) addWrong(q Quantity, v int64) {
 	for i := range m.Wrong {
-		if m.Wrong[i].Of == of {
+		if m.Wrong[i].Of == q {
 			m.Wrong[i].N++
 			return
 		}
 	}
-	m.Wrong = append(m.Wrong, Wrong{of, 1, v})
+	m.Wrong = append(m.Wrong, Wrong{q, 1, v})
 }
 
 // HasWrong reports whether a number of the request cannot be true and was left out.
-func (m *Measures) HasWrong(of Quantity) bool {
+func (m *Measures) HasWrong(q Quantity) bool {
 	for i := range m.Wrong {
-		if m.Wrong[i].Of == of {
+		if m.Wrong[i].Of == q {
 			return true
 		}
 	}
@@ -97,11 +97,11 @@ func (m *Measures) HasWrong(of Quantity) bool {
 }
 
 // keep returns v, or no value if v is below 0 or above most, which it notes.
-func (m *Measures) keep(of Metric, v Value, most uint64) Value {
+func (m *Measures) keep(x Metric, v Value, most uint64) Value {
 	if !v.OK || uint64(v.V) <= most {
 		return v
 	}
-	m.addWrong(Quantity(of), v.V)
+	m.addWrong(Quantity(x), v.V)
 	return Value{}
 }
 

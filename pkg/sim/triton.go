@@ -52,8 +52,8 @@ var interfaces = map[Interface]struct{ name, takes string }{
 // String returns the interface's name: vllm, vllm_2309, tensorrtllm, add_sub or
 // sequence.
 func (i Interface) String() string {
-	if of, ok := interfaces[i]; ok {
-		return of.name
+	if known, ok := interfaces[i]; ok {
+		return known.name
 	}
 	return fmt.Sprintf("Interface(%d)", int(i))
 }
@@ -75,12 +75,12 @@ func DefaultTritonModels() []TritonModel {
 
 // ParseTritonModel reads "NAME:INTERFACE", or an interface's name alone.
 func ParseTritonModel(s string) (TritonModel, error) {
-	name, of, ok := strings.Cut(s, ":")
+	name, iface, ok := strings.Cut(s, ":")
 	if !ok {
-		of = name
+		iface = name
 	}
 	for i, known := range interfaces {
-		if known.name == of && name != "" {
+		if known.name == iface && name != "" {
 			return TritonModel{name, i}, nil
 		}
 	}

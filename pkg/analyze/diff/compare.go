@@ -234,9 +234,9 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 		res.Warnings = append(res.Warnings, text)
 	}
 	for _, l := range res.Levels {
-		few := func(side string, n, of int) {
-			if n < of {
-				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs have this level", l.Name, n, of, side))
+		few := func(side string, n, total int) {
+			if n < total {
+				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs have this level", l.Name, n, total, side))
 			}
 		}
 		few(o.Sides.old(), len(l.Old), len(older))

@@ -96,12 +96,12 @@ var _ gateSource = (*gateValues)(nil)
 const noValue = "neither side has a value"
 
 // Number implements gateSource.
-func (l *gateValues) Number(metric string, of operand) (v float64, missing string) {
+func (l *gateValues) Number(metric string, which operand) (v float64, missing string) {
 	r := l.row(metric)
 	if r == nil {
 		return 0, noValue
 	}
-	switch of {
+	switch which {
 	case ofOld:
 		v = r.Old.Value
 	case ofNew:
@@ -114,14 +114,14 @@ func (l *gateValues) Number(metric string, of operand) (v float64, missing strin
 		}
 		i := r.Shown()
 		v = i.Low
-		if of == ofHigh {
+		if which == ofHigh {
 			v = i.High
 		}
 	}
 	switch {
 	case !math.IsNaN(v):
 		return v, ""
-	case r.NA.Missing() && (of != ofChange || r.Metric.of != failedShare):
+	case r.NA.Missing() && (which != ofChange || r.Metric.of != failedShare):
 		return 0, r.reason()
 	}
 	return 0, fmt.Sprintf("there is no ratio to 0; give a limit for %s.%s", l.sides.new(), metric)

@@ -274,8 +274,8 @@ func (l *LevelDiff) csvMetric(r *Row) []sheet.CSVRow {
 		row["confidence"] = number(r.Level)
 	}
 	rows := []sheet.CSVRow{row}
-	run := func(side string, v float64, of *RunLevel) {
-		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, side: number(v), "file": of.Run.Name})
+	run := func(side string, v float64, level *RunLevel) {
+		rows = append(rows, sheet.CSVRow{"record": "run", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, side: number(v), "file": level.Run.Name})
 	}
 	for j, v := range r.OldRuns {
 		run("old", v, l.Old[j])

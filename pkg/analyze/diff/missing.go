@@ -19,8 +19,8 @@ func (l *LevelDiff) unsteady() string {
 		return text + "; --trim-start leaves them out"
 	}
 	o, n := l.Old[0].drift(), l.New[0].drift()
-	drifts := func(of string, by ...string) string {
-		return fmt.Sprintf("TTFT drifts within %s (%s from the first request to the last); find out why, or use --repeat 5", of, strings.Join(by, " and "))
+	drifts := func(subject string, by ...string) string {
+		return fmt.Sprintf("TTFT drifts within %s (%s from the first request to the last); find out why, or use --repeat 5", subject, strings.Join(by, " and "))
 	}
 	text := func(v float64) string { return sheet.Signed(v) + " %" }
 	switch {
@@ -37,8 +37,8 @@ func (l *LevelDiff) unsteady() string {
 // coldStart names the requests at the start of single runs that took longer than the others; "" without any.
 func (l *LevelDiff) coldStart() string {
 	o, n := l.Old[0].firstRequests(), l.New[0].firstRequests()
-	text := func(k int, of, factor string) string {
-		return fmt.Sprintf("the first %s of %s took %s times as long as the others", plural.Of(k, "request"), of, factor)
+	text := func(k int, subject, factor string) string {
+		return fmt.Sprintf("the first %s of %s took %s times as long as the others", plural.Of(k, "request"), subject, factor)
 	}
 	one := func(s inference.Start) string { return fmt.Sprintf("%.2g", s.Factor) }
 	switch {
@@ -202,9 +202,9 @@ func (l *LevelDiff) missing(r *Row) (inference.NA, bool) {
 
 // because returns a colon and the reason of the first level that gives a reason why it lacks a figure of
 // quality; "" if no level gives a reason.
-func because(levels []*RunLevel, of quantity) string {
+func because(levels []*RunLevel, q quantity) string {
 	for _, l := range levels {
-		if why := l.noFigure[of]; why != "" {
+		if why := l.noFigure[q]; why != "" {
 			return ": " + why
 		}
 	}

@@ -32,18 +32,18 @@ func (l *RunLevel) qualityFigures(q *figure.Quality) {
 		return
 	}
 	l.figures, l.noFigure = map[quantity]float64{}, map[quantity]string{}
-	set := func(of quantity, value float64, n int, why string) {
+	set := func(key quantity, value float64, n int, why string) {
 		if why != "" {
-			l.noFigure[of] = why
+			l.noFigure[key] = why
 			return
 		}
-		l.figures[of], l.n[of] = value, n
+		l.figures[key], l.n[key] = value, n
 	}
 	for i := range q.Figures {
 		f := &q.Figures[i]
-		for of, key := range figureKeys {
+		for which, key := range figureKeys {
 			if f.Key == key {
-				set(of, f.Value, q.Requests, f.Why)
+				set(which, f.Value, q.Requests, f.Why)
 			}
 		}
 		if f.Key == "stalled_requests" {

@@ -207,8 +207,8 @@ func (r *ratio) estimate() inference.Estimate {
 func (l *levelSeries) followQuality(q *quality.Request, p *analyze.Point) {
 	if l.ratios == nil {
 		l.ratios = map[quantity]*ratio{}
-		for _, of := range [...]quantity{fluidityIndex, tokensInTime, stallShare, tokensPerEvent} {
-			l.ratios[of] = newRatio(l.store)
+		for _, key := range [...]quantity{fluidityIndex, tokensInTime, stallShare, tokensPerEvent} {
+			l.ratios[key] = newRatio(l.store)
 		}
 	}
 	if v := q.NormalizedLatencyNS; !math.IsNaN(v) {

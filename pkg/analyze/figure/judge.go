@@ -78,8 +78,8 @@ func (j *ObjectiveJudge) Add(q *export.Request) {
 		return
 	}
 	j.ok++
-	for i, of := range j.metrics {
-		switch of {
+	for i, metric := range j.metrics {
+		switch metric {
 		case answer.ITL:
 			for _, gap := range m.Gaps {
 				j.values[i] = append(j.values[i], float64(gap))
@@ -89,7 +89,7 @@ func (j *ObjectiveJudge) Add(q *export.Request) {
 				j.values[i] = append(j.values[i], v)
 			}
 		default:
-			if v, ok := m.Value(of).Float(); ok {
+			if v, ok := m.Value(metric).Float(); ok {
 				j.values[i] = append(j.values[i], v)
 			}
 		}

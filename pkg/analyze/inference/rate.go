@@ -126,9 +126,9 @@ func shortRate(amounts, durations []float64, rate float64) Estimate {
 			return Interval{rate * math.Exp(-half), rate * math.Exp(half)}
 		}}
 	}
-	if of := e.small; of != nil { // the other run of a comparison may change the weights
-		wide := *of
-		wide.pivot = func(w *dependenceWeights) pivot { return widest(of.pivot(w)) }
+	if small := e.small; small != nil { // the other run of a comparison may change the weights
+		wide := *small
+		wide.pivot = func(w *dependenceWeights) pivot { return widest(small.pivot(w)) }
 		e.small = &wide
 	}
 	if e.pivot.ends != nil {
@@ -156,15 +156,15 @@ func splitVariance(residuals, durations []float64) float64 {
 	if !(squares > 0) {
 		return 0
 	}
-	of, rest := make([]float64, len(residuals)), make([]float64, len(residuals))
-	for i := range of {
-		of[i] = float64(products / squares * (durations[i] - meanDuration))
-		rest[i] = residuals[i] - mean - of[i]
+	shared, rest := make([]float64, len(residuals)), make([]float64, len(residuals))
+	for i := range shared {
+		shared[i] = float64(products / squares * (durations[i] - meanDuration))
+		rest[i] = residuals[i] - mean - shared[i]
 	}
-	if allEqual(of) || allEqual(rest) {
+	if allEqual(shared) || allEqual(rest) {
 		return 0
 	}
-	return averageVariance(of) + averageVariance(rest)
+	return averageVariance(shared) + averageVariance(rest)
 }
 
 // sameTail returns the quantile of Student's distribution with df degrees of freedom whose upper

@@ -67,10 +67,10 @@ func (s *Series) Mean() Estimate {
 	if half == 0 || e.pivot.ends == nil {
 		return e
 	}
-	if of := e.small; of != nil { // the other run of a comparison may change the weights
-		coarse := *of
+	if small := e.small; small != nil { // the other run of a comparison may change the weights
+		coarse := *small
 		coarse.pivot = func(w *dependenceWeights) pivot {
-			p := of.pivot(w)
+			p := small.pivot(w)
 			return p.apart(half)
 		}
 		e.small = &coarse

@@ -104,10 +104,10 @@ func (s *Series) smallMean(mean, tau float64, logarithmic, noise bool) *small {
 			var weights, errors []float64
 			model := 0.0
 			w.relevant(func(i int, weight float64) {
-				of := dependenceAt(i)
+				dep := dependenceAt(i)
 				weights = append(weights, weight)
-				errors = append(errors, math.Sqrt(d.innovation[i]/(1-of.phi*of.phi)*meanVariance(of, n)))
-				model += weight * meanVariance(of, n) * float64(n)
+				errors = append(errors, math.Sqrt(d.innovation[i]/(1-dep.phi*dep.phi)*meanVariance(dep, n)))
+				model += weight * meanVariance(dep, n) * float64(n)
 			})
 			if n >= minSum && tau > model {
 				for i := range errors {

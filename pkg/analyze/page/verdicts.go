@@ -250,11 +250,11 @@ func (p *problems) finish() {
 			Length: report.Span(float64(s.LengthNS)), LengthNS: s.LengthNS, At: report.Span(float64(s.AtNS)), Position: s.Position,
 		})
 	}
-	of := plural.GroupedOf(p.stalls, "stall")
+	stalls := plural.GroupedOf(p.stalls, "stall")
 	if p.leftOut {
-		of += " of the requests in the waterfall"
+		stalls += " of the requests in the waterfall"
 	}
 	if p.stalls > len(p.Stalls) {
-		p.StallNote = fmt.Sprintf("The %d longest of %s.", len(p.Stalls), of)
+		p.StallNote = fmt.Sprintf("The %d longest of %s.", len(p.Stalls), stalls)
 	}
 }

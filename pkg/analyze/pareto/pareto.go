@@ -161,10 +161,10 @@ func (r *Result) point(file string, x *analyze.Experiment) Point {
 }
 
 // front returns the frontier of the points with these indices.
-func (r *Result) front(file string, of []int) Front {
+func (r *Result) front(file string, indices []int) Front {
 	f := Front{File: file, Knee: -1}
 	var known []int
-	for _, i := range of {
+	for _, i := range indices {
 		if r.Points[i].Why == "" {
 			known = append(known, i)
 		}

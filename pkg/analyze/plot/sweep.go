@@ -196,7 +196,7 @@ func limits(runs []*view.Run, m answer.Metric) (lines []svg.Line) {
 			continue
 		}
 		for _, c := range e.SLO.SLO.Conditions() {
-			if of, limit, ok := c.Limit(); ok && of.Name == m.String() {
+			if metric, limit, ok := c.Limit(); ok && metric.Name == m.String() {
 				line := svg.Line{At: limit, Label: "SLO " + c.String()}
 				if !slices.Contains(lines, line) {
 					lines = append(lines, line)

@@ -106,16 +106,16 @@ type seriesRole struct {
 func rolesOf(s *export.Series) (roles []seriesRole) {
 	for i := range serverTimes {
 		m := &serverTimes[i]
-		for k, of := range m.metrics {
-			sum, count := of+"_sum", of+"_count"
+		for k, name := range m.metrics {
+			sum, count := name+"_sum", name+"_count"
 			if m.counts != nil {
-				sum, count = of, m.counts[k]
+				sum, count = name, m.counts[k]
 			}
 			switch s.Name {
 			case sum:
-				roles = append(roles, seriesRole{partSum, m, of})
+				roles = append(roles, seriesRole{partSum, m, name})
 			case count:
-				roles = append(roles, seriesRole{partCount, m, of})
+				roles = append(roles, seriesRole{partCount, m, name})
 			}
 		}
 	}
@@ -124,9 +124,9 @@ func rolesOf(s *export.Series) (roles []seriesRole) {
 
 func rolesAmong(metrics []serverMetric, part seriesPart, s *export.Series) (roles []seriesRole) {
 	for i := range metrics {
-		for _, of := range metrics[i].metrics {
-			if picks(of, s) {
-				roles = append(roles, seriesRole{part, &metrics[i], of})
+		for _, name := range metrics[i].metrics {
+			if picks(name, s) {
+				roles = append(roles, seriesRole{part, &metrics[i], name})
 			}
 		}
 	}

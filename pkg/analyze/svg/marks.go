@@ -753,11 +753,11 @@ func (s heatStep) name() string {
 // drawKey draws which color stands for which count, in one line from x, y.
 func (p *panel) drawKey(w *writer, x, y float64) {
 	end := p.wide
-	of := clean(p.Cells.Of)
-	if of != "" {
-		of = fit(of+":", tickSize, (p.wide+p.left)/3)
-		w.element("text", of, append(quiet.class(), "x", px(x), "y", px(y+10), "font-size", px(tickSize), "fill", "currentColor")...)
-		x += width(of, tickSize) + 6
+	quantity := clean(p.Cells.Of)
+	if quantity != "" {
+		quantity = fit(quantity+":", tickSize, (p.wide+p.left)/3)
+		w.element("text", quantity, append(quiet.class(), "x", px(x), "y", px(y+10), "font-size", px(tickSize), "fill", "currentColor")...)
+		x += width(quantity, tickSize) + 6
 	}
 	total := 0.0
 	for _, s := range p.key {

@@ -359,30 +359,30 @@ func (c *collector) addRow(l *levelRows, q *analyze.Point, index, begin uint64, 
 const mostStalls = 20
 
 // addRowTimes sets the times of the row of a candidate, from the anchor.
-func (c *collector) addRowTimes(r *row, of *candidate, q *analyze.Point, begin uint64) {
+func (c *collector) addRowTimes(r *row, request *candidate, q *analyze.Point, begin uint64) {
 	if start, ok := c.since(q.StartNS); ok && start <= r.endNS {
 		r.startNS = start
-		if wait := start - of.beginNS; wait > 0 {
+		if wait := start - request.beginNS; wait > 0 {
 			connect := min(q.ConnectNS, wait)
 			if connect > 0 {
 				r.connectNS = start - connect
 			}
 			if wait > connect {
-				r.queueNS = of.beginNS
+				r.queueNS = request.beginNS
 			}
 		}
 	} else if begin == q.ScheduledNS || begin == q.IssuedNS {
-		r.queueNS = of.beginNS
+		r.queueNS = request.beginNS
 	}
-	if from, ok := c.since(q.FromNS); ok && of.ttftNS != Absent {
-		if first := from + of.ttftNS; first >= of.beginNS && first <= r.endNS {
+	if from, ok := c.since(q.FromNS); ok && request.ttftNS != Absent {
+		if first := from + request.ttftNS; first >= request.beginNS && first <= r.endNS {
 			r.firstNS = first
 			if last := first + q.Spread.V; q.Spread.OK && last >= first && last <= r.endNS {
 				r.lastNS = last
 			}
 		}
 	}
-	if of.stallNS == 0 {
+	if request.stallNS == 0 {
 		return
 	}
 	at, ok := c.since(q.FirstTokenNS)

@@ -211,8 +211,8 @@ func (r *Reader) Next() bool {
 			i := r.nextRow
 			r.nextRow++
 			r.batchRow++
-			if of := r.rowPart(&r.reader.decoder, r.rows, i, p.batch); p.all || of == p {
-				r.deliver(of, i)
+			if found := r.rowPart(&r.reader.decoder, r.rows, i, p.batch); p.all || found == p {
+				r.deliver(found, i)
 				return true
 			}
 		}

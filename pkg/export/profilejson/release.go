@@ -58,9 +58,9 @@ var _ export.Writer = (*ReleaseWriter)(nil)
 func NewReleaseWriter(w io.Writer, minor int, run *export.Run) *ReleaseWriter {
 	r := &ReleaseWriter{w: NewWriter(w), minor: minor}
 	if run.Meta == nil && run.Version != nil {
-		var of int
-		if _, err := fmt.Sscanf(*run.Version, "2.%d.", &of); err == nil {
-			r.lengths = hasLengths(of)
+		var recorded int
+		if _, err := fmt.Sscanf(*run.Version, "2.%d.", &recorded); err == nil {
+			r.lengths = hasLengths(recorded)
 		}
 	}
 	r.service = run.ServiceKind != nil && *run.ServiceKind != "triton" && *run.ServiceKind != ""

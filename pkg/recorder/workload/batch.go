@@ -50,8 +50,8 @@ func (s batches) At(k int) (Entry, error) {
 			return e, err
 		}
 		e.File = one.File
-		if of := one.Prompt; j == 0 {
-			p.MaxTokens, p.Exact, p.Extra = of.MaxTokens, of.Exact, of.Extra
+		if first := one.Prompt; j == 0 {
+			p.MaxTokens, p.Exact, p.Extra = first.MaxTokens, first.Exact, first.Extra
 		}
 		if text := one.Prompt.Text; text != "" || len(one.Prompt.Media) == 0 {
 			texts = append(texts, text)

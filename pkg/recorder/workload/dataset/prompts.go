@@ -397,26 +397,26 @@ func (p *promptReader) conversation(e *workload.Entry) error {
 
 // time reads the send time and the think time of the row, in milliseconds.
 func (p *promptReader) time(e *workload.Entry) error {
-	for _, of := range []struct {
+	for _, member := range []struct {
 		name string
 		set  func(time.Duration)
 	}{
 		{"timestamp", func(d time.Duration) { e.Timed, e.Offset = true, d }},
 		{"delay", func(d time.Duration) { e.Delay = d }},
 	} {
-		ms, ok, err := p.row.number(of.name)
+		ms, ok, err := p.row.number(member.name)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		p.used[of.name] = true
+		p.used[member.name] = true
 		d, err := duration(ms, time.Millisecond)
 		if err != nil {
-			return fmt.Errorf("%q: %w", of.name, err)
+			return fmt.Errorf("%q: %w", member.name, err)
 		}
-		of.set(d)
+		member.set(d)
 	}
 	return nil
 }
