@@ -58,14 +58,14 @@ type Config struct {
 	Economics *figure.EconomicsConfig
 	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].
 	Prefix, Phases bool
-	// Certified asks for [Summary.Certified] of the metrics of whole levels.
+	// Certified asks for [summary.Summary.Certified] of the metrics of whole levels.
 	Certified bool
 	// Settling asks for [Experiment.Unsettled].
 	Settling bool
 	// Observer sees each request and each scrape, and asks for [Experiment.FirstTokens]; nil means
 	// none.
 	Observer Observer
-	// Curve asks for [Summary.Curve] of the metrics of whole levels.
+	// Curve asks for [summary.Summary.Curve] of the metrics of whole levels.
 	Curve bool
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in

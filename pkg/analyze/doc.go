@@ -17,7 +17,7 @@
 // 0: a request with one token has no gap, one without a response no latency.
 //
 // A part of each level can be chosen after the fact ([Selection]), shown over
-// time ([Windows]), and held against an objective ([Attainment], package expr).
+// time ([Windows]), and held against an objective ([figure.Attainment], package expr).
 // Code that compares runs sets Config.Follower, which gets the requests in the order of time; Config.Series keeps
 // them in memory.
 //
@@ -29,7 +29,8 @@
 //
 // The files follow the way of a request: request_*.go reads it and measures it, as a [Point]; level_*.go counts the
 // points of a level, with the samples of package summary and the groups of package figure; warning*.go says what needs
-// care. analyze.go leads through them, and report.go has the result.
+// care. analyze.go leads through them, and report*.go have the result. figure_*_test.go test the groups of package figure
+// by [Run].
 //
 // The package prints nothing (package report does) and opens no files (package
 // export does).

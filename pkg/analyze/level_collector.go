@@ -174,7 +174,7 @@ func (c *collector) count(p *Point) {
 	c.events = int(stat.SaturatingAdd(int64(c.events), int64(p.Events)))
 	c.shared += p.SharedStamps
 	c.stamps.plus(p.stamps)
-	c.starts.one(p.start)
+	c.starts.addOne(p.start)
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)

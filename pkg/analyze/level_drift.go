@@ -25,6 +25,13 @@ const (
 	driftSigmas = 3
 )
 
+// A timed holds the start of a counted request and its latencies; a missing latency is
+// [answer.Missing].
+type timed struct {
+	start      uint64
+	ttft, e2el int64
+}
+
 // steadyMetrics are the latencies that a steady level keeps.
 var steadyMetrics = []struct {
 	name string
@@ -40,7 +47,7 @@ func drift(x []timed) *Unsteady {
 	}
 	slices.SortFunc(x, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range steadyMetrics {
-		first, rest := latencies(x[:k], m.of), latencies(x[k:], m.of)
+		first, rest := sortedLatencies(x[:k], m.of), sortedLatencies(x[k:], m.of)
 		if len(first) < driftLeast || len(rest) == 0 {
 			continue
 		}
@@ -56,7 +63,7 @@ func drift(x []timed) *Unsteady {
 		}
 		n := float64(len(first))
 		if share := math.Abs(above/n - 0.5); math.Abs(a-b) > driftShare*math.Abs(b) && share > driftSigmas/(2*math.Sqrt(n)) &&
-			share > driftSigmas/(2*math.Sqrt(inference.NewSeries(inTime(x[k:], m.of)).EffectivePart(len(first)))) {
+			share > driftSigmas/(2*math.Sqrt(inference.NewSeries(latencies(x[k:], m.of)).EffectivePart(len(first)))) {
 			medians := fmt.Sprintf("median %s %s, then %s", m.name, millis(a), millis(b))
 			return &Unsteady{
 				Brief: "first tenth: " + medians,
@@ -77,7 +84,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 		x = x[len(x)/10:]
 	}
 	for _, m := range steadyMetrics {
-		values := inTime(x, m.of)
+		values := latencies(x, m.of)
 		s := inference.StartOf(values)
 		if differs || !s.Differs() {
 			continue
@@ -93,7 +100,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 		break
 	}
 	for _, m := range steadyMetrics {
-		if s := inference.SlopeOf(inTime(x, m.of)); s.Drifts() {
+		if s := inference.SlopeOf(latencies(x, m.of)); s.Drifts() {
 			text := fmt.Sprintf("%s drifts: it changes by %+.0f %% from the first request to the last, which chance does not explain", m.name, 100*s.Change)
 			return append(all, &Unsteady{Brief: text, text: text + "; find the cause, or warm up longer"})
 		}
@@ -101,8 +108,19 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 	return all
 }
 
-// latencies returns the known values, sorted.
-func latencies(x []timed, of func(*timed) int64) []int64 {
+// latencies returns the known values, in the order of x.
+func latencies(x []timed, of func(*timed) int64) []float64 {
+	v := make([]float64, 0, len(x))
+	for i := range x {
+		if l := of(&x[i]); l != answer.Missing {
+			v = append(v, float64(l))
+		}
+	}
+	return v
+}
+
+// sortedLatencies returns the known values, sorted.
+func sortedLatencies(x []timed, of func(*timed) int64) []int64 {
 	v := make([]int64, 0, len(x))
 	for i := range x {
 		if l := of(&x[i]); l != answer.Missing {

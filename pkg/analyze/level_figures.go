@@ -190,8 +190,8 @@ func (c *collector) setEffective() {
 		return inference.NewSeries(values).Effective()
 	}
 	slices.SortFunc(c.timed, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
-	c.whole[answer.TTFT].Effective = worth(inTime(c.timed, func(t *timed) int64 { return t.ttft }))
-	c.whole[answer.E2EL].Effective = worth(inTime(c.timed, func(t *timed) int64 { return t.e2el }))
+	c.whole[answer.TTFT].Effective = worth(latencies(c.timed, func(t *timed) int64 { return t.ttft }))
+	c.whole[answer.E2EL].Effective = worth(latencies(c.timed, func(t *timed) int64 { return t.e2el }))
 	slices.SortFunc(c.tpots, func(a, b timedTPOT) int { return cmp.Compare(a.start, b.start) })
 	values := make([]float64, len(c.tpots))
 	for i, t := range c.tpots {

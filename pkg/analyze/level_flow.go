@@ -65,7 +65,7 @@ func (m *flowMeter) add(p *Point) {
 		f[end].requests++
 	}
 	// Each window from the start of the request to its end counts it: finish adds up these changes.
-	t := p.tokens()
+	t := tallyOf(p)
 	from, to := m.near(p.PlaceNS), m.near(max(p.EndNS, p.PlaceNS))
 	f[from].tally.plus(t)
 	if to+1 < len(f) {
@@ -95,6 +95,43 @@ func (m *flowMeter) finish() []flow {
 		f[i].tally.plus(f[i-1].tally)
 	}
 	return f
+}
+
+// tallyOf returns the tally of one request that counts for a flow.
+func tallyOf(p *Point) tokenTally {
+	var t tokenTally
+	switch {
+	case p.TokensLost():
+		t.dropped = 1
+	case p.OutputTokens.OK:
+		t.knownOutput = 1
+	default:
+		t.unknownOutput = 1
+	}
+	if p.complete && !p.InputTokens.OK {
+		t.unknownInput = 1
+	}
+	return t
+}
+
+// A tokenTally counts the requests that were in flight or ended in a flow by whether their
+// token counts are known. dropped counts requests whose token events were not recorded or
+// are no tokens because the answer was not streamed. It also counts requests with a text
+// that the tokenizer could not count.
+type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
+
+func (t *tokenTally) plus(u tokenTally) {
+	t.knownOutput += u.knownOutput
+	t.unknownOutput += u.unknownOutput
+	t.unknownInput += u.unknownInput
+	t.dropped += u.dropped
+}
+
+func (t *tokenTally) minus(u tokenTally) {
+	t.knownOutput -= u.knownOutput
+	t.unknownOutput -= u.unknownOutput
+	t.unknownInput -= u.unknownInput
+	t.dropped -= u.dropped
 }
 
 // throughput returns the rates of f over seconds; users is as concurrency

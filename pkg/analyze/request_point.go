@@ -37,15 +37,15 @@ type Point struct {
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.
 	*Sending
 
-	prompt figure.Prompt // of a request with known cached tokens, until all requests are read
-	stamps Stamps        // of a request that counts
-	start  export.StampSource
-	// complete says that the request was answered in full, in any phase.
-	complete, cancelled bool
-	damaged             bool // Dropped, because the derived columns are damaged and the file lacks the outputs
-	resent              bool // see [export.Request.Resent]
-	early               bool // the first response comes before FromNS
-	answeredEarly       bool // and after the start: before the request was sent whole
+	prompt        figure.Prompt // of a request with known cached tokens, until all requests are read
+	stamps        Stamps        // of a request that counts
+	start         export.StampSource
+	complete      bool // answered in full, in any phase
+	cancelled     bool // given up at the end of the run; its tokens count in rates over time
+	damaged       bool // Dropped, because the derived columns are damaged and the file lacks the outputs
+	resent        bool // see [export.Request.Resent]
+	early         bool // the first response comes before FromNS
+	answeredEarly bool // and after the start: before the request was sent whole
 }
 
 // point returns the Point of r, without Place, InputHash, TokenNS and GapNS.
@@ -125,9 +125,9 @@ func (k *pointKeeper) clone(p *Point) Point {
 // gapEnds returns the times at which the n gaps between the token events ended.
 func (k *pointKeeper) gapEnds(tokens []uint64, a *answer.Answer, n int) []uint64 {
 	switch n {
-	case 0: // also where the file only seems to show some
+	case 0: // also if the file has token events but no gaps
 		return nil
-	case len(tokens) - 1: // of one choice, and all of them possible
+	case len(tokens) - 1: // one choice, and every gap is known
 		return tokens[1:]
 	}
 	return appendGapEnds(k.times.take(n)[:0], a)
@@ -174,24 +174,6 @@ func inputHash(f export.Fields) uint64 {
 	return h
 }
 
-// A timed holds the start of a request and its latencies; a missing latency is
-// [answer.Missing].
-type timed struct {
-	start      uint64
-	ttft, e2el int64
-}
-
-// inTime returns the known values in the order of x.
-func inTime(x []timed, of func(*timed) int64) []float64 {
-	v := make([]float64, 0, len(x))
-	for i := range x {
-		if l := of(&x[i]); l != answer.Missing {
-			v = append(v, float64(l))
-		}
-	}
-	return v
-}
-
 // Stamps counts timestamps by source.
 type Stamps struct {
 	Kernel, User, Unknown int
@@ -206,15 +188,15 @@ func (s *Stamps) add(r *export.Request) {
 		s.plus(Stamps{Kernel: x.Kernel, User: x.User, Unknown: x.N - x.Kernel - x.User})
 	}
 	for i := range r.Responses {
-		s.one(r.Responses[i].Source)
+		s.addOne(r.Responses[i].Source)
 	}
 	if s.Kernel > before.Kernel && (s.User > before.User || s.Unknown > before.Unknown) {
 		s.Mixed++
 	}
 }
 
-// one counts a single timestamp.
-func (s *Stamps) one(by export.StampSource) {
+// addOne counts a single timestamp.
+func (s *Stamps) addOne(by export.StampSource) {
 	switch by {
 	case export.SourceKernel:
 		s.Kernel++
@@ -280,43 +262,6 @@ func appendGapEnds(ends []uint64, a *answer.Answer) []uint64 {
 // An eachPoint calls do with points in the order of their starts until it returns false. A point is valid
 // until do returns.
 type eachPoint func(do func(p *Point) bool)
-
-// tokens returns the tally of one request that counts for a flow.
-func (p *Point) tokens() tokenTally {
-	var t tokenTally
-	switch {
-	case p.TokensLost():
-		t.dropped = 1
-	case p.OutputTokens.OK:
-		t.knownOutput = 1
-	default:
-		t.unknownOutput = 1
-	}
-	if p.complete && !p.InputTokens.OK {
-		t.unknownInput = 1
-	}
-	return t
-}
-
-// A tokenTally counts the requests that were in flight or ended in a flow by whether their
-// token counts are known. dropped counts requests whose token events were not recorded or
-// are no tokens because the answer was not streamed. It also counts requests with a text
-// that the tokenizer could not count.
-type tokenTally struct{ knownOutput, unknownOutput, unknownInput, dropped int }
-
-func (t *tokenTally) plus(u tokenTally) {
-	t.knownOutput += u.knownOutput
-	t.unknownOutput += u.unknownOutput
-	t.unknownInput += u.unknownInput
-	t.dropped += u.dropped
-}
-
-func (t *tokenTally) minus(u tokenTally) {
-	t.knownOutput -= u.knownOutput
-	t.unknownOutput -= u.unknownOutput
-	t.unknownInput -= u.unknownInput
-	t.dropped -= u.dropped
-}
 
 // Complete reports whether the request was answered in full, in any phase: it counts in rates of
 // requests over time.

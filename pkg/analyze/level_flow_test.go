@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/pa-tools/pa/pkg/analyze/figure"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -147,5 +149,68 @@ func TestStampsByLevel(t *testing.T) {
 	}
 	if rep.Requests != 3 || rep.FirstNS != sec(0.5) {
 		t.Errorf("%d requests, the first at %d, want 3 and %d", rep.Requests, rep.FirstNS, sec(0.5))
+	}
+}
+
+// Tokens by usage are spread over the events, input tokens count with the first event, and unknown
+// counts give no number.
+func TestFlow(t *testing.T) {
+	// 5 tokens by usage in 2 events at 1010 and 1020, input 9, end at 1030.
+	usage := openaiRequest(delta("a"), delta("b"), usage5)
+	// No event, but usage, which comes at 1010.
+	silent := openaiRequest(usage5)
+	dropped := openaiRequest("", "")
+	dropped.OutputsDropped = true
+	for i := range dropped.Responses {
+		dropped.Responses[i].Outputs = nil
+	}
+	cancelled := as(openaiRequest(delta("a"), delta("b")), export.StatusCancelled, export.PhaseMeasured, 0)
+	failed := as(openaiRequest(delta("a"), delta("b")), export.StatusTruncated, export.PhaseMeasured, 0)
+	failed.FailedNS = 1050
+	for _, tt := range []struct {
+		name     string
+		cfg      Config
+		r        []export.Request
+		from, to uint64
+		want     [3]float64 // requests, output and total tokens in it; −1 for n/a
+	}{
+		{"before", Config{}, []export.Request{usage}, 990, 1005, [3]float64{0, 0, 0}},
+		{"the first event", Config{}, []export.Request{usage}, 1005, 1015, [3]float64{0, 2.5, 11.5}},
+		{"the second event", Config{}, []export.Request{usage}, 1015, 1025, [3]float64{0, 2.5, 2.5}},
+		{"the end", Config{}, []export.Request{usage}, 1025, 1035, [3]float64{1, 0, 0}},
+		{"an instant belongs to what follows", Config{}, []export.Request{usage}, 1000, 1020, [3]float64{0, 2.5, 11.5}},
+		{"tokens without an event come with the end", Config{}, []export.Request{silent}, 1005, 1015, [3]float64{1, 5, 14}},
+		{"two requests", Config{}, []export.Request{usage, silent}, 1000, 1035, [3]float64{2, 10, 28}},
+		{"dropped outputs", Config{}, []export.Request{usage, dropped}, 1000, 1035, [3]float64{2, -1, -1}},
+		{"outputs dropped elsewhere", Config{}, []export.Request{usage, dropped}, 1025, 1035, [3]float64{1, 0, 0}},
+		{"what was cancelled was delivered", Config{}, []export.Request{usage, cancelled}, 1000, 1035, [3]float64{1, 7, 16}},
+		{"what failed was not", Config{}, []export.Request{usage, failed}, 1000, 1035, [3]float64{1, 5, 14}},
+		{"no tokens from usage", Config{TokenSource: answer.TokenUsage}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, -1, -1}},
+		{"no input tokens", Config{}, []export.Request{openaiRequest(delta("a"))}, 1000, 1035, [3]float64{1, 1, -1}},
+	} {
+		r := reader("openai", tt.r)
+		rep := analyzed(t, r, Config{Series: true, TokenSource: tt.cfg.TokenSource})
+		f := &flows(eachOf(rep.Experiments[0].Series), []uint64{tt.from, tt.to}, math.MaxInt64)[0]
+		x := f.throughput(1, 2)
+		got := [3]float64{x.Requests.PerSecond, x.OutputTokens.PerSecond, x.TotalTokens.PerSecond}
+		for i, r := range []figure.Rate{x.Requests, x.OutputTokens, x.TotalTokens} {
+			if !r.OK {
+				got[i] = -1
+			}
+		}
+		if got != tt.want || x.OutputTokens.OK && x.OutputTokensPerUser.PerSecond != got[1]/2 {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// eachOf returns the points of a slice.
+func eachOf(points []Point) eachPoint {
+	return func(do func(p *Point) bool) {
+		for i := range points {
+			if !do(&points[i]) {
+				return
+			}
+		}
 	}
 }
