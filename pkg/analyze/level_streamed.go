@@ -9,10 +9,10 @@ import (
 
 // streamCount counts the measured requests by whether they were streamed.
 type streamCount struct {
-	not, unknown int
+	not, unknown int // not streamed; perhaps streamed
 	ignored      int // also in not: the request asked for a stream
 	unasked      int // streamed, but the request did not ask for a stream
-	// uncounted is the number of these requests whose tokens only responses count.
+	// uncounted is the number of the not and unknown requests whose tokens nothing but their responses counts.
 	uncounted int
 }
 

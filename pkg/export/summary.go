@@ -15,6 +15,38 @@ import (
 	"github.com/pa-tools/pa/internal/spool"
 )
 
+// A Summarized is a Reader of a tool's file of requests, where that file states figures about its requests, or the
+// tool writes summaries beside it: files of the same folder with the figures and the settings of the run.
+type Summarized interface {
+	Reader
+	// SelfCheck compares the stated figures with the requests. It is complete when Next has
+	// returned false and Err is nil.
+	SelfCheck() SelfCheck
+	// SummaryNames returns the names of the summaries, given the name of the file that
+	// the Reader reads; all names are without the folder. It returns nil if the tool
+	// writes no such files.
+	SummaryNames(file string) []string
+	// UseSummary takes the content of one summary, before the first Next. SelfCheck
+	// compares the figures of the content with the figures of the run, and the run takes
+	// over the load that the content names. name is the path. A non-nil err is the
+	// reason why the file could not be read; content is then nil, and a Warning reports
+	// err.
+	UseSummary(name string, content []byte, err error)
+}
+
+// A SelfCheck is the result of comparing the figures that a file states with figures
+// computed from its requests.
+type SelfCheck struct {
+	// Compared is the number of compared figures, Differing the number that differ. A
+	// Warning names each difference.
+	Compared, Differing int
+	// Kinds names the kinds of the compared figures, in order: "latencies", "rates".
+	Kinds []string
+	// NotCompared names figures that the file states and that were not compared, with the
+	// reason.
+	NotCompared []string
+}
+
 // maxSummaryBytes bounds a summary: the tools write a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
@@ -124,19 +156,6 @@ func useSummaries(ctx context.Context, r Reader, path string) {
 	}
 }
 
-// A SelfCheck is the result of comparing the figures that a file states with figures
-// computed from its requests.
-type SelfCheck struct {
-	// Compared is the number of compared figures, Differing the number that differ. A
-	// Warning names each difference.
-	Compared, Differing int
-	// Kinds names the kinds of the compared figures, in order: "latencies", "rates".
-	Kinds []string
-	// NotCompared names figures that the file states and that were not compared, with the
-	// reason.
-	NotCompared []string
-}
-
 // Checked returns the comparison that r made when it had read all requests. ok is false if r reads
 // no [Summarized] file, or if nothing was compared.
 func Checked(r Reader) (c SelfCheck, ok bool) {
@@ -144,23 +163,4 @@ func Checked(r Reader) (c SelfCheck, ok bool) {
 		c = s.SelfCheck()
 	}
 	return c, c.Compared > 0
-}
-
-// A Summarized is a Reader of a file of another tool, which states figures about its requests, or
-// writes the summary and the settings of the run into other files of the same folder.
-type Summarized interface {
-	Reader
-	// SelfCheck compares the stated figures with the requests. It is complete when Next has
-	// returned false and Err is nil.
-	SelfCheck() SelfCheck
-	// SummaryNames returns the names of these files, given the name of the file that
-	// the Reader reads; all names are without the folder. It returns nil if the tool
-	// writes no such files.
-	SummaryNames(file string) []string
-	// UseSummary takes the content of one such file, before the first Next. SelfCheck
-	// compares the figures of the content with the figures of the run, and the run takes
-	// over the load that the content names. name is the path. A non-nil err is the
-	// reason why the file could not be read; content is then nil, and a Warning reports
-	// err.
-	UseSummary(name string, content []byte, err error)
 }

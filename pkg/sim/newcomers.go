@@ -24,15 +24,15 @@ type newcomers struct {
 
 // A newcomer is the place of a connection among the newcomers.
 type newcomer struct {
-	of   *newcomers
+	set  *newcomers
 	conn net.Conn
 	past atomic.Bool   // its connection has sent a request, or is closed
-	at   *list.Element // guarded by of.mu; nil if it is no newcomer any more
+	at   *list.Element // guarded by set.mu; nil if it is no newcomer any more
 }
 
 // add adds a connection and closes the oldest one if there are too many.
 func (n *newcomers) add(conn net.Conn) *newcomer {
-	c := &newcomer{of: n, conn: conn}
+	c := &newcomer{set: n, conn: conn}
 	var oldest *newcomer
 	n.mu.Lock()
 	if n.all.Len() >= n.limit {
@@ -53,10 +53,10 @@ func (c *newcomer) leave() {
 	if c.past.Load() || c.past.Swap(true) {
 		return
 	}
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
+	c.set.mu.Lock()
+	defer c.set.mu.Unlock()
 	if c.at != nil {
-		c.of.all.Remove(c.at)
+		c.set.all.Remove(c.at)
 		c.at = nil
 	}
 }

@@ -45,14 +45,14 @@ func (d dependence) neighbours() float64 { return (1 - d.noise) * d.phi }
 const (
 	// phiCount is the number of values of φ over which the model without noise averages: −0.96 to 0.96.
 	phiCount = 49
-	// noisyPhis and noiseShares are the numbers of values of φ and of noise with noise.
+	// noisyPhis and noiseShares are the numbers of values of φ and of the noise share in dependences with noise.
 	noisyPhis, noiseShares = 3, 3
 	dependences            = phiCount + noisyPhis*noiseShares
 	// noisyMax is the number of values from which on their dependence has no noise: the sum of their
 	// autocorrelations (see minSum) shows how long it is.
 	noisyMax = minEffective
 	// seemingDependence is how many standard errors the correlation of neighbouring values must be above 0
-	// for noise to be considered: it is in one of 44 pairs of independent series.
+	// for noise to be considered. By chance it is that high in one of 44 pairs of independent series.
 	seemingDependence = 2.0
 )
 
@@ -68,10 +68,10 @@ func dependenceAt(i int) dependence {
 	return dependence{phi: 0.7 + 0.1*float64(i/noiseShares), noise: 0.15 * float64(1+i%noiseShares)}
 }
 
-// dependenceOf fits the model to the values and to their normal scores. Outliers and skewed
-// values do not disturb the scores. It returns the likelihoods of the fit with the greater
+// robustFit fits the model to the values and to their normal scores, which outliers and skewed
+// values do not disturb. It returns the likelihoods of the fit with the greater
 // dependence and the greater of the two energies, but always the innovations of the values.
-func dependenceOf(x []float64) *autoregression {
+func robustFit(x []float64) *autoregression {
 	scores := normalScores(x)
 	fit, ofScores := fitAutoregression(x), fitAutoregression(scores)
 	fit.slow = math.Max(fit.slowEnergy(x), ofScores.slowEnergy(scores))
@@ -85,7 +85,7 @@ func dependenceOf(x []float64) *autoregression {
 }
 
 // averageVariance returns the variance of the average of the values, for the expected φ of
-// [dependenceOf].
+// [robustFit].
 func averageVariance(x []float64) float64 {
 	fit := fitAutoregression(x)
 	fit.atLeast(fitAutoregression(normalScores(x)))
@@ -274,7 +274,7 @@ func normalized(logLikelihood *perDependence, noisy bool) (w dependenceWeights, 
 	return w, largest + math.Log(sum/float64(len(considered)))
 }
 
-// dependenceWeights has the probability of each dependence.
+// dependenceWeights holds the probability of each dependence.
 type dependenceWeights perDependence
 
 // mean returns the expected correlation of neighbouring values, which is φ without noise.

@@ -138,7 +138,7 @@ func TestSharedWeights(t *testing.T) {
 		}
 		return math.Sqrt(sum)
 	}
-	calm, like, busy := dependenceOf(logAR(1, 100, 0, 0.3)), dependenceOf(logAR(2, 100, 0, 0.3)), dependenceOf(logAR(3, 100, 0.9, 0.3))
+	calm, like, busy := robustFit(logAR(1, 100, 0, 0.3)), robustFit(logAR(2, 100, 0, 0.3)), robustFit(logAR(3, 100, 0.9, 0.3))
 	alone := calm.weights(true)
 	if w := sharedWeights(calm, like, true)[0]; deviation(w) > 0.85*deviation(alone) {
 		t.Errorf("beside a series that depends alike the deviation of φ is %v, alone it is %v", deviation(w), deviation(alone))

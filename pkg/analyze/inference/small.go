@@ -72,7 +72,7 @@ func (s *small) missing(w *dependenceWeights) NA {
 // least minSmall values that are not all equal.
 func (s *Series) dependence() *autoregression {
 	if s.fit == nil {
-		s.fit = dependenceOf(s.x.all())
+		s.fit = robustFit(s.x.all())
 	}
 	return s.fit
 }

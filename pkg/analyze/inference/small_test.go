@@ -193,7 +193,7 @@ func TestNoiseOverSlowProcess(t *testing.T) {
 // A series whose neighbours do not seem correlated has the interval of an autoregression without noise.
 func TestNoNoiseWithoutDependence(t *testing.T) {
 	for seed := uint64(0); seed < 20; seed++ {
-		f := dependenceOf(logAR(seed, 60, 0, 0.2))
+		f := robustFit(logAR(seed, 60, 0, 0.2))
 		w := f.weights(true)
 		noise := 0.0
 		for _, v := range w[phiCount:] {

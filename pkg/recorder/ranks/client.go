@@ -47,7 +47,7 @@ func connect(ctx context.Context, cfg Config) (*client, error) {
 	deadline := time.Now().Add(cfg.Timeout)
 	dialing, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	var strangers Strangers // that rank 0 has told of
+	var strangers Strangers // that rank 0 reported last
 	for {
 		r, err := connectOnce(dialing, cfg, &strangers)
 		var refused *RefusedError
@@ -70,7 +70,7 @@ func connect(ctx context.Context, cfg Config) (*client, error) {
 }
 
 // connectOnce connects to rank 0 and proves that this is a rank. It stores in strangers
-// how many others rank 0 has told of.
+// how many strangers rank 0 reported.
 func connectOnce(ctx context.Context, cfg Config, strangers *Strangers) (*client, error) {
 	nc, err := new(net.Dialer).DialContext(ctx, "tcp", cfg.Addr)
 	if err != nil {
@@ -212,7 +212,7 @@ func (r *client) await(ctx context.Context, from <-chan message, timeout <-chan 
 			}
 			return message{}, &LostError{r.lostRanks()}
 		case <-timeout:
-			return message{}, &MissingError{[]int{0}, fmt.Sprintf("had not gathered all ranks after %v%s", r.cfg.Timeout, r.told().behind())}
+			return message{}, &MissingError{[]int{0}, fmt.Sprintf("had not gathered all ranks after %v%s", r.cfg.Timeout, r.reported().behind())}
 		case <-ctx.Done():
 			return message{}, context.Cause(ctx)
 		}
@@ -298,8 +298,8 @@ exchanging:
 	return best, nil
 }
 
-// told returns the strangers that rank 0 has told of.
-func (r *client) told() Strangers {
+// reported returns the strangers that rank 0 reported last.
+func (r *client) reported() Strangers {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.strangers

@@ -18,7 +18,7 @@ type hub struct {
 	id       string
 	listener net.Listener
 	ending   ending
-	told     chan struct{} // closed when the end was sent to all
+	endSent  chan struct{} // closed when the end was sent to all
 	closed   chan struct{}
 	running  sync.WaitGroup
 
@@ -61,7 +61,7 @@ func listen(ctx context.Context, cfg Config) (*hub, error) {
 	if err != nil {
 		return nil, fmt.Errorf("barrier %s: %w", cfg.Addr, err)
 	}
-	h := &hub{cfg: cfg, id: newNonce()[:32], listener: l, ending: newEnding(), told: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{}), members: map[int]*member{}, joining: map[int]bool{}, came: map[int]bool{}, pending: newHandshakes(cfg.World.Size)}
+	h := &hub{cfg: cfg, id: newNonce()[:32], listener: l, ending: newEnding(), endSent: make(chan struct{}), closed: make(chan struct{}), changed: make(chan struct{}), members: map[int]*member{}, joining: map[int]bool{}, came: map[int]bool{}, pending: newHandshakes(cfg.World.Size)}
 	h.running.Go(h.accept)
 	h.running.Go(h.beat)
 	return h, nil
@@ -378,7 +378,7 @@ func (h *hub) broadcast(m message) {
 func (h *hub) end(err *EndedError) {
 	if h.ending.set(err) {
 		h.broadcast(endOf(err))
-		close(h.told)
+		close(h.endSent)
 		h.wake()
 	}
 }
@@ -429,7 +429,7 @@ func (h *hub) tellLatecomers() {
 	ctx, cancel := context.WithTimeout(context.Background(), min(linger, h.cfg.Timeout))
 	defer cancel()
 	for h.ending.get() != nil {
-		<-h.told // sending is bounded by writeTimeout
+		<-h.endSent // sending is bounded by writeTimeout
 		h.mu.Lock()
 		all, changed := h.begun || len(h.came) == h.cfg.World.Size-1, h.changed
 		h.mu.Unlock()

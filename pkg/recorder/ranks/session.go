@@ -127,7 +127,7 @@ func (s *Session) Addr() string {
 // sent.
 func (s *Session) Strangers() Strangers {
 	if s.hub == nil {
-		return s.rank.told()
+		return s.rank.reported()
 	}
 	return s.hub.refused()
 }

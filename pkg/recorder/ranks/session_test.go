@@ -771,7 +771,7 @@ func FuzzSigned(f *testing.F) {
 		cfg := config(0, 2, "").withDefaults()
 		by, done := newEnding(), make(chan struct{})
 		if toServer {
-			h := &hub{cfg: cfg, ending: by, told: make(chan struct{}), members: map[int]*member{}, came: map[int]bool{}, changed: make(chan struct{}), clock: shiftedClock(0), begun: true}
+			h := &hub{cfg: cfg, ending: by, endSent: make(chan struct{}), members: map[int]*member{}, came: map[int]bool{}, changed: make(chan struct{}), clock: shiftedClock(0), begun: true}
 			c.authenticate([]byte("key"), fromServer, fromRank)
 			m := &member{rank: 1, c: c}
 			h.members[1] = m

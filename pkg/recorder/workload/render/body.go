@@ -146,35 +146,36 @@ func (a API) LengthMembers() []string {
 type object struct{ b []byte }
 
 // raw appends a member with a JSON value.
-func (o *object) raw(name string, value []byte) {
-	if o.b == nil {
-		o.b = append(o.b, '{')
+func (b *object) raw(name string, value []byte) {
+	if b.b == nil {
+		b.b = append(b.b, '{')
 	} else {
-		o.b = append(o.b, ',')
+		b.b = append(b.b, ',')
 	}
-	o.b = append(append(append(o.b, quote(name)...), ':'), value...)
+	b.b = append(append(append(b.b, quote(name)...), ':'), value...)
 }
 
-func (o *object) text(name, value string) { o.raw(name, quote(value)) }
-func (o *object) number(name string, n int) {
-	o.raw(name, fmt.Append(nil, n))
+func (b *object) text(name, value string) { b.raw(name, quote(value)) }
+func (b *object) number(name string, n int) {
+	b.raw(name, fmt.Append(nil, n))
 }
-func (o *object) flag(name string) { o.raw(name, []byte("true")) }
+func (b *object) flag(name string) { b.raw(name, []byte("true")) }
 
 // texts appends a list of texts. A single text is a string, unless list is set.
-func (o *object) texts(name string, all []string, list bool) {
+func (b *object) texts(name string, all []string, list bool) {
 	if len(all) == 1 && !list {
-		o.text(name, all[0])
+		b.text(name, all[0])
 		return
 	}
-	o.raw(name, quoteAll(all))
+	b.raw(name, quoteAll(all))
 }
 
-func (o *object) close() []byte {
-	if o.b == nil {
+// close ends the object and returns it.
+func (b *object) close() []byte {
+	if b.b == nil {
 		return []byte("{}")
 	}
-	return append(o.b, '}')
+	return append(b.b, '}')
 }
 
 // quote returns a JSON string. Bytes that are not UTF-8 become U+FFFD.

@@ -1,9 +1,7 @@
 package render
 
 import (
-	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -29,43 +27,6 @@ func (b *object) chat(p *workload.Prompt, o Options) error {
 	b.stream(o)
 	b.length(lengthField(p, o, Chat), p)
 	return nil
-}
-
-func (b *object) model(o Options) {
-	if o.Model != "" {
-		b.text("model", o.Model)
-	}
-}
-
-func (b *object) stream(o Options) {
-	if !o.Stream {
-		return
-	}
-	b.flag("stream")
-	if o.Usage {
-		b.raw("stream_options", []byte(`{"include_usage":true}`))
-	}
-}
-
-// lengthField returns the name of the output length: the prompt's own if the API has it, else the
-// one of the options, else the usual one.
-func lengthField(p *workload.Prompt, o Options, api API) string {
-	names := api.LengthMembers()
-	if !o.OneLengthField && slices.Contains(names, p.LengthField) {
-		return p.LengthField
-	}
-	return cmp.Or(o.LengthField, names[0])
-}
-
-func (b *object) length(name string, p *workload.Prompt) {
-	if p.MaxTokens == 0 {
-		return
-	}
-	b.number(name, p.MaxTokens)
-	if p.Exact {
-		b.number("min_tokens", p.MaxTokens)
-		b.flag("ignore_eos")
-	}
 }
 
 // messagesOf returns a conversation of the system instructions and a user message.

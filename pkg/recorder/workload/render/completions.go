@@ -31,18 +31,3 @@ func (b *object) completions(p *workload.Prompt, o Options) error {
 	b.length(lengthField(p, o, Completions), p)
 	return nil
 }
-
-// embeddings writes a request to v1/embeddings:
-//
-//	{"model": M, "input": "…"}
-//
-// Images are further inputs, by URL, as NVIDIA's NV-CLIP expects them.
-func (b *object) embeddings(p *workload.Prompt, o Options) error {
-	b.model(o)
-	all, err := inputsOf(p)
-	if err != nil {
-		return err
-	}
-	b.texts("input", all, len(p.Media) > 0)
-	return nil
-}

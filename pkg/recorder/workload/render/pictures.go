@@ -35,23 +35,6 @@ func picturesOf(p *workload.Prompt) ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// inputsOf returns the texts followed by the URLs of the images. An empty text beside images
-// is omitted.
-func inputsOf(p *workload.Prompt) ([]string, error) {
-	texts, err := plainTexts(p)
-	if err != nil {
-		return nil, err
-	}
-	urls, err := pictureURLs(p, "embeddings")
-	if err != nil {
-		return nil, err
-	}
-	if len(urls) > 0 && len(texts) == 1 && texts[0] == "" {
-		texts = nil
-	}
-	return append(texts, urls...), nil
-}
-
 // pictureURLs returns the URLs of the images of p, for a service without other media.
 func pictureURLs(p *workload.Prompt, service string) ([]string, error) {
 	var urls []string
