@@ -68,8 +68,8 @@ func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Prof
 			return named(run.name, dialect.ErrNoExperiment)
 		}
 		var problem error
-		res.Levels, problem = chosen(run.name, res.Levels, func(l *check.LevelChecklist) readLevel {
-			return readLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
+		res.Levels, problem = chooseLevels(run.name, res.Levels, func(l *check.LevelChecklist) fileLevel {
+			return fileLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
 		}, c.StringSlice("experiment"))
 		if len(res.Levels) > 0 {
 			results = append(results, res)

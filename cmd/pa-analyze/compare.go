@@ -38,7 +38,7 @@ func (c *call) readSide(runs []recording, read readRun) ([]*diff.Run, error) {
 		}
 		err = errors.Join(err, leftOut(source.name, r, "not in the comparison"))
 		var problem error
-		if run.Levels, problem = chosen(source.name, run.Levels, ofDiff, c.StringSlice("experiment")); problem != nil {
+		if run.Levels, problem = chooseLevels(source.name, run.Levels, diffLevel, c.StringSlice("experiment")); problem != nil {
 			if err = errors.Join(err, problem); len(run.Levels) == 0 {
 				return errors.Join(err, run.Close())
 			}

@@ -242,7 +242,7 @@ func (d *dialectReport) strictInstead() error {
 		}
 		err = errors.Join(err, leftOut(d.run.name, r, "not in the report"))
 		var problem error
-		rep.Experiments, problem = chosen(d.run.name, rep.Experiments, ofExperiment, d.StringSlice("experiment"))
+		rep.Experiments, problem = chooseLevels(d.run.name, rep.Experiments, experimentLevel, d.StringSlice("experiment"))
 		in := []report.Input{{Name: d.run.name, Report: rep}}
 		for _, w := range report.Warnings(in, d.Bool("all-warnings")) {
 			if d.several {

@@ -220,7 +220,7 @@ func (c *call) readPage(cfg analyze.Config, side string, pages *[]page.Run) read
 		run, unread := diff.OfReport(path, x.Report, cfg)
 		err = errors.Join(err, unread)
 		// The comparison reports levels that do not exist, or have a problem.
-		levels, _ := chosen(path, x.Levels, ofView, c.StringSlice("experiment"))
+		levels, _ := chooseLevels(path, x.Levels, viewLevel, c.StringSlice("experiment"))
 		x.Choose(levels)
 		x.Side = side
 		*pages = append(*pages, x)

@@ -50,7 +50,7 @@ func (c *call) writePage(files fileNames, cfg analyze.Config) error {
 	var pages []page.Run
 	errs := c.useEach(runs, func(run recording, r export.Reader) error {
 		x, err := page.Collect(c.Context, run.name, r, cfg)
-		levels, shown, err := levelsOf(c, run.name, r, "not on the page", err, x.Levels, ofView)
+		levels, shown, err := levelsOf(c, run.name, r, "not on the page", err, x.Levels, viewLevel)
 		if shown {
 			x.Choose(levels)
 			pages = append(pages, x)

@@ -22,7 +22,7 @@ func (c *call) analyzeRuns(runs []recording, consequence string, config func(i i
 	errs = c.useEach(runs, func(run recording, r export.Reader) error {
 		i++
 		rep, err := analyze.Run(c.Context, r, config(i))
-		levels, shown, err := levelsOf(c, run.name, r, consequence, err, rep.Experiments, ofExperiment)
+		levels, shown, err := levelsOf(c, run.name, r, consequence, err, rep.Experiments, experimentLevel)
 		rep.Experiments = levels
 		if shown {
 			inputs = append(inputs, report.Input{Name: run.name, Report: rep})
@@ -35,7 +35,7 @@ func (c *call) analyzeRuns(runs []recording, consequence string, config func(i i
 // levelsOf returns the levels of a run that --experiment chooses, and whether there is something to
 // show. err is the error of the analysis of r; the returned error joins err with the problems of the
 // levels.
-func levelsOf[L any](c *call, path string, r export.Reader, consequence string, err error, all []L, of func(*L) readLevel) (levels []L, shown bool, _ error) {
+func levelsOf[L any](c *call, path string, r export.Reader, consequence string, err error, all []L, levelOf func(*L) fileLevel) (levels []L, shown bool, _ error) {
 	if errors.Is(err, export.ErrContradiction) {
 		return nil, false, err
 	}
@@ -43,47 +43,47 @@ func levelsOf[L any](c *call, path string, r export.Reader, consequence string, 
 	if err == nil && len(r.Run().Experiments) == 0 {
 		return all, true, named(path, dialect.ErrNoExperiment)
 	}
-	levels, problem := chosen(path, all, of, c.StringSlice("experiment"))
+	levels, problem := chooseLevels(path, all, levelOf, c.StringSlice("experiment"))
 	return levels, problem == nil || len(levels) > 0, errors.Join(err, problem)
 }
 
-// ofView returns the readLevel of a level in a chart or on a page.
-func ofView(l *view.Level) readLevel { return ofExperiment(l.Experiment) }
+// viewLevel returns the fileLevel of a level in a chart or on a page.
+func viewLevel(l *view.Level) fileLevel { return experimentLevel(l.Experiment) }
 
-// A readLevel is a load level that was read.
-type readLevel struct {
+// A fileLevel is a load level of a file, by its name.
+type fileLevel struct {
 	export.Experiment       // its Mode and Value
 	Problem           error // why the level lacks the part of the run that was asked for
 }
 
-// ofExperiment returns the readLevel of an analyzed experiment.
-func ofExperiment(e *analyze.Experiment) readLevel {
-	return readLevel{export.Experiment{Mode: e.Mode, Value: e.Value}, e.Problem}
+// experimentLevel returns the fileLevel of an analyzed experiment.
+func experimentLevel(e *analyze.Experiment) fileLevel {
+	return fileLevel{export.Experiment{Mode: e.Mode, Value: e.Value}, e.Problem}
 }
 
-// ofDiff returns the readLevel of a load level of a comparison.
-func ofDiff(l *diff.RunLevel) readLevel {
-	return readLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
+// diffLevel returns the fileLevel of a load level of a comparison.
+func diffLevel(l *diff.RunLevel) fileLevel {
+	return fileLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
 }
 
-// chosen returns the levels of a file that were asked for ("8" or "concurrency:8",
+// chooseLevels returns the levels of a file that were asked for ("8" or "concurrency:8",
 // compared as numbers) and that have the part of the run that was asked for. If a level
-// does not exist, chosen returns no levels and an error that names it. Levels that lack
+// does not exist, chooseLevels returns no levels and an error that names it. Levels that lack
 // the part are left out and explained in the error; the levels returned with that error
-// can be used. chosen moves the levels that it returns to the front of all.
-func chosen[L any](path string, all []L, of func(*L) readLevel, levels []string) ([]L, error) {
+// can be used. chooseLevels moves the levels that it returns to the front of all.
+func chooseLevels[L any](path string, all []L, levelOf func(*L) fileLevel, levels []string) ([]L, error) {
 	asked := make([]bool, len(all))
 	for _, level := range levels {
 		found := false
 		for i := range all {
-			if l := of(&all[i]); dialect.ParseLevel(level).Matches(&l.Experiment) {
+			if l := levelOf(&all[i]); dialect.ParseLevel(level).Matches(&l.Experiment) {
 				asked[i], found = true, true
 			}
 		}
 		if !found {
 			var have []string
 			for i := range all {
-				have = append(have, of(&all[i]).String())
+				have = append(have, levelOf(&all[i]).String())
 			}
 			return nil, fmt.Errorf("%s: no load level %q; the file has %s", path, level, sanitize.Text(strings.Join(have, ", ")))
 		}
@@ -100,7 +100,7 @@ func chosen[L any](path string, all []L, of func(*L) readLevel, levels []string)
 	keep := selected[:0]
 	var errs []error
 	for i := range selected {
-		switch l := of(&selected[i]); {
+		switch l := levelOf(&selected[i]); {
 		case l.Problem == nil:
 			keep = append(keep, selected[i])
 		case len(selected) == 1:
@@ -113,4 +113,4 @@ func chosen[L any](path string, all []L, of func(*L) readLevel, levels []string)
 }
 
 // String returns "concurrency:8".
-func (l readLevel) String() string { return l.Mode + ":" + l.Value }
+func (l fileLevel) String() string { return l.Mode + ":" + l.Value }

@@ -1,9 +1,7 @@
-// Pa-analyze reads recorded runs of LLM inference benchmarks. It reports latencies,
-// tokens and throughputs per load level, the two averages of perf_analyzer's example
-// scripts, single requests, and the differences between two runs. It reads files of
-// pa-record and of every release of perf_analyzer, and counts tokens as Hugging Face
-// does. Its only connections go to the Hugging Face hub, for a --tokenizer that is not in
-// the cache.
+// Pa-analyze reads recorded runs of LLM inference benchmarks: files of pa-record, of every release of
+// perf_analyzer, and of other tools. It reports latencies, tokens and throughputs of each load level and of
+// single requests, draws them, compares runs, and judges them. It counts tokens as Hugging Face does. Its only
+// connections go to the Hugging Face hub, for a --tokenizer that is not in the cache.
 //
 //	pa-analyze profile_export.json
 //	pa-analyze report --format json run.json | jq .experiments[].metrics.ttft_ns.p99
@@ -14,6 +12,13 @@
 // codes: 0 ok, 1 the analysis failed, or the input was cut short or damaged (what
 // could be read is still printed) or runs cannot be compared, 2 wrong usage, 3 a
 // gate was not met, 4 a gate cannot tell, 130 interrupted.
+//
+// Each command has a file of its name; average.go has avg-first-token and avg-token-to-token. The way of a
+// command, each step in a file: flags.go declares the flags that commands share (tokenizer.go and dialect.go two
+// groups of them); call.go checks the flags and then calls the command; arguments.go says which files its
+// arguments name; runs.go makes runs of them (a file, or shards), which open.go opens; levels.go analyzes them and
+// chooses levels (compare.go for comparisons); output.go writes the report and prints warnings. hints.go reads
+// the settings that a file has for the report of another tool.
 package main
 
 import (

@@ -186,7 +186,7 @@ func (c *call) plot(args plotted, p *plotOptions, cfg analyze.Config) error {
 			cfg.Economics = &figure.EconomicsConfig{GPUs: gpus[i]}
 		}
 		run, err := view.Collect(c.Context, r, view.Config{Name: source.name, Analyze: cfg, Parts: args.chart.parts})
-		levels, shown, err := levelsOf(c, source.name, r, "not in the chart", err, run.Levels, ofView)
+		levels, shown, err := levelsOf(c, source.name, r, "not in the chart", err, run.Levels, viewLevel)
 		if shown {
 			keepLevels(run, levels)
 			runs = append(runs, run)

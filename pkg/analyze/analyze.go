@@ -222,7 +222,7 @@ func (a *analysis) finishLevel(i int, e *export.Experiment, l *level) Experiment
 func (a *analysis) warn(contradicted *contradiction) {
 	add := func(w error) { a.rep.Warnings = append(a.rep.Warnings, w) }
 	if full := cmp.Or(a.memory.Full(), a.blocks.Full()); full != nil {
-		add(said(KindOther, "the values of the metrics take more memory than the limit: %v", full))
+		add(newWarning(KindOther, "the values of the metrics take more memory than the limit: %v", full))
 	}
 	stored := &a.source.stored
 	switch {
@@ -250,7 +250,7 @@ func (a *analysis) warn(contradicted *contradiction) {
 		}
 	}
 	for _, w := range a.r.Warnings() {
-		add(said(KindUnreadable, "%s", w.String()))
+		add(newWarning(KindUnreadable, "%s", w.String()))
 	}
 	if mixed := a.rep.Stamps.Mixed; mixed > 0 {
 		add(counted(KindClock, "mixed", func(n []int64) string {

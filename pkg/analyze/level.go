@@ -157,7 +157,7 @@ func (l *level) dropPartialRates(e *export.Experiment, x *Experiment) {
 	why := "the file keeps " + plural.Grouped(l.kept) + " of " + plural.GroupedOf(e.Meta.Measured, "request")
 	x.DropRates(why)
 	x.DropShares(why)
-	x.Warnings = append(x.Warnings, said(KindIncomplete, "%s: latencies are of the requests that it keeps, and rates are n/a", why))
+	x.Warnings = append(x.Warnings, newWarning(KindIncomplete, "%s: latencies are of the requests that it keeps, and rates are n/a", why))
 }
 
 // addPauses adds the pauses of the level, and warnings about them, to its analysis x.

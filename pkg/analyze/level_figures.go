@@ -215,7 +215,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		say(kind, func(n []int64) string { return ofRequests(n) + rest }, int64(n), ok)
 	}
 	if c.ok == 0 {
-		w = append(w, said(KindNothing, "no measured request succeeded, so there are no figures"))
+		w = append(w, newWarning(KindNothing, "no measured request succeeded, so there are no figures"))
 	}
 	for _, f := range x.Failed {
 		class, first := f.Name, ""
@@ -249,7 +249,7 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		return plural.GroupedOf(n[0], "time") + " of more than 292 years left out: the file is damaged"
 	}, int64(o.impossible))
 	if c.spanWrong != "" && c.wrong[answer.Times].requests == 0 {
-		w = append(w, said(KindImpossible, "%s: rates are n/a", c.spanWrong))
+		w = append(w, newWarning(KindImpossible, "%s: rates are n/a", c.spanWrong))
 	}
 	w = append(w, c.wrong.warnings(c.ok)...)
 	say(KindNotStreamed, func(n []int64) string {

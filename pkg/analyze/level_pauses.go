@@ -142,13 +142,13 @@ func pauseWarnings(in []export.Pause, touched int, without, possible bool) []err
 	}
 	requests := plural.Of(touched, "request")
 	if without {
-		return []error{said(KindPaused, "%s for %s; that time and the %s that it touched are left out", what, PausedFor(in), requests)}
+		return []error{newWarning(KindPaused, "%s for %s; that time and the %s that it touched are left out", what, PausedFor(in), requests)}
 	}
 	advice := ""
 	if possible {
 		advice = "; " + withoutPauses + " leaves them out"
 	}
-	return []error{said(KindPaused, "%s for %s, which touched %s and distorts latencies and rates%s", what, PausedFor(in), requests, advice)}
+	return []error{newWarning(KindPaused, "%s for %s, which touched %s and distorts latencies and rates%s", what, PausedFor(in), requests, advice)}
 }
 
 // withoutPauses is the flag that leaves out pauses.

@@ -35,7 +35,7 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 		e := &rep.Experiments[i]
 		if e.Economics != nil {
 			if asked := e.Economics.Config.GPUs; asked > 0 && gpus > 0 && gpus != asked {
-				e.Warnings = append(e.Warnings, said(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), asked))
+				e.Warnings = append(e.Warnings, newWarning(KindServer, "the telemetry holds %s, but --gpus says %d: energy and power are of all GPUs in the telemetry", plural.Of(gpus, "GPU"), asked))
 			}
 			e.AddEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
 		}
@@ -44,7 +44,7 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 			e.AddPhases(r.Run())
 		}
 		for _, w := range results[i].Warnings {
-			e.Warnings = append(e.Warnings, said(KindServer, "%s", w))
+			e.Warnings = append(e.Warnings, newWarning(KindServer, "%s", w))
 		}
 	}
 	return err

@@ -85,9 +85,9 @@ func AboutClient(w error) bool {
 	return k.Kind == KindClient || k.Kind == KindDropped || k.Kind == KindImpossible && k.Sub == SubClient
 }
 
-// said returns a warning that is grouped with warnings of the same wording, apart
+// newWarning returns a warning that is grouped with warnings of the same wording, apart
 // from numbers.
-func said(kind WarningKind, format string, args ...any) *Warning {
+func newWarning(kind WarningKind, format string, args ...any) *Warning {
 	text := fmt.Sprintf(format, args...)
 	return &Warning{Kind: kind, Sub: wording(text), text: text}
 }
@@ -116,9 +116,9 @@ func AsWarning(err error) *Warning {
 	case errors.As(err, &w):
 		return w
 	case errors.As(err, &u):
-		return said(KindUnsteady, "%s", u.text)
+		return newWarning(KindUnsteady, "%s", u.text)
 	}
-	return said(KindOther, "%s", err.Error())
+	return newWarning(KindOther, "%s", err.Error())
 }
 
 // Rank returns the place of the warning's kind in the order of severity; 0 is the

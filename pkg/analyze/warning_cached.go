@@ -22,13 +22,13 @@ func cachedWarning(c *figure.Cached, flags bool) *Warning {
 	case c.Share <= figure.CachedThreshold, c.Earlier <= figure.CachedThreshold && c.Elsewhere <= figure.CachedThreshold:
 		return nil
 	case c.Again:
-		return said(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
+		return newWarning(KindCache, cached+": an earlier level or run had sent the same prompts%s", percent(c.Share), remedy("; "+freshPrompts))
 	case !c.Known:
-		return said(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
+		return newWarning(KindCache, cached+"; the prompts, which would show why, are not in the columns that were read, or not in the file", percent(c.Share))
 	case c.Earlier > figure.CachedThreshold && c.Earlier >= c.Elsewhere:
-		return said(KindCache, cached+": %swere sent at %s%s%s", percent(c.Share), whichCached(c, c.Earlier), c.EarlierLevel, otherCached(c, c.Earlier), remedy("; "+freshPrompts))
+		return newWarning(KindCache, cached+": %swere sent at %s%s%s", percent(c.Share), whichCached(c, c.Earlier), c.EarlierLevel, otherCached(c, c.Earlier), remedy("; "+freshPrompts))
 	}
-	return said(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), whichCached(c, c.Elsewhere), otherCached(c, c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
+	return newWarning(KindCache, cached+": %swere not sent by an earlier request of this file, but by an earlier run or by another client%s%s", percent(c.Share), whichCached(c, c.Elsewhere), otherCached(c, c.Elsewhere), remedy("; --cache-bust begins prompts with new text"))
 }
 
 // whichCached begins a sentence about a part of Share: "they " if it is most of it.

@@ -50,7 +50,7 @@ func arrivedTogether(n []int64) string {
 func RecorderWarning(text string) *Warning {
 	whole := text
 	if kind, ok := shardsWarning(text); ok {
-		return said(kind, "%s", text)
+		return newWarning(kind, "%s", text)
 	}
 	if ofNamedRate.MatchString(text) {
 		return sentWarning(text)
@@ -58,9 +58,9 @@ func RecorderWarning(text string) *Warning {
 	text, ranks := shards.CutRanks(text) // of a merged run
 	switch {
 	case strings.HasPrefix(text, export.SaturationWarning):
-		return said(KindClient, "%s", whole)
+		return newWarning(KindClient, "%s", whole)
 	case strings.HasPrefix(text, export.ClockStepWarning):
-		return said(KindClock, "%s", whole)
+		return newWarning(KindClock, "%s", whole)
 	}
 	for i := range fromRecorder {
 		r := &fromRecorder[i]
@@ -69,13 +69,13 @@ func RecorderWarning(text string) *Warning {
 			continue
 		}
 		if r.say == nil {
-			return said(r.kind, "%s", whole)
+			return newWarning(r.kind, "%s", whole)
 		}
 		var counts []int64
 		for _, digits := range m[1:] {
 			n, err := strconv.ParseInt(strings.ReplaceAll(digits, ",", ""), 10, 64)
 			if err != nil { // more digits than an int64 has
-				return said(r.kind, "%s", whole)
+				return newWarning(r.kind, "%s", whole)
 			}
 			counts = append(counts, n)
 		}
@@ -83,7 +83,7 @@ func RecorderWarning(text string) *Warning {
 		w.text += ranks // the text of the sum of several ranks has none
 		return w
 	}
-	return said(KindOther, "%s", whole)
+	return newWarning(KindOther, "%s", whole)
 }
 
 // sentWarning returns the warning with the text of [export.SentWarning]. Several of them are
@@ -121,13 +121,13 @@ func shardWarning(run *export.Run) error {
 	}
 	s := run.Meta.Shard
 	if err := shards.Check(s); err != nil {
-		return said(KindUnreadable, "%v", err)
+		return newWarning(KindUnreadable, "%v", err)
 	}
 	part := shards.ShareOf(run)
 	if part == "" {
 		part = "a part of the load"
 	}
-	return said(KindIncomplete, "this file is the shard of rank %d of %s: %s; give the files of all ranks, or a glob, for the figures of the run", s.Rank, plural.GroupedOf(s.WorldSize, "rank"), part)
+	return newWarning(KindIncomplete, "this file is the shard of rank %d of %s: %s; give the files of all ranks, or a glob, for the figures of the run", s.Rank, plural.GroupedOf(s.WorldSize, "rank"), part)
 }
 
 // countWarnings returns warnings about numbers of requests that the header of e states and that the

@@ -63,7 +63,7 @@ func (m *Meter) asked(r *export.Request) Streamed {
 	if m.recorded != nil {
 		return streamedIf(*m.recorded)
 	}
-	if yes, said := asksStream(r.Inputs); said {
+	if yes, stated := asksStream(r.Inputs); stated {
 		return streamedIf(yes)
 	}
 	return StreamedUnknown
@@ -77,9 +77,9 @@ func (m *Meter) unlikeAsked(r *export.Request, a *Answer) {
 	}
 }
 
-// asksStream reports whether the inputs of a request ask for a streamed answer; said
+// asksStream reports whether the inputs of a request ask for a streamed answer; stated
 // is false if they say nothing about it.
-func asksStream(inputs export.Fields) (yes, said bool) {
+func asksStream(inputs export.Fields) (yes, stated bool) {
 	body, ok := inputs.Get("payload")
 	if !ok || !body.Text {
 		return inputs.StreamFlag()

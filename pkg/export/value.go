@@ -130,9 +130,9 @@ func StripLengthPrefix(b []byte) (text []byte, ok bool) {
 }
 
 // StreamFlag reports whether the inputs of a request ask for a streamed answer
-// through a tensor named stream or STREAM, as for Triton's LLM backends. said is
+// through a tensor named stream or STREAM, as for Triton's LLM backends. stated is
 // false if there is no such tensor, or if its elements differ.
-func (f Fields) StreamFlag() (stream, said bool) {
+func (f Fields) StreamFlag() (stream, stated bool) {
 	for i := range f {
 		if strings.EqualFold(f[i].Name, "stream") {
 			return f[i].Value.flag()

@@ -36,8 +36,8 @@ func tooFewRequests(level load.Level, requests int) string {
 // Saturated says so. The export does not have the warning, because analysis finds it.
 func (l *levelRun) sentWarning(m *export.ClientMeta) string {
 	rate, ok := l.load.(load.Rate)
-	said := func(why string) bool { return strings.Contains(why, export.UnsentWarning) }
-	if !ok || slices.ContainsFunc(l.out.Saturated, said) {
+	unsent := func(why string) bool { return strings.Contains(why, export.UnsentWarning) }
+	if !ok || slices.ContainsFunc(l.out.Saturated, unsent) {
 		return ""
 	}
 	return export.SentWarning(rate.PerSecond/float64(max(l.cfg.share(rate).Size, 1)), m.AchievedPerSecond)

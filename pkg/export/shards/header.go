@@ -26,11 +26,11 @@ func joinRun(all []*rankShard, whole *rankShard, sources *sourceNames) (run *exp
 	m.Shard = nil
 	m.StartNS, m.EndNS, m.Stamps, m.Pauses, m.Warnings, m.Interrupted = 0, 0, nil, nil, nil, ""
 	m.Models, m.URLs, m.Telemetry = slices.Clone(m.Models), slices.Clone(m.URLs), nil
-	var said []saying
+	var warnings []rankWarning
 	for _, s := range all {
 		joinMeta(&m, metaOf(s), s.meta.Rank, s.clock)
 		for _, w := range metaOf(s).Warnings {
-			said = append(said, saying{s.meta.Rank, w})
+			warnings = append(warnings, rankWarning{s.meta.Rank, w})
 		}
 		if metaOf(s).Calibration != nil {
 			m.Calibration = nil
@@ -41,7 +41,7 @@ func joinRun(all []*rankShard, whole *rankShard, sources *sourceNames) (run *exp
 	m.Host = joinHost(all)
 	m.Telemetry = sources.join(all, n)
 	lost = missing(all, run.Experiments)
-	m.Warnings = ofRanks(said, len(all))
+	m.Warnings = ofRanks(warnings, len(all))
 	for _, text := range lost {
 		m.Warnings = append(m.Warnings, IncompleteWarning+text)
 	}

@@ -32,7 +32,7 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 	m := &export.ExperimentMeta{}
 	out.Meta = m
 	stable, rated := true, true
-	var said []saying
+	var warnings []rankWarning
 	for k := range parts {
 		p := &parts[k]
 		x := &p.meta
@@ -48,7 +48,7 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 		m.Unreadable += x.Unreadable
 		m.Prompts = joinPrompts(m.Prompts, x.Prompts)
 		for _, w := range x.Warnings {
-			said = append(said, saying{p.rank, w})
+			warnings = append(warnings, rankWarning{p.rank, w})
 		}
 	}
 	if rated {
@@ -57,7 +57,7 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 	m.Load = joinLoad(parts)
 	m.Client = joinClients(parts, n)
 	m.ServerStats = joinServerStats(parts, whole, n)
-	m.Warnings = ofRanks(said, len(all))
+	m.Warnings = ofRanks(warnings, len(all))
 	if len(all) < all[0].meta.WorldSize || len(parts) < len(all) {
 		m.Share = presentShare(parts)
 	}

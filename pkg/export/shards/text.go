@@ -19,18 +19,18 @@ func (n *notes) leaveOut(text string) {
 	}
 }
 
-// A saying is a warning of a rank.
-type saying struct {
+// A rankWarning is a warning of a rank.
+type rankWarning struct {
 	rank int
 	text string
 }
 
-// ofRanks returns the texts with the ranks that said them, each text once. n is the number of
+// ofRanks returns the texts of warnings with the ranks that have them, each text once. n is the number of
 // all ranks.
-func ofRanks(said []saying, n int) []string {
+func ofRanks(warnings []rankWarning, n int) []string {
 	var texts []string
 	ranks := map[string][]int{}
-	for _, s := range said {
+	for _, s := range warnings {
 		if ranks[s.text] == nil {
 			texts = append(texts, s.text)
 		}

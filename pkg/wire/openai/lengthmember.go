@@ -19,16 +19,16 @@ var lengthMembers = []string{"max_completion_tokens", "max_tokens", "max_output_
 // sent, by the message with which it refused a request; "" if the message is about something else,
 // such as a length beyond the model's.
 func OtherLengthMember(refusal, sent string) string {
-	said := strings.FieldsFunc(refusal, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
+	words := strings.FieldsFunc(refusal, func(r rune) bool { return r != '_' && (r < 'a' || r > 'z') })
 	refused := unsupported.MatchString(refusal)
-	if !slices.Contains(said, sent) || !refused && !replaced.MatchString(refusal) {
+	if !slices.Contains(words, sent) || !refused && !replaced.MatchString(refusal) {
 		return ""
 	}
 	usual := ""
 	for _, name := range lengthMembers {
 		switch {
 		case name == sent:
-		case slices.Contains(said, name):
+		case slices.Contains(words, name):
 			return name
 		case usual == "" && refused:
 			usual = name

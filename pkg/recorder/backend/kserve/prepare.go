@@ -104,8 +104,8 @@ func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 		req.Inputs = append(req.Inputs, *t)
 		p.inputs = append(p.inputs, export.Field{Name: spec.Name, Value: v})
 	}
-	asks, said := p.inputs.StreamFlag()
-	p.streamed = b.cfg.Streaming && (asks || !said)
+	asks, stated := p.inputs.StreamFlag()
+	p.streamed = b.cfg.Streaming && (asks || !stated)
 	if b.cfg.Protocol == HTTP {
 		body, jsonBytes := req.AppendHTTP(nil)
 		p.msg, p.json = body[1:], jsonBytes-1 // without the brace of the head

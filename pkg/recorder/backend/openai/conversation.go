@@ -19,9 +19,9 @@ import (
 // "messages".
 type conversation struct {
 	b *Backend
-	// said holds the messages so far, as compact JSON without the brackets of the list.
-	said []byte
-	// beforeReply is the length of said before the last reply.
+	// history holds the messages so far, as compact JSON without the brackets of the list.
+	history []byte
+	// beforeReply is the length of history before the last reply.
 	beforeReply int
 }
 
@@ -61,13 +61,13 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 	}
 	switch {
 	case e.Whole:
-		c.said = c.said[:0]
+		c.history = c.history[:0]
 	case beginsWithAssistant(asked):
-		c.said = c.said[:min(c.beforeReply, len(c.said))]
+		c.history = c.history[:min(c.beforeReply, len(c.history))]
 	}
 	c.say(asked)
-	if len(c.said) > len(asked) {
-		set := append(append([]byte(`{"messages":[`), c.said...), "]}"...)
+	if len(c.history) > len(asked) {
+		set := append(append([]byte(`{"messages":[`), c.history...), "]}"...)
 		if body, err = openai.MergeRequest(body, set); err != nil {
 			return nil, err
 		}
@@ -77,10 +77,10 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 
 // say appends messages.
 func (c *conversation) say(messages []byte) {
-	if len(c.said) > 0 && len(messages) > 0 {
-		c.said = append(c.said, ',')
+	if len(c.history) > 0 && len(messages) > 0 {
+		c.history = append(c.history, ',')
 	}
-	c.said = append(c.said, messages...)
+	c.history = append(c.history, messages...)
 }
 
 // beginsWithAssistant reports whether the first of messages is of the assistant. A turn that brings the
@@ -108,7 +108,7 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 	if err != nil {
 		return false, err
 	}
-	c.beforeReply = len(c.said)
+	c.beforeReply = len(c.history)
 	if len(message) > 0 {
 		c.say(message)
 	}

@@ -239,8 +239,8 @@ func TestConversationEnds(t *testing.T) {
 	// A stream that is not announced as one is one response.
 	c := &conversation{b: b}
 	whole := "data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\ndata: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\ndata: [DONE]"
-	if _, err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.said) != `{"role":"assistant","content":"ab"}` {
-		t.Errorf("an unannounced stream: %s, %v", c.said, err)
+	if _, err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{[]byte(whole)}}); err != nil || string(c.history) != `{"role":"assistant","content":"ab"}` {
+		t.Errorf("an unannounced stream: %s, %v", c.history, err)
 	}
 }
 
