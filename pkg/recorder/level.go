@@ -63,7 +63,7 @@ type levelRun struct {
 	// flushedNS is when the writer was last flushed.
 	flushedNS uint64
 	stopped   bool            // by the user
-	hurry     <-chan struct{} // closed: the run must end at once
+	endNow    <-chan struct{} // closed: the run must end at once
 	out       Level
 	err       error
 }
@@ -77,7 +77,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	}
 	l.startNS = l.cfg.Clock.NowNS()
 	l.out.Load, l.out.StartNS = l.load, l.startNS
-	l.hurry = ctx.Done()
+	l.endNow = ctx.Done()
 	l.flushedNS = l.startNS
 	l.wrote(l.cfg.Writer.BeginExperiment(l.load.Mode(), l.load.Value()))
 	if l.err != nil {
@@ -340,7 +340,7 @@ const mostEventsAtEnd = 1000
 // decoding and writing a million events takes seconds. Whether the answer of a
 // successful request followed the protocol is then unknown.
 func (l *levelRun) cutShort(x *backend.Exchange) {
-	if len(x.Raw) <= mostEventsAtEnd || !closed(l.hurry) {
+	if len(x.Raw) <= mostEventsAtEnd || !closed(l.endNow) {
 		return
 	}
 	if r := &x.Request; r.Status == export.StatusOK {

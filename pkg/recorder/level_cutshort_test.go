@@ -15,19 +15,19 @@ func TestCutShort(t *testing.T) {
 	close(closedNow)
 	for _, tt := range []struct {
 		name   string
-		hurry  <-chan struct{}
+		endNow <-chan struct{}
 		events int
 		status export.Status
 		kept   int
 		want   export.Status
 	}{
-		{"no hurry", make(chan struct{}), 5000, export.StatusOK, 5000, export.StatusOK},
+		{"not at once", make(chan struct{}), 5000, export.StatusOK, 5000, export.StatusOK},
 		{"edge: a short answer", closedNow, 1000, export.StatusOK, 1000, export.StatusOK},
 		{"a long one, cancelled", closedNow, 1001, export.StatusCancelled, 16, export.StatusCancelled},
 		{"a long one that was whole", closedNow, 5000, export.StatusOK, 16, export.StatusCancelled},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l := &levelRun{hurry: tt.hurry, completed: drive.NewQueue()}
+			l := &levelRun{endNow: tt.endNow, completed: drive.NewQueue()}
 			x := &backend.Exchange{Request: export.Request{Status: tt.status, Responses: make([]export.Response, tt.events)}}
 			for range tt.events {
 				x.Raw = append(x.Raw, []byte("data: x\n\n"))
