@@ -116,6 +116,7 @@ func (r *report) JSON(w io.Writer) error {
 	return err
 }
 
+// member returns the metric as a member of the JSON report.
 func (m *metric) member(unit string) py.Member {
 	one := py.Object{{Name: "unit", Value: unit}}
 	add := func(name string, v float64) {

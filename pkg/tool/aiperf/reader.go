@@ -85,6 +85,7 @@ func sniff(o *resultfile.Outline) bool {
 	return !o.Array && (o.First == "metadata" && o.HasInner("request_start_ns") || o.Has("aiperf_version"))
 }
 
+// open reads the file up to its first request.
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	c, err := f.Start()
 	if err != nil {
@@ -172,6 +173,7 @@ type source struct {
 
 func (s *source) Where() string { return fmt.Sprintf("record %d", s.Index-1) }
 
+// Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	v, err := s.Values.Next("a record")
 	if err != nil {

@@ -35,6 +35,7 @@ func (s *source) SummaryNames(file string) []string {
 	return nil
 }
 
+// UseSummary implements resultfile.Summarized.
 func (s *source) UseSummary(run *export.Run, name string, content []byte) error {
 	stored, err := resultfile.ParseSummary(name, content)
 	if err != nil {
@@ -136,6 +137,7 @@ type fileTotals struct {
 	firstStart, lastEnd float64
 }
 
+// add counts a request and adds its metrics.
 func (t *fileTotals) add(r *export.Request, metrics map[string]fileMetric) {
 	if r.Phase == export.PhaseWarmup {
 		return

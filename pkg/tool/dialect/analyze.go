@@ -92,6 +92,7 @@ type pass struct {
 	sieve    sieve
 }
 
+// read passes the requests of the wanted levels to their analyses.
 func (p *pass) read(ctx context.Context, r export.Reader) error {
 	err := Requests(ctx, r, func(level int, q *export.Request) error {
 		p.advance(level)

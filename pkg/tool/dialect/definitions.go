@@ -183,6 +183,7 @@ func (j *joinedRequests) current() *export.Request {
 	return j.get(func() *export.Request { return j.join(j.source.Request()) })
 }
 
+// join returns q with the whole text of each output, without envelopes.
 func (j *joinedRequests) join(q *export.Request) *export.Request {
 	size, fields := 0, 0
 	for i := range q.Responses {

@@ -59,6 +59,7 @@ type branch struct {
 	end bool
 }
 
+// Next implements export.Reader. It waits until all branches ask for the next request, or have left.
 func (b *branch) Next() bool {
 	f := b.f
 	f.mu.Lock()

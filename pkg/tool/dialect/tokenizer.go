@@ -89,6 +89,7 @@ func (s *sharedTokenizer) Err() error { return refusal(s.Tokenizer) }
 // maxSharedBytes bounds the memory of a shared Tokenizer.
 const maxSharedBytes = 1 << 20
 
+// Count implements Tokenizer. It counts each text once.
 func (s *sharedTokenizer) Count(text string) int {
 	s.mu.Lock()
 	n, ok := s.counts[text]

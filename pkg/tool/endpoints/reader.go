@@ -93,6 +93,7 @@ func sniff(o *resultfile.Outline) bool {
 	return !o.Array && o.Has("event_type", "timestamp_ns", "sample_uuid")
 }
 
+// open reads the file up to its first request.
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	c, err := f.Start()
 	if err != nil {
@@ -181,6 +182,7 @@ type source struct {
 
 func (s *source) Where() string { return fmt.Sprintf("event %d", max(s.Index-1, 0)) }
 
+// Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	for {
 		if s.left > 0 {

@@ -39,6 +39,7 @@ func (s *source) SummaryNames(file string) []string {
 	return nil
 }
 
+// UseSummary implements resultfile.Summarized.
 func (s *source) UseSummary(run *export.Run, name string, content []byte) error {
 	if resultfile.Named(name, settingsName) {
 		return useSettings(run, name, content)
@@ -177,6 +178,7 @@ func (t *totals) fail(q *sample) {
 	}
 }
 
+// complete counts a sample that ended at ns; reason is not nil if it failed.
 func (t *totals) complete(q *sample, ns uint64, reason *string) {
 	if t == nil || !q.tracked {
 		return
@@ -208,6 +210,7 @@ func (s *source) Check(c *resultfile.SelfCheck) {
 	}
 }
 
+// compare compares the stored figures with the totals.
 func (t *totals) compare(c *resultfile.SelfCheck) {
 	c.File = t.stored.File
 	computed := map[string]float64{

@@ -346,6 +346,7 @@ func (a *analysis) imageRequest(c *collector, q *export.Request) {
 	}
 }
 
+// imageCount returns the number of images of a request, as image retrieval counts them.
 func (a *analysis) imageCount(q *export.Request) (int, *exception) {
 	if q.Inputs == nil {
 		return 0, keyError("request_inputs")

@@ -127,6 +127,7 @@ func (r *rules) generatedText(event string) (pyText, *exception) {
 	return asText(item(v, "text_output"))
 }
 
+// textInData returns the text of one response in a format.
 func (r *rules) textInData(data string, f format) (pyText, *exception) {
 	if r.text >= text2504 {
 		switch f {

@@ -80,6 +80,7 @@ func (b *fileBenchmark) kept() resultfile.KeptLevel {
 	return k
 }
 
+// open reads the file up to its first request.
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	c, err := f.Start()
 	if err != nil {
@@ -169,6 +170,7 @@ func (s *source) Where() string {
 	return fmt.Sprintf("benchmark %d, %s request %d", s.benchmark, fileGroups[min(s.group, len(fileGroups)-1)], max(s.index-1, 0))
 }
 
+// metadata reads the version of the tool.
 func (s *source) metadata(c *jsonscan.Cursor, run *export.Run) error {
 	at := c.Pos
 	v, err := c.Value("metadata")
@@ -189,6 +191,7 @@ func (s *source) metadata(c *jsonscan.Cursor, run *export.Run) error {
 	return nil
 }
 
+// benchmarks reads the list of benchmarks: an experiment for each, with its settings.
 func (s *source) benchmarks(c *jsonscan.Cursor, run *export.Run) error {
 	if err := resultfile.Enter(c, '[', "benchmarks"); err != nil {
 		return err
@@ -426,6 +429,7 @@ func (q *fileRequest) timings() fileTimings {
 	return t
 }
 
+// Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	v, err := s.entry()
 	if err != nil {

@@ -71,6 +71,7 @@ type labelCount struct {
 	sessions map[string][]string // of each message
 }
 
+// add counts a failed request under the label of its message.
 func (f *failures) add(r *release, kind, message, session string) {
 	message = readable(message)
 	name := r.label(kind, message)

@@ -79,6 +79,7 @@ type fileUsage struct {
 	Completion *int64 `json:"completion_tokens"`
 }
 
+// open reads the file up to its first request.
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	c, err := f.Start()
 	if err != nil {
@@ -152,6 +153,7 @@ func (s *source) peek(run *export.Run) error {
 	return nil
 }
 
+// Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	more, err := s.c.Elem(s.index == 0)
 	if err != nil {
@@ -184,6 +186,7 @@ func (s *source) Next(r *export.Request) (int, error) {
 	return s.stage, nil
 }
 
+// request fills in r from an entry of the file.
 func (s *source) request(r *export.Request, q *fileRequest) *resultfile.BadEntry {
 	if q.Start == nil {
 		return &resultfile.BadEntry{Msg: "start_time is missing"}

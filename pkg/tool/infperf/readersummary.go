@@ -38,6 +38,7 @@ func (s *source) SummaryNames(file string) []string {
 	return nil
 }
 
+// UseSummary implements resultfile.Summarized.
 func (s *source) UseSummary(run *export.Run, name string, content []byte) error {
 	if resultfile.Named(name, settingsName) {
 		return s.useSettings(run, name, content)
@@ -67,6 +68,7 @@ type fileTotals struct {
 	early bool // a request is in the layout before 0.4, whose formulas are others
 }
 
+// add adds the times and tokens of a request.
 func (t *fileTotals) add(q *fileRequest) {
 	if q.Start == nil || q.End == nil {
 		t.early = true
@@ -106,6 +108,7 @@ func (t *fileTotals) add(q *fileRequest) {
 	}
 }
 
+// compare compares the stored figures with the totals.
 func (t *fileTotals) compare(c *resultfile.SelfCheck) {
 	c.File = t.stored.File
 	computed := map[string]float64{

@@ -55,6 +55,7 @@ func (f *summary) write(w io.Writer) error {
 	return err
 }
 
+// object returns the summary as the tool's JSON document.
 func (f *summary) object() py.Object {
 	r, s := f.release, f.sums
 	return py.Object{

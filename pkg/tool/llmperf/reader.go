@@ -53,6 +53,7 @@ type fileLevel struct {
 	level   level // of the results
 }
 
+// open reads the file up to its first request.
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	c, err := f.Start()
 	if err != nil {
@@ -146,6 +147,7 @@ func (s *source) Where() string {
 	return fmt.Sprintf("level %d, result %d", s.at, max(s.index-1, 0))
 }
 
+// Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	for ; s.at < len(s.all); s.at, s.index = s.at+1, 0 {
 		l := s.all[s.at]

@@ -119,6 +119,7 @@ func newRow(name string, values []float64, whole bool) row {
 	return r
 }
 
+// printTable writes the table of a level.
 func (l *level) printTable(b *bytes.Buffer) {
 	t := markdownTable{columns: columns}
 	for _, r := range l.rows() {
@@ -160,6 +161,7 @@ func (r *report) JSON(w io.Writer) error {
 	return err
 }
 
+// object returns a level of the result file.
 func (r *report) object(l *level) py.Object {
 	o := py.Object{
 		{Name: "concurrency", Value: py.Raw(l.Concurrency)},

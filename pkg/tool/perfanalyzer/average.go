@@ -56,6 +56,7 @@ type averager struct {
 	firstAt  uint64 // StartNS of the first of them
 }
 
+// line reads the first level and returns prefix with the average; add takes each request that counts.
 func (a *averager) line(prefix string, add func(*export.Request)) (string, error) {
 	for a.r.Next() {
 		if a.r.Experiment() != 0 {

@@ -208,6 +208,7 @@ func (c *collector) decoupled(setting *bool) bool {
 	})
 }
 
+// level returns the figures of a level after its last request.
 func (c *collector) level(l *levelData, e *export.Experiment) Level {
 	l.sequences.count(l.stats)
 	percentiles := pawindow.Percentiles(c.settings.Percentile)

@@ -88,6 +88,7 @@ func (s *Settings) writePass(p *printer, number int, l *Level, w *pawindow.Summa
 
 func us(d time.Duration) uint64 { return uint64(d / time.Microsecond) }
 
+// writeClient writes the client's figures of a level.
 func (s *Settings) writeClient(p *printer, l *Level) {
 	sum := &l.Summary
 	p.linef("    Request count: %d", sum.Requests)
@@ -198,6 +199,7 @@ func reported(levels []Level) []Level {
 // mostGPUs is the number of GPUs that the console shows.
 const mostGPUs = 16
 
+// write writes the metrics of the GPUs.
 func (g *GPUs) write(p *printer) {
 	for _, list := range [...][]GPUValue{g.Utilization, g.Power, g.MemoryUsed, g.Memory} {
 		if len(list) > mostGPUs {

@@ -72,6 +72,7 @@ func (c *collector) explainLevel(s *pawindow.Summary) {
 // name and formula, and why its value differs from strict's.
 func (r *Report) Definitions() []explain.Definition { return explain.DefineAll(r.define) }
 
+// define fills in the name, the formula and the value of a definition.
 func (r *Report) define(d *explain.Definition) {
 	switch d.Measure {
 	case explain.Latency:

@@ -108,6 +108,7 @@ func (s *Settings) writeModel(p *printer, m *Model, cache bool, indent string) {
 	}
 }
 
+// writeEnsemble writes the server's times of an ensemble and of its models.
 func (s *Settings) writeEnsemble(p *printer, m *Model, cache bool, head, indent string) {
 	latency, d := average(m.Success), ensemble(m)
 	switch {

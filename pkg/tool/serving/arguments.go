@@ -209,6 +209,7 @@ func (a *arguments) setMetrics(value string) error {
 	return nil
 }
 
+// setServerInfo sets server_info, and the acceptance length that it holds.
 func (a *arguments) setServerInfo(value string) error {
 	a.serverInfo, a.acceptLength = py.Value{}, nil
 	if isNone(value) {

@@ -52,6 +52,7 @@ func percentileWord(p float64) string {
 	return py.Repr(p)
 }
 
+// printSections writes a section for each latency.
 func (r *report) printSections(b *block, l *levelReport) {
 	for _, s := range r.sections(l) {
 		b.title(s.title, "-")
@@ -73,6 +74,7 @@ func (r *report) printSections(b *block, l *levelReport) {
 
 const blockTitle = " Serving Benchmark Result "
 
+// trtllmBlock writes the block of TensorRT-LLM.
 func (r *report) trtllmBlock(b *block, l *levelReport) {
 	main := r.release.rules.deviations
 	failed := l.Requests - l.Completed
@@ -111,6 +113,7 @@ func (r *report) printRates(b *block, l *levelReport) {
 	b.number("Output token throughput (tok/s):", l.OutputRate, 2)
 }
 
+// vllmBlock writes the block of vLLM.
 func (r *report) vllmBlock(b *block, l *levelReport) {
 	b.title(blockTitle, "=")
 	b.whole("Successful requests:", int64(l.Completed))
@@ -129,6 +132,7 @@ func (r *report) vllmBlock(b *block, l *levelReport) {
 	b.end()
 }
 
+// sglangBlock writes the block of SGLang.
 func (r *report) sglangBlock(b *block, l *levelReport) {
 	b.WriteString("\n")
 	b.title(blockTitle, "=")
@@ -171,6 +175,7 @@ func (r *report) sglangBlock(b *block, l *levelReport) {
 	b.end()
 }
 
+// sglangGoodput writes the goodput of SGLang.
 func (r *report) sglangGoodput(b *block, l *levelReport) {
 	limits := r.args.goodput
 	if len(limits) == 0 {

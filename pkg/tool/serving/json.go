@@ -148,6 +148,7 @@ func (l *levelReport) setTexts(d *py.Object) {
 	d.Set("errors", l.rowColumn(func(o *outcome) any { return o.err }))
 }
 
+// trtllmResult adds the members of TensorRT-LLM's result file.
 func (r *report) trtllmResult(d *py.Object, l *levelReport) {
 	main := r.release.rules.deviations
 	d.Set("date", l.date)
@@ -216,6 +217,7 @@ func (r *report) decodedResult(l *levelReport) py.Object {
 	}
 }
 
+// vllmResult adds the members of vLLM's result file.
 func (r *report) vllmResult(d *py.Object, l *levelReport) {
 	d.Set("date", l.date)
 	d.Set("endpoint_type", l.backend)
@@ -257,6 +259,7 @@ func (r *report) vllmResult(d *py.Object, l *levelReport) {
 	}
 }
 
+// sglangResult adds the members of SGLang's result file.
 func (r *report) sglangResult(d *py.Object, l *levelReport) {
 	a := r.args
 	d.Set("tag", textOrNil(a.tag))
@@ -312,6 +315,7 @@ func (r *report) sglangResult(d *py.Object, l *levelReport) {
 	}
 }
 
+// sglangGoodputResult adds the goodput to SGLang's result file.
 func (r *report) sglangGoodputResult(d *py.Object, l *levelReport) {
 	limits := r.args.goodput
 	if len(limits) == 0 {

@@ -101,6 +101,7 @@ var columnNames = map[string]int{
 	"generated_texts": colText, "latencies": colLatency, "e2els": colLatency, "start_times": colStart, "queue_times": colQueue,
 }
 
+// open reads the file up to its first request.
 func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	c, err := f.Start()
 	if err != nil {
@@ -354,6 +355,7 @@ func (s *source) open() {
 	}
 }
 
+// Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	if s.broken {
 		s.broken = false

@@ -30,6 +30,7 @@ type fileValues struct {
 	inputUnknown, latencyUnknown bool
 }
 
+// add adds the values of a row of the file.
 func (v *fileValues) add(x *fileRun, row *fileRow) {
 	if !row.succeeded {
 		v.failed++

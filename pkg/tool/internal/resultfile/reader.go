@@ -112,6 +112,7 @@ func located(err error, where string) error {
 	return err
 }
 
+// leaveOut counts an entry that cannot be used, with a warning for each kind of mistake.
 func (r *Reader) leaveOut(experiment int, bad *BadEntry, where string) {
 	r.skipped.Add(experiment, bad.Excluded)
 	if i, ok := r.bad[bad.Msg]; ok {

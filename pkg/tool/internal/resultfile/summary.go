@@ -61,6 +61,7 @@ func ParseSummary(file string, content []byte) (*Summary, error) {
 	return s, nil
 }
 
+// add adds the numbers and texts in v, by their paths.
 func (s *Summary) add(path string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
