@@ -6,10 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
+
+// endpointsEvents is a file of mlcommons/endpoints with one streamed request.
+const endpointsEvents = `{"event_type":"session.started","timestamp_ns":100,"sample_uuid":"","conversation_id":"","turn":null,"data":null}
+{"event_type":"session.start_performance_tracking","timestamp_ns":110,"sample_uuid":"","conversation_id":"","turn":null,"data":null}
+{"event_type":"sample.issued","timestamp_ns":200,"sample_uuid":"a","conversation_id":"","turn":null,"data":["PromptData","hi a",null,null,null,null,null,null]}
+{"event_type":"sample.recv_first","timestamp_ns":250,"sample_uuid":"a","conversation_id":"","turn":null,"data":null}
+{"event_type":"sample.recv_non_first","timestamp_ns":260,"sample_uuid":"a","conversation_id":"","turn":null,"data":null}
+{"event_type":"sample.complete","timestamp_ns":300,"sample_uuid":"a","conversation_id":"","turn":null,"data":["TextModelOutput",["x","y"],null,null]}
+{"event_type":"session.stop_performance_tracking","timestamp_ns":9000,"sample_uuid":"","conversation_id":"","turn":null,"data":null}
+{"event_type":"session.ended","timestamp_ns":9001,"sample_uuid":"","conversation_id":"","turn":null,"data":null}
+`
 
 // FuzzReader checks that no content makes a reader panic or run for ever, and
 // that an import can be kept as profile_export.json and is the same when it is
@@ -18,7 +30,7 @@ func FuzzReader(f *testing.F) {
 	for _, x := range samples {
 		f.Add([]byte(x.text))
 	}
-	f.Add([]byte(endpointsBegin + issued(200, "a") + first(250, "a") + later(260, "a") + complete(300, "a", `["x","y"]`) + endpointsEnd))
+	f.Add([]byte(endpointsEvents))
 	f.Add([]byte(`{"8":{"concurrency":8,"client_requests":1,"throughput":NaN,"perf_results":[{"e2e_latency":1e300}],"metrics":{"average_ttft":"x"}},"9":{}}`))
 	f.Add([]byte(`{"backend":"a","dataset_name":"d","request_rate":-Infinity,"server_info":{},"duration":0,"ttfts":[0.5,NaN],"itls":[[],[NaN]],"output_lens":[1,2],"errors":["","x"],"start_times":[0,1e300]} {"backend":"a"}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -69,7 +81,7 @@ func passOn(t *testing.T, r export.Reader) (text string, kept []byte) {
 		if q.Excluded() != export.NotExcluded {
 			i = 1
 		}
-		io.WriteString(&all[r.Experiment()][i], shown(q)+" "+q.Message+"\n")
+		io.WriteString(&all[r.Experiment()][i], runtest.Shown(q)+" "+q.Message+"\n")
 	}}
 	if err := export.Copy(t.Context(), w, r); err != nil {
 		t.Fatal(err)

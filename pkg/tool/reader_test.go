@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -22,45 +23,6 @@ func open(t testing.TB, text string) (export.Reader, error) {
 		}
 	}
 	return nil, errors.New("no format takes it")
-}
-
-// shown is a request as the tables of this file show it: ids, status, and times
-// in ns since the start; s is a silent response, f a final one.
-func shown(r *export.Request) string {
-	s := fmt.Sprintf("%d@%d %v", r.ID, r.StartNS, r.Status)
-	if r.Code != 0 {
-		s += fmt.Sprintf(" %d", r.Code)
-	}
-	for i, p := range r.Responses {
-		s += fmt.Sprintf(" %d", p.RecvNS-r.StartNS)
-		if r.Stated != nil {
-			for _, k := range r.Stated.Silent {
-				if k == i {
-					s += "s"
-				}
-			}
-		}
-		if p.Final {
-			s += "f"
-		}
-	}
-	if st := r.Stated; st != nil {
-		for _, n := range []struct {
-			name string
-			v    *int64
-		}{{"in", st.InputTokens}, {"out", st.OutputTokens}, {"reasoning", st.ReasoningTokens}, {"cached", st.CachedTokens}, {"events", st.TokenEvents}} {
-			if n.v != nil {
-				s += fmt.Sprintf(" %s=%d", n.name, *n.v)
-			}
-		}
-		if st.Streamed != nil {
-			s += fmt.Sprintf(" streamed=%v", *st.Streamed)
-		}
-		if st.Text != nil {
-			s += fmt.Sprintf(" %q", *st.Text)
-		}
-	}
-	return s
 }
 
 // Frames of files of GuideLLM and of a serving benchmark.
@@ -256,7 +218,7 @@ func TestReader(t *testing.T) {
 			defer r.Close()
 			var got []string
 			for r.Next() {
-				got = append(got, shown(r.Request()))
+				got = append(got, runtest.Shown(r.Request()))
 			}
 			if r.Err() != nil {
 				t.Fatal(r.Err())
@@ -361,7 +323,7 @@ func TestCut(t *testing.T) {
 			requests := 0
 			if err == nil {
 				for r.Next() {
-					if got, want := shown(r.Request()), shown(whole[requests]); got != want {
+					if got, want := runtest.Shown(r.Request()), runtest.Shown(whole[requests]); got != want {
 						t.Fatalf("%s cut at %d: request %d is %s, want %s", name, n, requests, got, want)
 					}
 					requests++

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -94,4 +95,43 @@ func (all Tokenizers) Named(tb testing.TB, tool, name string) *tokenizer.Tokeniz
 		all[key] = tok
 	}
 	return all[key]
+}
+
+// Shown returns a request of a result file for a table of a test: id, start, status, the times of the responses in ns
+// since the start (s marks a silent response, f a final one), and the stated numbers and texts.
+func Shown(r *export.Request) string {
+	s := fmt.Sprintf("%d@%d %v", r.ID, r.StartNS, r.Status)
+	if r.Code != 0 {
+		s += fmt.Sprintf(" %d", r.Code)
+	}
+	for i, p := range r.Responses {
+		s += fmt.Sprintf(" %d", p.RecvNS-r.StartNS)
+		if r.Stated != nil {
+			for _, k := range r.Stated.Silent {
+				if k == i {
+					s += "s"
+				}
+			}
+		}
+		if p.Final {
+			s += "f"
+		}
+	}
+	if st := r.Stated; st != nil {
+		for _, n := range []struct {
+			name string
+			v    *int64
+		}{{"in", st.InputTokens}, {"out", st.OutputTokens}, {"reasoning", st.ReasoningTokens}, {"cached", st.CachedTokens}, {"events", st.TokenEvents}} {
+			if n.v != nil {
+				s += fmt.Sprintf(" %s=%d", n.name, *n.v)
+			}
+		}
+		if st.Streamed != nil {
+			s += fmt.Sprintf(" streamed=%v", *st.Streamed)
+		}
+		if st.Text != nil {
+			s += fmt.Sprintf(" %q", *st.Text)
+		}
+	}
+	return s
 }

@@ -1,4 +1,4 @@
-package tool
+package endpoints
 
 import (
 	"errors"
@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // Lines of a file of mlcommons/endpoints, as the tool writes them.
@@ -47,6 +49,12 @@ func later(ns uint64, sample string) string {
 
 func complete(ns uint64, sample, output string) string {
 	return endpointsLine("sample.complete", ns, sample, `["TextModelOutput",`+output+`,null,null]`)
+}
+
+// openText opens the text of a file of events.
+func openText(t *testing.T, text string) export.Reader {
+	t.Helper()
+	return runtest.Import(t, []byte(text), resultfile.Formats(ResultFile())...)
 }
 
 func TestEndpointsEvents(t *testing.T) {
@@ -156,14 +164,11 @@ func TestEndpointsEvents(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := open(t, tt.text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := openText(t, tt.text)
 			var got, lacks, warnings []string
 			for r.Next() {
 				q := r.Request()
-				line := shown(q)
+				line := runtest.Shown(q)
 				if e := q.Excluded(); e == "late" || e == "cancelled" {
 					line += " " + string(e)
 				}
@@ -204,10 +209,7 @@ func TestEndpointsPrompt(t *testing.T) {
 		{`["PromptData"]`, "none"},
 		{`{"text":"x"}`, "none"},
 	} {
-		r, err := open(t, endpointsBegin+endpointsLine("sample.issued", 200, "a", tt.data)+complete(300, "a", `"x"`)+endpointsEnd)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := openText(t, endpointsBegin+endpointsLine("sample.issued", 200, "a", tt.data)+complete(300, "a", `"x"`)+endpointsEnd)
 		if !r.Next() {
 			t.Fatalf("%s: no request: %v", tt.data, r.Err())
 		}
@@ -235,10 +237,7 @@ func TestEndpointsCut(t *testing.T) {
 		}
 		for _, end := range []int{at - 1, at, at + 1, at + 30} {
 			cut := text[:min(end, len(text)-2)]
-			r, err := open(t, cut)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := openText(t, cut)
 			n := 0
 			for r.Next() {
 				n++
@@ -275,7 +274,7 @@ func beside(t *testing.T, kind string, change func(name string, data []byte) []b
 			t.Fatal(err)
 		}
 	}
-	o := export.Opener{Formats: Formats(), Beside: true}
+	o := export.Opener{Formats: resultfile.Formats(ResultFile()), Beside: true}
 	r, err := o.Open(t.Context(), filepath.Join(dir, "events.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -404,11 +403,19 @@ func TestEndpointsPoisson(t *testing.T) {
 	text := endpointsBegin + issued(200, "a") + issued(210, "b") + complete(400, "b", `"x"`) + complete(500, "a", `"x"`) + endpointsEnd
 	summary := `{"n_samples_issued":2,"n_samples_completed":2,"duration_ns":390,"legacy_loadgen_window_duration_ns":200,"qps":5e6,
 "run_config":{"load_pattern":{"type":"poisson","target_qps":12.5}}}`
-	c, warnings := readBeside(t, "events.jsonl", []byte(text), "config.yaml", []byte("settings:\n  load_pattern: {type: poisson, target_qps: 12.5}\n"))
-	if c.Compared != 0 || len(warnings) > 0 {
-		t.Errorf("without a summary: %+v, %v", c, warnings)
+	r := beside(t, "ok", func(name string, _ []byte) []byte {
+		switch name {
+		case "events.jsonl":
+			return []byte(text)
+		case "config.yaml":
+			return []byte("settings:\n  load_pattern: {type: poisson, target_qps: 12.5}\n")
+		}
+		return nil
+	})
+	if c, _ := export.Checked(r); c.Compared != 0 || len(r.Warnings()) > 0 {
+		t.Errorf("without a summary: %+v, %v", c, r.Warnings())
 	}
-	r := beside(t, "ok", func(name string, data []byte) []byte {
+	r = beside(t, "ok", func(name string, data []byte) []byte {
 		switch name {
 		case "events.jsonl":
 			return []byte(text)

@@ -1,4 +1,4 @@
-package tool
+package infperf
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // The stages of a run of inference-perf are levels, if the settings and the requests show which
@@ -47,7 +48,7 @@ func TestStages(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			o := export.Opener{Formats: Formats()}
+			o := export.Opener{Formats: resultfile.Formats(ResultFile())}
 			r, err := o.Open(t.Context(), dir)
 			if err != nil {
 				t.Fatal(err)
