@@ -1,6 +1,6 @@
 // Package columnar reads and writes a run as a table: as Parquet, as an Arrow file, and
-// as the journal that pa-record writes while it records. Only this package, and the package
-// below it that reads and writes pages of Parquet, import Apache Arrow.
+// as the journal that pa-record writes while it records. Only this package imports Apache
+// Arrow.
 //
 //	w, err := columnar.NewParquetWriter(f, answer.NewDeriver(r.Run())) // or NewArrowWriter
 //	if err != nil {
