@@ -40,11 +40,11 @@
 // # Files
 //
 // schema.go lists the columns. Writing: batch.go collects requests as rows, and writer.go passes batches to a sink:
-// arrow.go, or parquetwriter.go with pageencoder.go and pageheader.go. journalwriter.go writes frames (journalframe.go).
+// arrow.go, parquetwriter.go (its pages are made by package pages), or journalwriter.go (its frames, by journalframe.go).
 //
 // Reading: reader.go chooses rows (selection.go) and reads ahead (feed.go). It reads from a source (source.go): arrow.go,
-// journalreader.go, or parquetreader.go, which reads a column by leaf.go, pagereader.go, pagevalues.go and encoding.go.
-// A source returns columns as vectors (vector.go), and row.go makes requests of them.
+// journalreader.go, or parquetreader.go, whose columns package pages reads. A source returns columns as vectors
+// (pages.Vector; of Arrow by arrowvector.go), and row.go makes requests of them.
 //
 // header.go, telemetry.go and text.go say how headers, telemetry and texts are stored. limits.go and flatbuffer.go
 // protect against hostile files. table.go is apart: it reads any Parquet file as rows of JSON.
