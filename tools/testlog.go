@@ -8,7 +8,7 @@
 //
 // A skipped test looks like a passed one everywhere else, so that a machine that
 // lacks something would pass for one on which all was tested. Whether the tests
-// passed is told by the exit status of go test alone.
+// passed shows in the exit status of go test alone.
 //
 // The module also pins the versions of the tools that the Makefile builds.
 package main

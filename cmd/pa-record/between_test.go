@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A flusher notes what it is asked, and refuses where it is told to.
+// A flusher records the requests to flush a cache, and refuses them if fail is set.
 type flusher struct {
 	mu    sync.Mutex
 	asked []string // method, path, and key

@@ -66,7 +66,7 @@ type inputSettings struct {
 	WindowTo       millis       `json:"trace_window_to_ms,omitempty"`
 	BlockTokens    int          `json:"block_tokens,omitempty"`
 	TraceRows      string       `json:"trace_rows,omitempty"`
-	Style          render.Style `json:"backend,omitempty"` // 0: told by the model
+	Style          render.Style `json:"backend,omitempty"` // 0: by the model
 	IncludeUsage   bool         `json:"include_usage,omitempty"`
 
 	promptMember string // of requests to the endpoint; "" for APIs other than OpenAI's

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
-// A mistake in the value of a flag is told once, also where other checks see it.
+// A mistake in the value of a flag is reported once, even if other checks see it too.
 func TestMistakesOnce(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--num-dataset-entries 0", "--num-dataset-entries 0: must be at least 1"},

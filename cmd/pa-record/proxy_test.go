@@ -30,9 +30,8 @@ func counted(all []nettest.Asked) map[string]int {
 	return n
 }
 
-// Requests go through the proxy of the environment or of --proxy, which is said
-// on standard error and in the export, without its password; the names of
-// servers are the proxy's to resolve.
+// Requests go through the proxy of the environment or of --proxy. Standard error and the export
+// name the proxy, without its password. The proxy resolves the names of servers.
 func TestThroughProxy(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, "--ttft", "1ms", "--itl", "1ms", "--output-tokens", "2")
@@ -96,7 +95,7 @@ func TestThroughProxy(t *testing.T) {
 	})
 }
 
-// A wrong password, or a proxy that is none, is one line that says what to
+// A wrong password, or an address that is no proxy, is one line that says what to
 // check, without the password.
 func TestProxyErrors(t *testing.T) {
 	srv := startSim(t)

@@ -166,7 +166,7 @@ const rankPlaceholder = "%r"
 
 // rankedPath returns the name of a rank's file: the rank in place of %r, or else before the
 // suffix, x.json → x.rank0.json. rank is a number, or a pattern for all. A process that
-// records alone leaves the name as it is, unless it was told its rank and the name has
+// records alone leaves the name as it is, unless its rank is given and the name has
 // %r.
 func (s *settings) rankedPath(path, rank string) string {
 	switch {

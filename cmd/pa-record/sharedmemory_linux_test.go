@@ -17,10 +17,9 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// Tensors go through shared memory, over every protocol: the server computes with what
-// is there, and the export has inputs and outputs as ever. Nothing is left over, of the
-// server's or the system's, after a run that ends, one that fails and one that is
-// stopped.
+// Tensors go through shared memory, over every protocol: the server computes with its content, and
+// the export has inputs and outputs as usual. After a run that ends, fails or is stopped, nothing
+// is left over on the server or in the system.
 func TestSharedMemory(t *testing.T) {
 	row := func(first int) string {
 		a, b := make([]int, 16), make([]int, 16)

@@ -105,7 +105,7 @@ func TestTLSErrors(t *testing.T) {
 	}
 }
 
-// Flags that change nothing are said, not refused: old command lines have them.
+// Flags that change nothing give a note and are not refused: old command lines have them.
 func TestTLSNotes(t *testing.T) {
 	certs := newTestCerts(t)
 	for _, tt := range []struct{ args, note, warning string }{

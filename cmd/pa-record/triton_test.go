@@ -111,7 +111,7 @@ func TestGRPCCompression(t *testing.T) {
 	}
 }
 
-// The server traces the model while the load is on, as it is told, and no longer.
+// The server traces the model as the flags say while the load is on, and no longer.
 func TestTraceSettings(t *testing.T) {
 	for _, protocol := range []string{"http", "grpc"} {
 		srv, err := sim.Start(t.Context(), sim.Config{AddSubDelay: plan.ConstantDelay(1e6)})

@@ -208,7 +208,7 @@ func TestRunStamps(t *testing.T) {
 	}
 }
 
-// Tokens per user are told only where the number of users is.
+// Tokens per user need a known number of users.
 func TestPerUser(t *testing.T) {
 	for _, tt := range []struct {
 		e    export.Experiment

@@ -95,7 +95,7 @@ func TestAttainment(t *testing.T) {
 	}
 }
 
-// Requests that lack what decides are said.
+// Requests that lack a deciding value are named in a warning.
 func TestAttainmentWarnings(t *testing.T) {
 	cfg := Config{SLO: objective(t, "itl_max<=1s && cached_tokens<5")}
 	e := analyzed(t, reader("", mixedRun()), cfg).Experiments[0]

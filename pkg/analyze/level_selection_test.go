@@ -282,7 +282,7 @@ func TestWindowBehindOneInstant(t *testing.T) {
 	}
 }
 
-// A selection is said in a few words.
+// The text of a selection.
 func TestSelectionString(t *testing.T) {
 	for _, tt := range []struct {
 		s    Selection

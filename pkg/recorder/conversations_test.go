@@ -16,8 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A fakeTalker is a fake server that holds conversations: a turn asks for all
-// that was said before it.
+// A fakeTalker is a fake server that holds conversations: a turn sends the whole history.
 type fakeTalker struct {
 	*fakeServer
 	bad int // step of an entry that cannot be asked; 0: none
@@ -70,9 +69,8 @@ func recordSessions(t *testing.T, answers func(uint64) answer, cfg Config, after
 	return w, res, took, err
 }
 
-// A turn is asked when the previous turn was answered and thought about, with all
-// that was said; conversations begin in their order, as many at a time as asked
-// for, and a next one when one is over.
+// A turn is sent after the answer to the previous turn and the think time, with the whole history.
+// Conversations begin in their order, as many at a time as asked for, and a next one when one ends.
 func TestSessions(t *testing.T) {
 	// a: 3 turns, b: 2, c: 1; b is listed first.
 	w, res, took, err := recordSessions(t, ok(100*time.Millisecond), Config{
@@ -121,8 +119,8 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// A conversation ends with a turn that fails; the others go on, and what was not
-// asked is told.
+// A conversation ends with a turn that fails. The others go on, and the turns that were not sent
+// are reported.
 func TestSessionBreaksOff(t *testing.T) {
 	second := func(id uint64) answer {
 		if id == 2 {

@@ -73,7 +73,7 @@ func TestMaxErrorRateStopped(t *testing.T) {
 	}
 }
 
-// Kinds of failures are told apart up to a bound.
+// Kinds of failures are counted separately, up to a bound.
 func TestErrorRateKinds(t *testing.T) {
 	var e errorRate
 	for i := range 1000 {

@@ -41,7 +41,7 @@ func TestPeriodic(t *testing.T) {
 	}
 }
 
-// Requests that end before, by failing too, are waited for no longer, and told.
+// A request that ends early, also by failing, holds up the next step no longer, and is reported.
 func TestPeriodicEndsEarly(t *testing.T) {
 	short := func(id uint64) answer {
 		if id == 6 {

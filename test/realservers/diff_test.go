@@ -59,11 +59,9 @@ func (m diffMetric) apart() int {
 	return 0
 }
 
-// judge holds a verdict to the runs themselves: sides that are apart and were made
-// to differ must be told apart, in the right direction, and no verdict may go
-// against what was done to the server. A machine that is busy with other work can
-// mix the sides; then nothing is to be seen, and "~" is right. moreIsWorse says
-// what growing means.
+// judge checks a verdict against the runs. Sides that were made to differ, and whose runs lie apart, must have a
+// verdict in the right direction, and no verdict may contradict what was done to the server. If other work keeps
+// the machine busy, the runs of the sides mix, and "~" is right. moreIsWorse says that a larger value is worse.
 func (m diffMetric) judge(t *testing.T, want string, moreIsWorse bool) {
 	t.Helper()
 	if len(m.OldRuns) != sideRuns || len(m.NewRuns) != sideRuns {
@@ -246,8 +244,8 @@ func TestDiffOfSimulators(t *testing.T) {
 	}
 }
 
-// llama.cpp with one thread and with four is told apart as the server itself
-// tells: in the last event of a stream it says how long its tokens took.
+// The comparison of llama.cpp with one thread and with four agrees with the times of the server itself: the last
+// event of a stream says how long its tokens took.
 func TestDiffOfThreads(t *testing.T) {
 	one := startOpenAI(t, "llamacpp", "--threads", "1")
 	four := startOpenAI(t, "llamacpp", "--threads", "4")
@@ -304,9 +302,8 @@ func serverITL(t *testing.T, files []string) float64 {
 	return math.Exp(sum / float64(n))
 }
 
-// Sides of runs of the same server are seldom told apart: in at most one of
-// twenty of all verdicts. DIFF_PAIRS is how many pairs of sides are compared
-// with each server; make diff-validation sets it.
+// Sides of runs of the same server seldom differ: in at most one of twenty verdicts. DIFF_PAIRS is
+// the number of pairs of sides that are compared with each server; make diff-validation sets it.
 func TestDiffOfTheSame(t *testing.T) {
 	pairs, err := strconv.Atoi(os.Getenv("DIFF_PAIRS"))
 	if err != nil || pairs < 1 {

@@ -93,8 +93,7 @@ func TestSojournExponential(t *testing.T) {
 	}
 }
 
-// The processes are what they are said to be: one long run of each has the
-// values that the tables measure against.
+// One long run of each process has the values that the tables measure against.
 func TestTruth(t *testing.T) {
 	testenv.NoRace(t)
 	t.Parallel()

@@ -103,8 +103,8 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// Levels are matched by load; what only one side has is told. With the load
-// ignored, a single level a side is compared whatever it is.
+// Levels are matched by load. Levels of only one side are named. With the load ignored, a single
+// level a side is compared whatever it is.
 func TestLevels(t *testing.T) {
 	run := func(levels ...string) []*Run {
 		return []*Run{read(t, "run", recipe{seed: 1, requests: 5, tokens: 3, ttft: 30, itl: 20, levels: levels})}

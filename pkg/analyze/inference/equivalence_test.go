@@ -28,8 +28,8 @@ func TestRunsForEquivalence(t *testing.T) {
 	}
 }
 
-// Within the number of runs that is said to be enough, equal sides are shown to be within the
-// margin in 80 of 100 comparisons, and sides that differ by the margin in at most 5.
+// With RunsForEquivalence runs a side, equal sides are shown to be within the margin in 80 of 100
+// comparisons, and sides that differ by the margin in at most 5.
 func TestWithin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(39, 3))
 	const draws, deviation, margin = 2000, 0.03, 0.05

@@ -232,7 +232,8 @@ func TestServerMetricNames(t *testing.T) {
 	}
 }
 
-// A ratio is none above 1, in the unit of its source; what rounding adds is no lie.
+// A ratio below 0 or above 1, in the unit of its source, is n/a with the reason, but not one that
+// only rounding puts above 1.
 func TestServerRatios(t *testing.T) {
 	kv, smi, memory := seriesOf("vllm:kv_cache_usage_perc"), seriesOf("nvidia_smi_utilization_gpu", "gpu_uuid", "GPU-a"), seriesOf("nv_gpu_memory_used_bytes", "gpu_uuid", "GPU-a")
 	for _, tt := range []struct {
@@ -260,7 +261,7 @@ func TestServerRatios(t *testing.T) {
 	}
 }
 
-// Thousands of figures are told apart by the label in which they differ.
+// Thousands of figures differ by a label.
 func TestFiguresMany(t *testing.T) {
 	n := 20_000 / testenv.Stride(4)
 	s := export.Scrape{Source: "http://h1:9400/metrics", StartNS: 150, EndNS: 150}

@@ -164,7 +164,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// A conversationalFake can hold conversations, in which it counts what was said.
+// A conversationalFake can hold conversations. It keeps the messages so far.
 type conversationalFake struct{ *fake }
 
 func (f conversationalFake) NewConversation() Conversation {
@@ -189,8 +189,8 @@ func (c *fakeConversation) AddReply(x *Exchange) (contentless bool, err error) {
 	return false, nil
 }
 
-// The turns of a conversation go around like all requests, and every target is
-// asked with all that was said, by whomever.
+// The turns of a conversation go to the targets in turn, like all requests. Each target gets the
+// whole history, whichever target answered.
 func TestConversations(t *testing.T) {
 	f, g := conversationalFake{&fake{}}, conversationalFake{&fake{}}
 	b, err := RoundRobin([]Target{{"f", f}, {"g", g}}, 1)

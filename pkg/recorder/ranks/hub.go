@@ -246,7 +246,7 @@ func (h *hub) handshake(shake *handshake, patience time.Duration) (*member, erro
 		_ = c.send(endOf(now)) // receive notices a dead connection
 	}
 	h.mu.Lock()
-	h.came[j.Rank] = true // and is told, if there is an end
+	h.came[j.Rank] = true // and learns of the end, if there is one
 	h.mu.Unlock()
 	h.wake()
 	return m, nil

@@ -14,7 +14,7 @@ type Strangers struct {
 	Addresses int `json:"addresses,omitempty"`
 }
 
-// maxSources bounds the addresses that are told apart.
+// maxSources bounds the addresses that are counted separately.
 const maxSources = 1000
 
 // String returns a sentence, "" if there were none: "3 connections from 1 address did not

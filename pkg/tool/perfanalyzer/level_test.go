@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A rate that was not kept up is said, and what pa-record counts besides.
+// A level whose rate was not kept up has a warning, and the notes that only pa-record has.
 func TestLevelDelayed(t *testing.T) {
 	l := Level{
 		Mode: export.ModeRequestRate, Value: 2000, NoServer: true, SentPerSecond: 298.314, Notes: []string{"Failed requests: 2"},

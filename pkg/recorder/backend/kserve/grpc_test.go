@@ -265,8 +265,8 @@ func testStop(t *testing.T, arrived <-chan struct{}, b *Backend, s backend.Sende
 	}
 }
 
-// A request that is given up in the middle keeps what came, the server's
-// handler is told, and the next request is not disturbed.
+// A request that is cancelled in the middle keeps the responses so far, the server's handler learns
+// of it, and the next request is not disturbed.
 func TestStreamCancel(t *testing.T) {
 	told := make(chan error, 10)
 	f := startFake(t, func(ctx context.Context, req *wire.Request, send func(wire.Response)) error {

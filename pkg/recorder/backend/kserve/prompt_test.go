@@ -106,8 +106,8 @@ func TestPrepareRaw(t *testing.T) {
 	}
 }
 
-// An answer that is not what the validation data expects is a failure, over both
-// protocols; outputs that nothing is said of may be anything.
+// An answer that differs from the validation data is a failure, over both protocols. Outputs
+// without validation data may be anything.
 func TestValidation(t *testing.T) {
 	sum := func(data string) func(context.Context, *wire.Request, func(wire.Response)) error {
 		return func(_ context.Context, req *wire.Request, send func(wire.Response)) error {

@@ -127,8 +127,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-// A turn that holds what was said before is sent as it is, and what follows stands
-// behind it.
+// A turn that holds the whole history is sent as it is, and later messages follow it.
 func TestConversationOfWholeTurns(t *testing.T) {
 	b, err := New(Config{URL: "localhost:1", Model: "m"})
 	if err != nil {

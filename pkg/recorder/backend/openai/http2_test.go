@@ -51,7 +51,7 @@ func bothWays(t *testing.T, run func(t *testing.T, secure bool)) {
 
 func flush(w http.ResponseWriter) { _ = http.NewResponseController(w).Flush() }
 
-// Streams and bodies over HTTP/2 come to the same rows; the connection is kept.
+// Streams and bodies over HTTP/2 give the same rows as over HTTP/1; the connection is kept.
 func TestHTTP2(t *testing.T) {
 	bothWays(t, func(t *testing.T, secure bool) {
 		long := `{"id":"c","choices":[],"x":"` + strings.Repeat("y", 6<<20) + `"}` // longer than the windows

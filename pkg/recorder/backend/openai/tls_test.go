@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A client certificate is shown to a server that asks for one, and its absence
-// is said.
+// A server that asks for a client certificate gets it; without one, the message says that it is
+// missing.
 func TestTLSClientCertificate(t *testing.T) {
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		t.Run(tls.VersionName(version), func(t *testing.T) {
