@@ -82,16 +82,16 @@ func listedFiles(c *call) (fileNames, error) {
 	return fileNames{paths: paths}, err
 }
 
-// copied are the arguments of a command whose last argument is its output.
-type copied struct {
+// copyArguments are the arguments of a command whose last argument is its output.
+type copyArguments struct {
 	in  fileNames
 	out string
 }
 
 // copiedFiles returns the arguments of such a command: two, or with several also more. takes says
 // which, for the error.
-func copiedFiles(several bool, takes string) func(*call) (copied, error) {
-	return func(c *call) (args copied, err error) {
+func copiedFiles(several bool, takes string) func(*call) (copyArguments, error) {
+	return func(c *call) (args copyArguments, err error) {
 		if c.NArg() < 2 || c.NArg() > 2 && !several {
 			return args, cmdline.Usagef("%s given; %s takes %s", plural.Of(c.NArg(), "argument"), c.App.Name, takes)
 		}

@@ -43,7 +43,7 @@ inference-perf, the file of its requests, with their summaries beside it; a
 warning says what it cannot hold. --as perf_analyzer-24.03 writes
 profile_export.json as that release did.`,
 		Flags: slices.Concat(flags, serverFlags(&foreign), []cli.Flag{goodputFlag(), argFlag(&foreign)}, inputFlags()),
-		Action: action(copiedFiles(false, "IN and OUT"), func(c *call, args copied) error {
+		Action: action(copiedFiles(false, "IN and OUT"), func(c *call, args copyArguments) error {
 			if c.IsSet("as") {
 				return c.convertAs(args, foreign)
 			}
@@ -53,7 +53,7 @@ profile_export.json as that release did.`,
 }
 
 // convert writes a run in another of our own formats.
-func (c *call) convert(args copied, source answer.TokenSource) error {
+func (c *call) convert(args copyArguments, source answer.TokenSource) error {
 	if f := c.resultFlag(); f != "" { // a tokenizer also counts for the derived columns of a table
 		return cmdline.Usagef("--%s is about another tool's file; give --as too", f)
 	}
@@ -143,7 +143,7 @@ func resultNames() string {
 
 // convertAs writes the result file of another tool, and the files that the tool keeps
 // beside it. Standard output gets the result file only.
-func (c *call) convertAs(args copied, foreign dialect.Config) error {
+func (c *call) convertAs(args copyArguments, foreign dialect.Config) error {
 	name, in, out := c.String("as"), args.in.name, args.out
 	t := registry().Find(name)
 	if t == nil || t.Result == nil {

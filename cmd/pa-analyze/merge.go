@@ -32,7 +32,7 @@ written).`,
 const mergeGCPercent = 15
 
 // merge writes the shards of a run as one file.
-func (c *call) merge(args copied) error {
+func (c *call) merge(args copyArguments) error {
 	before := debug.SetGCPercent(mergeGCPercent)
 	defer debug.SetGCPercent(before)
 	create, err := createFor(args.out)

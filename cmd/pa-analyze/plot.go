@@ -101,7 +101,7 @@ The picture is plain SVG for browsers, pages and print; it follows the reader's
 choice of light or dark. The same files give the same bytes.
 Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags: append(flags, p.drawnFlags()...),
-		Action: analyzed(p.analysis, plotArguments, func(c *call, args plotted, cfg analyze.Config) error {
+		Action: analyzed(p.analysis, plotArguments, func(c *call, args drawnArguments, cfg analyze.Config) error {
 			if args.chart.draw == nil {
 				return c.plotTrend(args.points, cfg, p.Options)
 			}
@@ -110,15 +110,15 @@ Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 	}
 }
 
-// plotted are the arguments of plot.
-type plotted struct {
+// drawnArguments are the arguments of plot.
+type drawnArguments struct {
 	chart  *chart
 	files  fileNames
 	points []labeledFiles // for the chart trend, instead of files
 }
 
 // plotArguments returns the arguments of plot. It refuses flags that only other charts have.
-func plotArguments(c *call) (args plotted, err error) {
+func plotArguments(c *call) (args drawnArguments, err error) {
 	if args.chart, err = findChart(c); err != nil {
 		return args, err
 	}
@@ -170,7 +170,7 @@ func (k *chart) checkFlags(c *call) error {
 }
 
 // plot draws the chart of the runs that args name.
-func (c *call) plot(args plotted, p *plotOptions, cfg analyze.Config) error {
+func (c *call) plot(args drawnArguments, p *plotOptions, cfg analyze.Config) error {
 	recordings, err := c.runs(args.files)
 	if err != nil {
 		return err

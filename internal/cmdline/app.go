@@ -118,7 +118,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 			name += " " + cmd.Name
 		}
 	}
-	var set []given
+	var set []givenFlag
 	var named []cli.Flag
 	if cmd == nil || !cmd.SkipFlagParsing {
 		named = withNames(flags)
@@ -161,7 +161,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 
 // setFlags sets the flags of the command line, then from the environment and then from the file
 // of --config the flags that are not set yet.
-func (a App) setFlags(c *cli.Context, flags []cli.Flag, given []given) error {
+func (a App) setFlags(c *cli.Context, flags []cli.Flag, given []givenFlag) error {
 	for _, g := range given {
 		if err := set(c, g.flag, g.value, "flag "+Dashed(g.flag.Names()[0])); err != nil {
 			return err

@@ -18,8 +18,8 @@ type arguments struct {
 	getopt      bool
 }
 
-// A given is a flag of the command line.
-type given struct {
+// A givenFlag is a flag of the command line.
+type givenFlag struct {
 	flag     cli.Flag
 	name     string // as given
 	value    string
@@ -29,7 +29,7 @@ type given struct {
 // parse separates args into flags and positional arguments. Flags may stand behind positional
 // arguments; all arguments behind "--" are positional. parse leaves out the flags that ask for help
 // or the version.
-func (a arguments) parse(args []string) (set []given, rest []string, err error) {
+func (a arguments) parse(args []string) (set []givenFlag, rest []string, err error) {
 	for i := 0; i < len(args); i++ {
 		arg := args[i]
 		switch {
@@ -81,10 +81,10 @@ func (a arguments) wants(args, words []string) bool {
 
 // find returns the flag that arg names, or the several that joined short flags
 // name. next is the argument after arg, "" for none.
-func (a arguments) find(arg, next string) ([]given, error) {
+func (a arguments) find(arg, next string) ([]givenFlag, error) {
 	name, value, hasValue := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	if f := lookup(a.flags, name); f != nil {
-		return []given{{f, name, value, hasValue}}, nil
+		return []givenFlag{{f, name, value, hasValue}}, nil
 	}
 	if instead, ok := a.renamed[name]; ok {
 		if !hasValue && !strings.HasPrefix(next, "-") {
@@ -119,13 +119,13 @@ func withValue(instead, value string) string {
 const maxShownValue = 40
 
 // cutShort finds the one long flag that starts with name.
-func (a arguments) cutShort(name, value string, hasValue bool) ([]given, error) {
+func (a arguments) cutShort(name, value string, hasValue bool) ([]givenFlag, error) {
 	full := Abbreviated(name, allNames(a.flags))
 	switch {
 	case len(full) == 0 || len(name) < 2:
 		return nil, a.unknown(name)
 	case len(full) == 1:
-		return []given{{lookup(a.flags, full[0]), name, value, hasValue}}, nil
+		return []givenFlag{{lookup(a.flags, full[0]), name, value, hasValue}}, nil
 	}
 	return nil, Usagef("flag --%s is ambiguous; it may mean --%s", name, strings.Join(full, ", --"))
 }
@@ -138,13 +138,13 @@ func Abbreviated(name string, all []string) []string {
 
 // joined reads short flags without spaces: -av, -p1000. It returns nil if a letter is
 // no flag.
-func (a arguments) joined(letters string) []given {
-	var found []given
+func (a arguments) joined(letters string) []givenFlag {
+	var found []givenFlag
 	for _, s := range SplitShort(letters, func(letter string) (known, hasValue bool) {
 		f := lookup(a.flags, letter)
 		return f != nil, f != nil && takesValue(f)
 	}) {
-		found = append(found, given{lookup(a.flags, s.Letter), s.Letter, s.Value, s.Value != ""})
+		found = append(found, givenFlag{lookup(a.flags, s.Letter), s.Letter, s.Value, s.Value != ""})
 	}
 	return found
 }

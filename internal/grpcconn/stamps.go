@@ -15,7 +15,7 @@ import (
 // put a Follower on it. A connection that is no [sockstamp.Conn] yet becomes
 // one. Config.Server is set as the side of the connection needs it.
 func Credentials(inner credentials.TransportCredentials, c h2follow.Config) credentials.TransportCredentials {
-	return &following{inner, c}
+	return &followingCredentials{inner, c}
 }
 
 // FromContext returns the Follower of the connection that carries an RPC. ctx is the
@@ -30,8 +30,8 @@ func FromContext(ctx context.Context) (*h2follow.Follower, bool) {
 	return i.follower, ok
 }
 
-// following is credentials whose connections are followed.
-type following struct {
+// followingCredentials are credentials whose connections are followed.
+type followingCredentials struct {
 	credentials.TransportCredentials
 	config h2follow.Config
 }
@@ -44,7 +44,7 @@ type info struct {
 }
 
 // ClientHandshake implements [credentials.TransportCredentials].
-func (f *following) ClientHandshake(ctx context.Context, authority string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (f *followingCredentials) ClientHandshake(ctx context.Context, authority string, nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c := f.config
 	c.Server = false
 	return follow(nc, c, func(nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -53,7 +53,7 @@ func (f *following) ClientHandshake(ctx context.Context, authority string, nc ne
 }
 
 // ServerHandshake implements [credentials.TransportCredentials].
-func (f *following) ServerHandshake(nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (f *followingCredentials) ServerHandshake(nc net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	c := f.config
 	c.Server = true
 	return follow(nc, c, f.TransportCredentials.ServerHandshake)
@@ -83,6 +83,6 @@ func follow(nc net.Conn, c h2follow.Config, handshake func(net.Conn) (net.Conn, 
 }
 
 // Clone implements [credentials.TransportCredentials].
-func (f *following) Clone() credentials.TransportCredentials {
-	return &following{f.TransportCredentials.Clone(), f.config}
+func (f *followingCredentials) Clone() credentials.TransportCredentials {
+	return &followingCredentials{f.TransportCredentials.Clone(), f.config}
 }

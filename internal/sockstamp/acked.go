@@ -2,8 +2,8 @@ package sockstamp
 
 import "syscall"
 
-// An acked is the number of written bytes that are known to have arrived.
-type acked struct {
+// ackedBytes is the number of written bytes that are known to have arrived.
+type ackedBytes struct {
 	bytes uint64
 	ok    bool
 }
@@ -27,14 +27,14 @@ func (c *Conn) Acknowledged() (bytes uint64, ok bool) {
 }
 
 // askAcked asks the kernel; open is false when there is no socket (any more).
-func (c *Conn) askAcked() (a acked, open bool) {
+func (c *Conn) askAcked() (a ackedBytes, open bool) {
 	sc, ok := c.nc.(syscall.Conn)
 	if !ok {
-		return acked{}, false
+		return ackedBytes{}, false
 	}
 	rc, err := sc.SyscallConn()
 	if err != nil {
-		return acked{}, false
+		return ackedBytes{}, false
 	}
 	err = rc.Control(func(fd uintptr) { a = ackedOn(fd) })
 	return a, err == nil

@@ -5,12 +5,12 @@ import "golang.org/x/sys/unix"
 // ackedOn asks the kernel how many of the bytes written to a socket are acknowledged.
 // Linux (since 4.1) also counts the SYN, which is acknowledged on every connection
 // opened from here, so 0 means that the kernel does not count.
-func ackedOn(fd uintptr) acked {
+func ackedOn(fd uintptr) ackedBytes {
 	info, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil || info.Bytes_acked == 0 {
-		return acked{}
+		return ackedBytes{}
 	}
-	return acked{bytes: info.Bytes_acked - 1, ok: true}
+	return ackedBytes{bytes: info.Bytes_acked - 1, ok: true}
 }
 
 // Written returns how many bytes were written.

@@ -3,4 +3,4 @@
 package sockstamp
 
 // ackedOn knows nothing: only Linux tells.
-func ackedOn(uintptr) acked { return acked{} }
+func ackedOn(uintptr) ackedBytes { return ackedBytes{} }

@@ -63,8 +63,8 @@ type Conn struct {
 	mu    sync.Mutex // guards what follows, never held while waiting
 	last  Stamp
 	holes holes // in what arrived
-	sent  sent
-	acked acked // when last asked
+	sent  sentStamps
+	acked ackedBytes // when last asked
 }
 
 // A read is the state of the Read in progress.

@@ -17,7 +17,7 @@ type Socket struct {
 	why     string // why not all
 	read    uint64 // ordinal of the last read
 	holes   holes  // in what arrived
-	sent    sent
+	sent    sentStamps
 	segment segment
 	oob     [ControlBytes]byte
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // parts returns the ends of the writes that a connection noted since begin.
-func (s *sent) parts(begin uint64) (ends []uint64) {
+func (s *sentStamps) parts(begin uint64) (ends []uint64) {
 	for _, p := range s.log.parts {
 		if p.end > begin {
 			ends = append(ends, p.end-begin)
@@ -24,15 +24,15 @@ func (s *sent) parts(begin uint64) (ends []uint64) {
 // A request that fits in one segment is one write; of a longer one the first
 // segment is a write of its own, and has a stamp. That holds for both ways to write.
 func TestFirstSegment(t *testing.T) {
-	write := map[string]func(t *testing.T, c *Conn) (begin func(), write func([]byte), sent *sent){
-		"Conn": func(t *testing.T, c *Conn) (func(), func([]byte), *sent) {
+	write := map[string]func(t *testing.T, c *Conn) (begin func(), write func([]byte), sent *sentStamps){
+		"Conn": func(t *testing.T, c *Conn) (func(), func([]byte), *sentStamps) {
 			return c.Begin, func(p []byte) {
 				if _, err := c.Write(p); err != nil {
 					t.Fatal(err)
 				}
 			}, &c.sent
 		},
-		"Socket": func(t *testing.T, c *Conn) (func(), func([]byte), *sent) {
+		"Socket": func(t *testing.T, c *Conn) (func(), func([]byte), *sentStamps) {
 			rc, err := c.nc.(*net.TCPConn).SyscallConn()
 			if err != nil {
 				t.Fatal(err)

@@ -1,7 +1,7 @@
 package sockstamp
 
-// A sent holds the stamps of the bytes written.
-type sent struct {
+// sentStamps holds the stamps of the bytes written.
+type sentStamps struct {
 	written uint64 // bytes
 	log     txLog  // of the kernel's stamps
 
@@ -37,7 +37,7 @@ const (
 
 // before notes that a write begins. If apart, the caller writes the first segment by
 // itself. unstamped is the number of earlier bytes that may not have left yet.
-func (s *sent) before() (apart bool, unstamped uint64) {
+func (s *sentStamps) before() (apart bool, unstamped uint64) {
 	s.writing = true
 	if s.span.active && s.span.startUserNS == 0 {
 		s.span.startUserNS = userNow()
@@ -47,7 +47,7 @@ func (s *sent) before() (apart bool, unstamped uint64) {
 }
 
 // part notes that a system call wrote n bytes.
-func (s *sent) part(n int) {
+func (s *sentStamps) part(n int) {
 	if n <= 0 {
 		return
 	}
@@ -62,7 +62,7 @@ func (s *sent) part(n int) {
 }
 
 // after notes that a write ended.
-func (s *sent) after() {
+func (s *sentStamps) after() {
 	s.writing = false
 	if s.span.active {
 		s.span.sentUserNS = userNow()
@@ -71,18 +71,18 @@ func (s *sent) after() {
 
 // outstanding reports whether it makes sense to look for stamps of the writes
 // that are done.
-func (s *sent) outstanding() bool { return s.empty < maxEmpty && s.log.stamped < s.written }
+func (s *sentStamps) outstanding() bool { return s.empty < maxEmpty && s.log.stamped < s.written }
 
 // expected is outstanding, and also of a write in progress, whose bytes may
 // have left.
-func (s *sent) expected() bool { return s.empty < maxEmpty && s.behind() }
+func (s *sentStamps) expected() bool { return s.empty < maxEmpty && s.behind() }
 
 // behind reports whether there may be stamps that were not read, and also of a
 // write in progress, whose bytes may have left.
-func (s *sent) behind() bool { return s.writing || s.log.stamped < s.written }
+func (s *sentStamps) behind() bool { return s.writing || s.log.stamped < s.written }
 
 // transmitted notes the transmit stamp of the byte with number id.
-func (s *sent) transmitted(id uint32, ns uint64) {
+func (s *sentStamps) transmitted(id uint32, ns uint64) {
 	end, ok := endOffset(s.written, id)
 	if !ok {
 		return
@@ -95,16 +95,16 @@ func (s *sent) transmitted(id uint32, ns uint64) {
 }
 
 // start makes the next write the first of a request.
-func (s *sent) start() {
+func (s *sentStamps) start() {
 	s.span = span{active: true, begin: s.written}
 	s.separate = true
 }
 
 // begun reports whether something of the request was written.
-func (s *sent) begun() bool { return s.span.startUserNS != 0 }
+func (s *sentStamps) begun() bool { return s.span.startUserNS != 0 }
 
 // request returns the stamps of the request; see [Conn.Request].
-func (s *sent) request() (start, sent Stamp) {
+func (s *sentStamps) request() (start, sent Stamp) {
 	if !s.begun() {
 		return Stamp{}, Stamp{}
 	}

@@ -241,7 +241,7 @@ func (c *Conn) DrainTx() {
 
 // drain reads the error queue until it is empty or has given the stamp of the
 // last byte written and no write is in progress. An error that is pending on the socket stays where it is.
-func (s *sent) drain(fd int) {
+func (s *sentStamps) drain(fd int) {
 	const most = 1024 // stamps may come as fast as they are read
 	var oob [2 * ControlBytes]byte
 	s.unread = 0

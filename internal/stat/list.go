@@ -145,12 +145,12 @@ type Cursor struct {
 	// Number uses these.
 	number  [1]int64
 	numbers [1]float64
-	floats  []float64  // of Numbers
-	cache   []unpacked // cached ones, or nil before the first
+	floats  []float64       // of Numbers
+	cache   []unpackedBlock // cached ones, or nil before the first
 }
 
-// An unpacked is a block of values.
-type unpacked struct {
+// An unpackedBlock is a block of values.
+type unpackedBlock struct {
 	block  int // number of the block, from 1; 0: none
 	values []int64
 }
@@ -203,7 +203,7 @@ func (c *Cursor) block(i int) []int64 {
 		return c.list.last
 	}
 	if c.cache == nil {
-		c.cache = make([]unpacked, cached)
+		c.cache = make([]unpackedBlock, cached)
 	}
 	slot := &c.cache[i%cached]
 	if slot.block != i+1 {

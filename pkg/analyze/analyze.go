@@ -170,7 +170,7 @@ func (a *analysis) growLevels() {
 func (a *analysis) finishLevels() {
 	a.growLevels()
 	a.rep.Experiments = make([]Experiment, 0, len(a.levels))
-	sent := make([][]timed, len(a.levels))
+	sent := make([][]requestLatencies, len(a.levels))
 	for i, l := range a.levels {
 		a.levels[i] = nil // the memory of a finished level is for the analyses of the next ones
 		e := &a.run.Experiments[i]
@@ -180,7 +180,7 @@ func (a *analysis) finishLevels() {
 		}
 		a.rep.Experiments = append(a.rep.Experiments, a.finishLevel(i, e, l))
 		a.rep.Stamps.plus(l.stamps)
-		sent[i] = l.timed
+		sent[i] = l.latencies
 	}
 	(&adviser{a.run, a.cfg, sent, a.rep}).advise()
 }

@@ -67,7 +67,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 		return x
 	}
 	defer l.points.records.Release()
-	l.timed = make([]timed, 0, l.points.records.Len())
+	l.latencies = make([]requestLatencies, 0, l.points.records.Len())
 	l.points.sort()
 	points := l.points.each
 	if cfg.Selection.WithoutPauses {

@@ -31,7 +31,7 @@ type collector struct {
 	starts        Stamps
 	figures       []figure.Group   // that were asked for
 	slo           *figure.Attainer // one of them; nil: not asked for
-	timed         []timed
+	latencies     []requestLatencies
 	tpots         []timedTPOT // nil unless certified
 	certified     bool        // the summaries have certified percentiles
 	streams       streamCount
@@ -178,7 +178,7 @@ func (c *collector) count(p *Point) {
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
-	c.timed = append(c.timed, timed{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
+	c.latencies = append(c.latencies, requestLatencies{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
 	for _, g := range c.figures {
 		g.Add(&p.Measured)
 	}

@@ -25,9 +25,9 @@ const (
 	driftSigmas = 3
 )
 
-// A timed holds the start of a counted request and its latencies; a missing latency is
+// requestLatencies holds the start of a counted request and its latencies; a missing latency is
 // [answer.Missing].
-type timed struct {
+type requestLatencies struct {
 	start      uint64
 	ttft, e2el int64
 }
@@ -35,17 +35,17 @@ type timed struct {
 // steadyMetrics are the latencies that a steady level keeps.
 var steadyMetrics = []struct {
 	name string
-	of   func(*timed) int64
-}{{"TTFT", func(t *timed) int64 { return t.ttft }}, {"E2EL", func(t *timed) int64 { return t.e2el }}}
+	of   func(*requestLatencies) int64
+}{{"TTFT", func(t *requestLatencies) int64 { return t.ttft }}, {"E2EL", func(t *requestLatencies) int64 { return t.e2el }}}
 
 // drift compares the first tenth of the requests, by their starts, with the others. It
 // returns nil if they do not differ or are too few. It reorders x.
-func drift(x []timed) *Unsteady {
+func drift(x []requestLatencies) *Unsteady {
 	k := len(x) / 10
 	if k < driftLeast {
 		return nil
 	}
-	slices.SortFunc(x, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
+	slices.SortFunc(x, func(a, b requestLatencies) int { return cmp.Compare(a.start, b.start) })
 	for _, m := range steadyMetrics {
 		first, rest := sortedLatencies(x[:k], m.of), sortedLatencies(x[k:], m.of)
 		if len(first) < driftLeast || len(rest) == 0 {
@@ -78,8 +78,8 @@ func drift(x []timed) *Unsteady {
 // unsettled returns further reasons why a level was not in a steady state, which take longer to find: first
 // requests that took longer than the others, and latencies that drift. differs says that the first tenth of
 // the requests differs, which is then left out. It reorders x.
-func unsettled(x []timed, differs bool) (all []*Unsteady) {
-	slices.SortFunc(x, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
+func unsettled(x []requestLatencies, differs bool) (all []*Unsteady) {
+	slices.SortFunc(x, func(a, b requestLatencies) int { return cmp.Compare(a.start, b.start) })
 	if differs {
 		x = x[len(x)/10:]
 	}
@@ -109,7 +109,7 @@ func unsettled(x []timed, differs bool) (all []*Unsteady) {
 }
 
 // latencies returns the known values, in the order of x.
-func latencies(x []timed, of func(*timed) int64) []float64 {
+func latencies(x []requestLatencies, of func(*requestLatencies) int64) []float64 {
 	v := make([]float64, 0, len(x))
 	for i := range x {
 		if l := of(&x[i]); l != answer.Missing {
@@ -120,7 +120,7 @@ func latencies(x []timed, of func(*timed) int64) []float64 {
 }
 
 // sortedLatencies returns the known values, sorted.
-func sortedLatencies(x []timed, of func(*timed) int64) []int64 {
+func sortedLatencies(x []requestLatencies, of func(*requestLatencies) int64) []int64 {
 	v := make([]int64, 0, len(x))
 	for i := range x {
 		if l := of(&x[i]); l != answer.Missing {

@@ -53,9 +53,9 @@ func TestDrift(t *testing.T) {
 // enough, nine are not either.
 func TestDriftChance(t *testing.T) {
 	for above := range 11 {
-		x := make([]timed, 100)
+		x := make([]requestLatencies, 100)
 		for i := range x {
-			x[i] = timed{start: uint64(i), ttft: 100 + int64(i%2), e2el: answer.Missing}
+			x[i] = requestLatencies{start: uint64(i), ttft: 100 + int64(i%2), e2el: answer.Missing}
 			if i < 10 {
 				x[i].ttft = 10
 				if i < above {
@@ -67,12 +67,12 @@ func TestDriftChance(t *testing.T) {
 			t.Errorf("%d of 10 above: drift %v, want %v", above, got, want)
 		}
 	}
-	if err := drift(make([]timed, 1000)); err != nil {
+	if err := drift(make([]requestLatencies, 1000)); err != nil {
 		t.Errorf("all 0: %v", err)
 	}
-	x := make([]timed, 1000)
+	x := make([]requestLatencies, 1000)
 	for i := range x {
-		x[i] = timed{ttft: answer.Missing, e2el: answer.Missing}
+		x[i] = requestLatencies{ttft: answer.Missing, e2el: answer.Missing}
 	}
 	if err := drift(x); err != nil {
 		t.Errorf("no latencies: %v", err)
@@ -141,9 +141,9 @@ func TestDriftOfDependentRequests(t *testing.T) {
 	const runs = 150
 	found := 0
 	for range runs {
-		x, z := make([]timed, 1000), rng.NormFloat64()
+		x, z := make([]requestLatencies, 1000), rng.NormFloat64()
 		for i := range x {
-			x[i] = timed{start: uint64(i), ttft: int64(1e6 * math.Exp(0.5*z)), e2el: answer.Missing}
+			x[i] = requestLatencies{start: uint64(i), ttft: int64(1e6 * math.Exp(0.5*z)), e2el: answer.Missing}
 			z = 0.9*z + math.Sqrt(1-0.81)*rng.NormFloat64()
 		}
 		if drift(x) != nil {

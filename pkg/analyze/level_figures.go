@@ -65,15 +65,15 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if sel != nil {
 		x.Unsteady = sel.warnings()
 	}
-	differs := drift(c.timed)
+	differs := drift(c.latencies)
 	if differs != nil && !c.startsUnknown {
 		x.Unsteady = append(x.Unsteady, differs)
 	}
 	if cfg.Settling && !c.startsUnknown {
-		x.Unsettled = unsettled(c.timed, differs != nil)
+		x.Unsettled = unsettled(c.latencies, differs != nil)
 	}
 	if cfg.Observer != nil {
-		x.FirstTokens = firstTokens(c.timed)
+		x.FirstTokens = firstTokens(c.latencies)
 	}
 	x.Warnings = c.warnings(cfg, &x)
 	if e.Meta != nil {
@@ -189,9 +189,9 @@ func (c *collector) setEffective() {
 		}
 		return inference.NewSeries(values).Effective()
 	}
-	slices.SortFunc(c.timed, func(a, b timed) int { return cmp.Compare(a.start, b.start) })
-	c.whole[answer.TTFT].Effective = worth(latencies(c.timed, func(t *timed) int64 { return t.ttft }))
-	c.whole[answer.E2EL].Effective = worth(latencies(c.timed, func(t *timed) int64 { return t.e2el }))
+	slices.SortFunc(c.latencies, func(a, b requestLatencies) int { return cmp.Compare(a.start, b.start) })
+	c.whole[answer.TTFT].Effective = worth(latencies(c.latencies, func(t *requestLatencies) int64 { return t.ttft }))
+	c.whole[answer.E2EL].Effective = worth(latencies(c.latencies, func(t *requestLatencies) int64 { return t.e2el }))
 	slices.SortFunc(c.tpots, func(a, b timedTPOT) int { return cmp.Compare(a.start, b.start) })
 	values := make([]float64, len(c.tpots))
 	for i, t := range c.tpots {
@@ -314,8 +314,10 @@ func sloWarnings(x *figure.Attainment) []error {
 }
 
 // firstTokens returns the first tokens of x in the order of their starts. It reorders x.
-func firstTokens(x []timed) []FirstToken {
-	slices.SortFunc(x, func(a, b timed) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.ttft, b.ttft)) })
+func firstTokens(x []requestLatencies) []FirstToken {
+	slices.SortFunc(x, func(a, b requestLatencies) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.ttft, b.ttft))
+	})
 	var all []FirstToken
 	for i := range x {
 		if x[i].ttft != answer.Missing && x[i].start != 0 {

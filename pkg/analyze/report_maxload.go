@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// A tried is a load of the sweep, and the margins of its requests.
-type tried struct {
+// A triedLoad is a load of the sweep, and the margins of its requests.
+type triedLoad struct {
 	figure.LoadLevel
 	margins []float32
 }
@@ -21,7 +21,7 @@ type tried struct {
 // of one mode and one kind; an even and a bursty rate do not lie on one curve. Several
 // experiments of one load count as one.
 func (rep *Report) MaxLoad() *figure.MaxLoad {
-	var all []tried
+	var all []triedLoad
 	at := map[float64]int{} // in all, by the named load
 	mode, unknown := "", []string(nil)
 	for i := range rep.Experiments {
@@ -49,13 +49,13 @@ func (rep *Report) MaxLoad() *figure.MaxLoad {
 			t.margins = slices.Concat(t.margins, e.SLO.Margins)
 		} else {
 			at[load] = len(all)
-			all = append(all, tried{LoadLevel: figure.LoadLevel{Load: sent, Value: e.Value}, margins: e.SLO.Margins})
+			all = append(all, triedLoad{LoadLevel: figure.LoadLevel{Load: sent, Value: e.Value}, margins: e.SLO.Margins})
 		}
 	}
 	if len(all) < 2 {
 		return nil
 	}
-	slices.SortFunc(all, func(a, b tried) int { return cmp.Compare(a.Load, b.Load) })
+	slices.SortFunc(all, func(a, b triedLoad) int { return cmp.Compare(a.Load, b.Load) })
 	levels := make([]figure.LoadLevel, len(all))
 	objective := figure.LoadObjective{Target: rep.SLOTarget}
 	for i := range all {

@@ -20,7 +20,7 @@ const (
 type adviser struct {
 	run  *export.Run
 	cfg  Config
-	sent [][]timed // by level: the requests that count
+	sent [][]requestLatencies // by level: the requests that count
 	rep  *Report
 }
 
@@ -82,7 +82,7 @@ func (a *adviser) advise() {
 
 // reachesLoad reports whether the successful requests of a closed loop alone show a steady state:
 // as many of them were in flight at once as [Steady] asks for.
-func reachesLoad(requests []timed, e *export.Experiment) bool {
+func reachesLoad(requests []requestLatencies, e *export.Experiment) bool {
 	users := concurrency(e)
 	if users < 1 || users > math.MaxInt32 {
 		return false

@@ -2,10 +2,10 @@ package answer
 
 import "github.com/pa-tools/pa/pkg/wire/openai"
 
-// A carried sums up what the token events of an answer carried. It tells which of the tokens that the
+// carriedTokens sums up what the token events of an answer carried. It tells which of the tokens that the
 // server counts came with events: a server may count reasoning that it never sends, or hold tokens back
 // and send them with a later event.
-type carried struct {
+type carriedTokens struct {
 	bytes     int64 // text of all events
 	first     int64 // text of the first event
 	longest   int64 // the longest text of a later event
@@ -17,7 +17,7 @@ type carried struct {
 }
 
 // add adds the text of an event, or of a further part of it. first says that it is the first one.
-func (c *carried) add(first, reasoning, call bool, bytes int) {
+func (c *carriedTokens) add(first, reasoning, call bool, bytes int) {
 	n := int64(bytes)
 	c.bytes += n
 	if first {
@@ -33,13 +33,13 @@ func (c *carried) add(first, reasoning, call bool, bytes int) {
 }
 
 // addChoice adds the event that ch made.
-func (c *carried) addChoice(first, reasoning bool, ch *openai.Choice) {
+func (c *carriedTokens) addChoice(first, reasoning bool, ch *openai.Choice) {
 	c.add(first, reasoning, len(ch.ToolCalls) > 0, len(ch.Content)+len(ch.Reasoning)+len(ch.Refusal)+len(ch.ToolCalls))
 	c.ids = c.ids || ch.TokenIDs > 0
 }
 
 // set sets Timed, Hidden and Untimed of a streamed answer.
-func (c *carried) set(a *Answer) {
+func (c *carriedTokens) set(a *Answer) {
 	if a.shape != StreamedYes || len(a.Events) == 0 || !a.Usage.Output.OK {
 		return
 	}
@@ -64,7 +64,7 @@ func (c *carried) set(a *Answer) {
 }
 
 // hidden returns the number of output tokens that are known to be hidden before the first event.
-func (c *carried) hidden(a *Answer) int64 {
+func (c *carriedTokens) hidden(a *Answer) int64 {
 	output, reasoning := a.Usage.Output.V, a.Usage.Reasoning
 	hidden, most := int64(0), output-int64(len(a.Events)) // an event carries at least one
 	if a.EventTokens {
@@ -90,7 +90,7 @@ func eventTokens(events []Event) (n int64) {
 // showsReasoning reports whether the events of reasoning can carry the reasoning tokens that the server
 // counts. They do not if they carry a summary or the beginning only: then a token of reasoning would
 // have far less text than a token of the answer.
-func (c *carried) showsReasoning(reasoning, rest, events int64) bool {
+func (c *carriedTokens) showsReasoning(reasoning, rest, events int64) bool {
 	const (
 		few     = 2 // tokens beyond one an event, such as the marks around the reasoning
 		sparser = 3 // a token of the answer has at most this times the text of a token of reasoning
@@ -117,7 +117,7 @@ func (c *carried) showsReasoning(reasoning, rest, events int64) bool {
 //   - tokens of a tool call were held back: it begins with the first event, whose time is not the time
 //     of the tokens before the call
 //   - all events came at once, and some carry several
-func (c *carried) tells(a *Answer, visible int64) bool {
+func (c *carriedTokens) tells(a *Answer, visible int64) bool {
 	const (
 		marks  = 2  // tokens without text around an answer, besides the last one of each choice
 		longer = 2  // a first event with several tokens has at least this times the text of any other

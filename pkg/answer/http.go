@@ -29,7 +29,7 @@ type httpDecoder struct {
 	known  bool // an event of the OpenAI shape was found
 	// counted says that usage stood in the chunks of all events so far.
 	counted bool
-	carried carried
+	carried carriedTokens
 
 	envelopes envelopes
 }
@@ -73,7 +73,7 @@ func bodyForm(r *export.Request) (form openai.Form, head []byte) {
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
-	h.known, h.counted, h.carried = false, true, carried{}
+	h.known, h.counted, h.carried = false, true, carriedTokens{}
 	h.envelopes.reset()
 	d.tensor.reset()
 	switch form, _ := bodyForm(r); form {

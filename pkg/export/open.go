@@ -139,8 +139,8 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 }
 
 // openFile opens a regular file. It closes f unless the returned Reader keeps it.
-func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*opened, error) {
-	fail := func(err error) (*opened, error) { return nil, errors.Join(err, f.Close()) }
+func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*ownedReader, error) {
+	fail := func(err error) (*ownedReader, error) { return nil, errors.Join(err, f.Close()) }
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
 		return fail(err)
@@ -161,12 +161,12 @@ func (o *Opener) openFile(ctx context.Context, name string, f *os.File) (*opened
 		return fail(err)
 	}
 	again := func(ctx context.Context) (Reader, error) { return o.openFormat(ctx, name, head[:n], f, size) }
-	return &opened{Reader: r, close: f.Close, again: again}, nil
+	return &ownedReader{Reader: r, close: f.Close, again: again}, nil
 }
 
 // openStream copies src to a temporary file and opens the copy. It always closes c, if c
 // is not nil.
-func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ *opened, err error) {
+func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c io.Closer) (_ *ownedReader, err error) {
 	s, err := spool.Copy(ctx, name, src, spool.Config{
 		Dir: o.TempDir, MaxBytes: o.MaxSpoolBytes, MaxRatio: o.MaxRatio, CutBlanks: true,
 		Check: func(head []byte) error { return o.checkRecognized(name, head) }, CheckBytes: sniffBytes,
@@ -198,7 +198,7 @@ func (o *Opener) openStream(ctx context.Context, name string, src io.Reader, c i
 		return nil, errors.Join(err, s.Close())
 	}
 	again := func(ctx context.Context) (Reader, error) { return o.openFormat(ctx, name, head[:n], s.File, s.Size) }
-	return &opened{Reader: r, close: s.Close, again: again, name: name, damage: s.Err, size: s.Size}, nil
+	return &ownedReader{Reader: r, close: s.Close, again: again, name: name, damage: s.Err, size: s.Size}, nil
 }
 
 // openFormat finds the format of head and opens it.
@@ -277,7 +277,7 @@ func Reopen(ctx context.Context, r Reader) (again Reader, ok bool, err error) {
 }
 
 // Reopen implements Reopener.
-func (r *opened) Reopen(ctx context.Context) (again Reader, ok bool, err error) {
+func (r *ownedReader) Reopen(ctx context.Context) (again Reader, ok bool, err error) {
 	if again, err = r.again(ctx); err == nil && r.beside != "" {
 		useSummaries(ctx, again, r.beside)
 	}

@@ -134,8 +134,8 @@ func (c *WriteOrder) Fail(err error) error {
 	return c.Err
 }
 
-// An opened is a Reader that owns its file.
-type opened struct {
+// An ownedReader is a Reader that owns its file.
+type ownedReader struct {
 	Reader
 	close  func() error
 	again  func(context.Context) (Reader, error)
@@ -148,7 +148,7 @@ type opened struct {
 }
 
 // Next advances to the next request.
-func (r *opened) Next() bool {
+func (r *ownedReader) Next() bool {
 	if r.Reader.Next() {
 		r.found = true
 		return true
@@ -160,14 +160,14 @@ func (r *opened) Next() bool {
 // Empty reports whether the caller has read r to its end without finding a request, not even
 // a failed one. It is false if r does not come from an [Opener].
 func Empty(r Reader) bool {
-	o, ok := r.(*opened)
+	o, ok := r.(*ownedReader)
 	return ok && o.ended && !o.found
 }
 
 // Err returns the error that ended the reading. For a damaged compressed file it wraps
 // the decompression error and, if the content broke off there, the *CutError of the
 // content.
-func (r *opened) Err() error {
+func (r *ownedReader) Err() error {
 	err := r.Reader.Err()
 	switch {
 	case r.damage == nil:
@@ -178,7 +178,7 @@ func (r *opened) Err() error {
 	return fmt.Errorf("%w; %s is damaged there: %w", err, r.name, r.damage)
 }
 
-func (r *opened) Close() error {
+func (r *ownedReader) Close() error {
 	err := r.Reader.Close()
 	if r.close != nil {
 		err = errors.Join(err, r.close())
@@ -189,7 +189,7 @@ func (r *opened) Close() error {
 
 // formatReader returns the Reader that an Opener wrapped in r; r if it wrapped none.
 func formatReader(r Reader) Reader {
-	if o, ok := r.(*opened); ok {
+	if o, ok := r.(*ownedReader); ok {
 		return o.Reader
 	}
 	return r

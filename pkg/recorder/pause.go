@@ -86,17 +86,17 @@ func (w *pauseWatch) Pauses() []export.Pause {
 	return slices.Clone(w.pauses)
 }
 
-// A look holds the readings of one wake-up.
-type look struct {
+// pauseReadings holds the readings of one wake-up.
+type pauseReadings struct {
 	ns        uint64
 	asleep    time.Duration
 	continued uint64
 }
 
-func (w *pauseWatch) look() look {
+func (w *pauseWatch) look() pauseReadings {
 	// The signals come first: the process may be stopped between the readings, and a
 	// SIGCONT that is seen before its gap would not be taken for the end of it.
-	l := look{continued: w.continued()}
+	l := pauseReadings{continued: w.continued()}
 	l.ns = w.nowNS()
 	if w.asleep != nil {
 		l.asleep = w.asleep()

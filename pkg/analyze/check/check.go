@@ -114,20 +114,20 @@ func OfReport(rep *analyze.Report, x *analyze.Experiment, p Profile) []Item {
 	if x.Problem != nil {
 		return nil
 	}
-	c := checker{rep: rep, x: x, p: &p, sent: &sent{}}
+	c := checker{rep: rep, x: x, p: &p, sent: &plannedTimes{}}
 	return append([]Item{c.client(), c.clock(), c.failures(), c.steady()}, c.values()...)
 }
 
 // A schedule collects when the measured requests of each level were planned and sent.
 type schedule struct {
 	bounds answer.Bounds // of the times that can be true
-	levels []sent
+	levels []plannedTimes
 }
 
 var _ analyze.Observer = (*schedule)(nil)
 
-// sent holds the planned times of the measured requests of a level.
-type sent struct {
+// plannedTimes holds the planned times of the measured requests of a level.
+type plannedTimes struct {
 	arrivals []uint64 // scheduled times; start times of requests without a schedule
 	starts   []uint64 // of all requests
 	// lateness is start − schedule of the requests with a schedule.
@@ -135,7 +135,7 @@ type sent struct {
 }
 
 // meanLateness returns the mean of lateness, in ns; 0 without values.
-func (s *sent) meanLateness() float64 {
+func (s *plannedTimes) meanLateness() float64 {
 	sum := 0.0
 	for _, v := range s.lateness {
 		sum += float64(v)
@@ -152,7 +152,7 @@ func (s *schedule) Request(level int, q *analyze.Point) {
 		return
 	}
 	for len(s.levels) <= level {
-		s.levels = append(s.levels, sent{})
+		s.levels = append(s.levels, plannedTimes{})
 	}
 	l := &s.levels[level]
 	started := q.StartNS != 0
@@ -178,9 +178,9 @@ func (s *schedule) End() {}
 func (s *schedule) Scrape(*export.Scrape) {}
 
 // level returns the times of a level.
-func (s *schedule) level(i int) *sent {
+func (s *schedule) level(i int) *plannedTimes {
 	if i < len(s.levels) {
 		return &s.levels[i]
 	}
-	return &sent{}
+	return &plannedTimes{}
 }

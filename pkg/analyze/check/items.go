@@ -22,7 +22,7 @@ type checker struct {
 	rep  *analyze.Report
 	x    *analyze.Experiment
 	p    *Profile
-	sent *sent
+	sent *plannedTimes
 	from answer.From
 }
 

@@ -53,11 +53,11 @@ type Attainer struct {
 	uncounted  int         // requests that met it and have no number of tokens
 	dropped    bool        // the recorder left outputs out
 	gaps       []int64
-	judged     []judged // of the whole objective
+	judged     []judgedRequest // of the whole objective
 }
 
-// A judged is a request that met or missed the objective.
-type judged struct {
+// A judgedRequest is a request that met or missed the objective.
+type judgedRequest struct {
 	start  uint64
 	margin float32
 }
@@ -76,7 +76,7 @@ func NewAttainer(e *expr.Objective) *Attainer {
 // Fail counts a failed request.
 func (a *Attainer) Fail(p *answer.Measured) {
 	a.counts.Failed++
-	a.judged = append(a.judged, judged{p.PlaceNS, float32(math.Inf(-1))})
+	a.judged = append(a.judged, judgedRequest{p.PlaceNS, float32(math.Inf(-1))})
 	for _, c := range a.conditions {
 		c.counts.Failed++
 	}
@@ -87,7 +87,7 @@ func (a *Attainer) Add(p *answer.Measured) {
 	a.gaps = a.gaps[:0]
 	value := func(m expr.Metric) (float64, bool) { return a.value(p, m) }
 	if r := a.judge(p, value); r != expr.Unknown {
-		a.judged = append(a.judged, judged{p.PlaceNS, expr.Signed(a.counts.SLO.Margin(value), r == expr.True)})
+		a.judged = append(a.judged, judgedRequest{p.PlaceNS, expr.Signed(a.counts.SLO.Margin(value), r == expr.True)})
 	}
 	for _, c := range a.conditions {
 		c.judge(p, value)
@@ -180,7 +180,7 @@ func (a *Attainer) finish(durationNS int64) *Attainment {
 			x.OutputTokens = Rate{a.output.Float64() / s, true}
 		}
 	}
-	slices.SortStableFunc(a.judged, func(x, y judged) int { return cmp.Compare(x.start, y.start) })
+	slices.SortStableFunc(a.judged, func(x, y judgedRequest) int { return cmp.Compare(x.start, y.start) })
 	for _, j := range a.judged {
 		x.Margins = append(x.Margins, j.margin)
 	}

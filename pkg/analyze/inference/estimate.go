@@ -62,15 +62,15 @@ type Estimate struct {
 
 	constant bool // all values are the same, and their intervals have no width
 
-	tau    float64 // autocorrelation time of the values, see [spread]
-	few    bool    // the series has too few values for the pivot
-	series *Series // nil if the estimate is of several series, or needs many values
-	small  *small  // the estimate from few values; nil if there are enough
+	tau    float64        // autocorrelation time of the values, see [spread]
+	few    bool           // the series has too few values for the pivot
+	series *Series        // nil if the estimate is of several series, or needs many values
+	small  *smallEstimate // the estimate from few values; nil if there are enough
 }
 
 // orSmall gives the estimate of the quantile p of a series with few values the interval
-// of a [small], if there is one. A mean passes ½.
-func (e Estimate) orSmall(s *Series, p float64, of func() *small) Estimate {
+// of a [smallEstimate], if there is one. A mean passes ½.
+func (e Estimate) orSmall(s *Series, p float64, of func() *smallEstimate) Estimate {
 	if e.NA.Missing() && !e.few {
 		return e
 	}

@@ -154,10 +154,10 @@ func (s *Series) sort() {
 	}
 }
 
-// anyMean estimates the mean of a series of any length. For noise, see [small].
+// anyMean estimates the mean of a series of any length. For noise, see [smallEstimate].
 func (s *Series) anyMean(logarithmic, noise bool) Estimate {
 	e := s.mean(logarithmic)
-	return e.orSmall(s, 0.5, func() *small { return s.smallMean(e.Value, e.tau, logarithmic, noise) })
+	return e.orSmall(s, 0.5, func() *smallEstimate { return s.smallMean(e.Value, e.tau, logarithmic, noise) })
 }
 
 func (s *Series) mean(logarithmic bool) Estimate {
@@ -219,7 +219,7 @@ func (s *Series) Quantile(p float64) Estimate {
 // anyQuantile estimates a quantile of a series of any length that is not constant.
 func (s *Series) anyQuantile(p float64) Estimate {
 	e := s.quantile(p)
-	return e.orSmall(s, p, func() *small { return s.smallQuantile(p, e.Value, e.tau) })
+	return e.orSmall(s, p, func() *smallEstimate { return s.smallQuantile(p, e.Value, e.tau) })
 }
 
 func (s *Series) quantile(p float64) Estimate {

@@ -33,9 +33,9 @@ const (
 	lostValues        = 2   // largest number by which the effective size for a quantile is lowered
 )
 
-// A small is an estimate of a statistic from a short series. Its pivot depends on the
+// A smallEstimate is an estimate of a statistic from a short series. Its pivot depends on the
 // probabilities of φ.
-type small struct {
+type smallEstimate struct {
 	series *Series
 	// noise says that the dependence may have noise, see [autoregression]. The interval of a rate, or of a
 	// quantile beyond the quartiles, is wider for other reasons.
@@ -48,7 +48,7 @@ type small struct {
 
 // missing returns why the series is too short or too dependent for an interval, given the
 // probabilities w of φ.
-func (s *small) missing(w *dependenceWeights) NA {
+func (s *smallEstimate) missing(w *dependenceWeights) NA {
 	x := s.series
 	n := x.x.Len()
 	d := x.dependence()
@@ -93,9 +93,9 @@ func (s *Series) dependsMore(p float64, size func(phi float64) float64) bool {
 // smallMean estimates the mean of a short series. For each φ, the mean has Student's t
 // distribution with n − 1 degrees of freedom around the true mean. The interval comes from the
 // average of these distributions. tau is the autocorrelation time, see [spread].
-func (s *Series) smallMean(mean, tau float64, logarithmic, noise bool) *small {
+func (s *Series) smallMean(mean, tau float64, logarithmic, noise bool) *smallEstimate {
 	n := s.x.Len()
-	return &small{
+	return &smallEstimate{
 		series: s, noise: noise,
 		open: func(*dependenceWeights) NA { return NA{} },
 		pivot: func(w *dependenceWeights) pivot {
@@ -181,7 +181,7 @@ func fallingRoot(f func(float64) float64, lo, hi float64) float64 {
 // order statistics if r is not whole. For each φ, the effective size for this quantile takes
 // the place of n, and r is scaled in proportion. tau is the autocorrelation time of "is below
 // the quantile", see [spread].
-func (s *Series) smallQuantile(q, value, tau float64) *small {
+func (s *Series) smallQuantile(q, value, tau float64) *smallEstimate {
 	n := s.x.Len()
 	size := float64(n)
 	farOut := q < 0.25 || q > 0.75
@@ -215,7 +215,7 @@ func (s *Series) smallQuantile(q, value, tau float64) *small {
 		}
 		return below, above
 	}
-	return &small{
+	return &smallEstimate{
 		series: s, noise: !farOut,
 		open: func(w *dependenceWeights) NA {
 			below, above := binomial(w)

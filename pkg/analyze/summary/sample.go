@@ -141,7 +141,7 @@ func (s *Sample[T]) sorted(f func([]T)) {
 }
 
 // pick sets the values of p, without sorting the others.
-func (s *Sample[T]) pick(p *picked) {
+func (s *Sample[T]) pick(p *pickedValues) {
 	values, err := s.sorter.Pick(p.places)
 	for _, v := range values {
 		p.values = append(p.values, float64(v))
@@ -153,7 +153,7 @@ func (s *Sample[T]) pick(p *picked) {
 
 // pickSorted sorts all values and sets the values of p. It returns the sum of the squares of the differences
 // from the mean.
-func (s *Sample[T]) pickSorted(p *picked, mean float64) (squares float64) {
+func (s *Sample[T]) pickSorted(p *pickedValues, mean float64) (squares float64) {
 	passed := 0
 	s.sorted(func(x []T) {
 		squares = stat.Squares(squares, x, mean)

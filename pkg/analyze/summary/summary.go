@@ -41,23 +41,23 @@ func (s *Summary) P(level float64) float64 {
 	return s.Pct[i]
 }
 
-// A picked holds the values of a sample that its summary needs, by their places in ascending order.
-type picked struct {
+// pickedValues holds the values of a sample that its summary needs, by their places in ascending order.
+type pickedValues struct {
 	n      int   // all values of the sample
 	places []int // from 0, in ascending order
 	values []float64
 }
 
 // pickedOf returns a picked with room for the values, for the places that exist among n values. It changes places.
-func pickedOf(n int, places []int) picked {
+func pickedOf(n int, places []int) pickedValues {
 	places = slices.DeleteFunc(places, func(i int) bool { return i < 0 || i >= n })
 	slices.Sort(places)
 	places = slices.Compact(places)
-	return picked{n: n, places: places, values: make([]float64, 0, len(places))}
+	return pickedValues{n: n, places: places, values: make([]float64, 0, len(places))}
 }
 
 // at returns the value at a place; 0 if the place does not exist.
-func (p *picked) at(place int) float64 {
+func (p *pickedValues) at(place int) float64 {
 	if i, ok := slices.BinarySearch(p.places, place); ok {
 		return p.values[i]
 	}
@@ -75,7 +75,7 @@ func percentilePlaces(places []int, n int, levels []float64) []int {
 }
 
 // percentile returns a percentile whose places are in p.
-func (p *picked) percentile(level float64) float64 {
+func (p *pickedValues) percentile(level float64) float64 {
 	k, f := stat.Position(p.n, level/100)
 	v := p.at(k)
 	if f != 0 {
@@ -90,7 +90,7 @@ func summaryPlaces(n int) []int {
 }
 
 // describe sets the ends and the percentiles of d.
-func (p *picked) describe(d *Summary) {
+func (p *pickedValues) describe(d *Summary) {
 	d.Min, d.Max = p.at(0), p.at(p.n-1)
 	for i, level := range Levels {
 		d.Pct[i] = p.percentile(level)
@@ -172,7 +172,7 @@ func certificateOf(n int, effective float64) certificate {
 }
 
 // values returns the certified percentiles; p has their places.
-func (c *certificate) values(p *picked) *[len(CertifiedLevels)]Certified {
+func (c *certificate) values(p *pickedValues) *[len(CertifiedLevels)]Certified {
 	for i := range c.all {
 		c.all[i].Value, c.all[i].Independent = p.at(c.places[i]), p.at(c.places[len(CertifiedLevels)+i])
 	}
@@ -218,7 +218,7 @@ func curvePlaces(places []int, n int) []int {
 }
 
 // curveOf returns the Curve of the values of p, which has its places.
-func curveOf(p *picked) Curve {
+func curveOf(p *pickedValues) Curve {
 	if p.n < len(CurveLevels) {
 		return p.values
 	}

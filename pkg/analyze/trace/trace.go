@@ -114,15 +114,15 @@ type group struct {
 	tokens   *tokenRate
 }
 
-// A shown is a request, the rank that sent it, and its token events.
-type shown struct {
+// A shownRequest is a request, the rank that sent it, and its token events.
+type shownRequest struct {
 	request
 	rank   int
 	events []answer.Event
 }
 
 // newShown is like newRequest. Without a stream there are no token events.
-func newShown(r *export.Request, m *answer.Measured, index uint64, finder *quality.Stalls) (q shown, ok bool) {
+func newShown(r *export.Request, m *answer.Measured, index uint64, finder *quality.Stalls) (q shownRequest, ok bool) {
 	q.rank = r.Rank
 	if q.request, ok = newRequest(r, m, index, finder); m.Streamed != answer.StreamedNo {
 		q.events = m.Answer.Events
@@ -131,7 +131,7 @@ func newShown(r *export.Request, m *answer.Measured, index uint64, finder *quali
 }
 
 // clone returns a copy of q that stays valid.
-func (q shown) clone() shown {
+func (q shownRequest) clone() shownRequest {
 	a := &q.args
 	for _, text := range [...]*string{&a.Message, &a.Model, &a.Session} {
 		*text = strings.Clone(*text)
@@ -149,7 +149,7 @@ func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks
 	}
 	type key struct{ level, rank int }
 	groups := map[key]*group{}
-	use := func(level int, q shown) {
+	use := func(level int, q shownRequest) {
 		k := key{level, q.rank}
 		g := groups[k]
 		if g == nil {
@@ -181,7 +181,7 @@ func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks
 		case decided:
 			use(level, q)
 		default:
-			queue.Hold(level, m, func() shown {
+			queue.Hold(level, m, func() shownRequest {
 				q, _ := newShown(request, m, index, &cfg.Stalls)
 				return q.clone()
 			})

@@ -32,14 +32,14 @@ type collector struct {
 	courses  *courses
 
 	run    *export.Run
-	lacks  lacks         // set by End
+	lacks  missingParts  // set by End
 	shapes []Level       // of the run, without the figures of the report
 	err    error         // of reading back values from a temporary file
 	shaped chan struct{} // closed when shapes and err are set; nil before End
 }
 
-// lacks says what the file does not hold. untimed is the reason why there are no starts.
-type lacks struct {
+// missingParts says what the file does not hold. untimed is the reason why there are no starts.
+type missingParts struct {
 	starts, ends, gaps bool
 	untimed            string
 }

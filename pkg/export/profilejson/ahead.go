@@ -80,8 +80,8 @@ type spanDecoder struct {
 	text []byte // of the span
 }
 
-// An ahead decodes spans in the background.
-type ahead struct {
+// An aheadDecoder decodes spans in the background.
+type aheadDecoder struct {
 	src       io.ReaderAt
 	spanBytes int64 // of a span, roughly
 	limit     int64 // of a request's bytes
@@ -97,7 +97,7 @@ type ahead struct {
 
 // start starts to decode the requests from the request at from to the end of their array
 // at to.
-func (a *ahead) start(from, to int64) {
+func (a *aheadDecoder) start(from, to int64) {
 	workers := max(1, min(runtime.GOMAXPROCS(0), maxWorkers)/max(1, a.need.Share))
 	depth := 2 * workers
 	if a.need.Batch == nil {
@@ -127,7 +127,7 @@ func (a *ahead) start(from, to int64) {
 // cut sends the spans of the array to the workers and to the Reader. It gives up, and leaves
 // the rest to the Reader, after a part without a cut that is longer than a request may be: a
 // value without an end must not be read while the Reader refuses it.
-func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
+func (a *aheadDecoder) cut(from, to int64, jobs chan<- *workSpan) {
 	window := make([]byte, cutWindow)
 	for from < to {
 		s := a.span()
@@ -156,7 +156,7 @@ func (a *ahead) cut(from, to int64, jobs chan<- *workSpan) {
 
 // findStart returns where in the bytes from at on a request seems to begin, at most to the end
 // of window; -1 if none does. Most begin in the first part of it.
-func (a *ahead) findStart(window []byte, at, to int64) int {
+func (a *aheadDecoder) findStart(window []byte, at, to int64) int {
 	for _, part := range []int64{firstWindow, cutWindow} {
 		n, _ := a.src.ReadAt(window[:min(part, to-at)], at) // whoever decodes there meets the error
 		if i := findStart(window[:n]); i >= 0 {
@@ -167,7 +167,7 @@ func (a *ahead) findStart(window []byte, at, to int64) int {
 }
 
 // span returns a span to fill, with the memory of one that was passed.
-func (a *ahead) span() *workSpan {
+func (a *aheadDecoder) span() *workSpan {
 	var s *workSpan
 	select {
 	case s = <-a.free:
@@ -185,7 +185,7 @@ func (a *ahead) span() *workSpan {
 
 // at returns the span that begins at the offset pos and has a request; nil if there is none.
 // It drops the spans before.
-func (a *ahead) at(pos int64) *workSpan {
+func (a *aheadDecoder) at(pos int64) *workSpan {
 	for {
 		if a.current == nil {
 			if a.current = <-a.spans; a.current == nil {
@@ -205,7 +205,7 @@ func (a *ahead) at(pos int64) *workSpan {
 }
 
 // pass drops the current span.
-func (a *ahead) pass() {
+func (a *aheadDecoder) pass() {
 	select {
 	case a.free <- a.current:
 	default:
@@ -214,14 +214,14 @@ func (a *ahead) pass() {
 }
 
 // close ends the work in the background.
-func (a *ahead) close() {
+func (a *aheadDecoder) close() {
 	close(a.stop)
 	a.working.Wait()
 }
 
 // decode decodes the requests of the span up to the first request that is not sound. own
 // decodes requests that are not kept.
-func (s *workSpan) decode(a *ahead, own *spanDecoder) {
+func (s *workSpan) decode(a *aheadDecoder, own *spanDecoder) {
 	if s.kept != nil {
 		s.kept.dec.shared = own.dec.shared
 		own = &s.kept.spanDecoder

@@ -51,7 +51,7 @@ type Reader struct {
 	index      int // of the next element of the array
 	valid      bool
 	request    *export.Request // the current one
-	ahead      *ahead          // decodes the current array; nil if the Reader does
+	ahead      *aheadDecoder   // decodes the current array; nil if the Reader does
 	spanBytes  int64           // of the spans of ahead
 	span       *workSpan       // whose requests come now
 	need       export.Need
@@ -297,7 +297,7 @@ func (r *Reader) enterSpan() bool {
 		return false
 	}
 	if to := r.sections[r.experiment].end - 1; r.ahead == nil && r.index == 0 && to-r.Pos >= leastSpans*r.spanBytes && runtime.GOMAXPROCS(0) > 1 {
-		r.ahead = &ahead{src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, need: r.need}
+		r.ahead = &aheadDecoder{src: r.Src, spanBytes: r.spanBytes, limit: r.Limit, maxItems: r.dec.maxItems, need: r.need}
 		r.ahead.start(r.Pos, to)
 	}
 	if r.ahead == nil {

@@ -13,15 +13,16 @@ import (
 
 // Map returns the entries of src after change. At calls change each time, so change must
 // depend only on the entry and its number k. Errors of change get the entry's position.
-func Map(src Source, change func(k int, e *Entry) error) Source { return mapped{src, change} }
+func Map(src Source, change func(k int, e *Entry) error) Source { return mappedSource{src, change} }
 
-type mapped struct {
+// A mappedSource is the Source that Map returns.
+type mappedSource struct {
 	Source
 	change func(k int, e *Entry) error
 }
 
 // At implements Source.
-func (s mapped) At(k int) (Entry, error) {
+func (s mappedSource) At(k int) (Entry, error) {
 	e, err := s.Source.At(k)
 	if err != nil {
 		return e, err

@@ -9,8 +9,8 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// A measured holds the values of a request that succeeded.
-type measured struct {
+// requestValues holds the values of a request that succeeded.
+type requestValues struct {
 	*answer
 	streamed   bool
 	prompt     float64   // tokens as the server counts, or else the client
@@ -21,9 +21,9 @@ type measured struct {
 }
 
 // measure measures a request that succeeded.
-func (w *writer) measure(q *export.Request) (*measured, error) {
+func (w *writer) measure(q *export.Request) (*requestValues, error) {
 	a := &w.one
-	m := &measured{answer: a, tokenTimes: []float64{}}
+	m := &requestValues{answer: a, tokenTimes: []float64{}}
 	if q.Stated != nil && q.NoOutputs || q.Stated != nil && q.Stated.OutputTokens != nil {
 		w.stated(m, q)
 		return m, nil
@@ -49,7 +49,7 @@ func (w *writer) measure(q *export.Request) (*measured, error) {
 }
 
 // timeTokens gives each token the time of its chunk. count counts the tokens of a text.
-func (m *measured) timeTokens(count func(text string) int) {
+func (m *requestValues) timeTokens(count func(text string) int) {
 	for i, text := range m.texts {
 		for range count(text) {
 			m.tokenTimes = append(m.tokenTimes, m.times[i])
@@ -66,7 +66,7 @@ func (w *writer) streamed() bool {
 }
 
 // stated sets the values that the result file of another tool states.
-func (w *writer) stated(m *measured, q *export.Request) {
+func (w *writer) stated(m *requestValues, q *export.Request) {
 	s, a := q.Stated, m.answer
 	lacksTexts := q.NoOutputs
 	if lacksTexts {
@@ -108,7 +108,7 @@ func (w *writer) stated(m *measured, q *export.Request) {
 }
 
 // object returns the member response_metrics.
-func (m *measured) object() py.Object {
+func (m *requestValues) object() py.Object {
 	var usage any
 	if len(m.usage) > 0 {
 		usage = m.usage
@@ -126,7 +126,7 @@ func (m *measured) object() py.Object {
 }
 
 // add adds a request to the sums.
-func (s *sums) add(m *measured, start, end float64, body any) {
+func (s *sums) add(m *requestValues, start, end float64, body any) {
 	latency := end - start
 	s.latency = append(s.latency, latency)
 	perToken := 0.0

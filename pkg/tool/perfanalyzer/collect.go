@@ -43,7 +43,7 @@ type levelData struct {
 	guessed bool
 	stats   []pawindow.Stats
 
-	unclear   []unclear
+	unclear   []unclearEnd
 	sequences sequences
 	times     pawindow.Times
 	gpus      *GPUWatch // nil: metrics were not collected

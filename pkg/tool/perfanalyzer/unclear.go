@@ -9,11 +9,11 @@ import (
 	"github.com/pa-tools/pa/pkg/export/pawindow"
 )
 
-// An unclear request is a request whose end only the whole run tells. Either its one
+// An unclearEnd describes a request whose end only the whole run shows. Either its one
 // response is empty: the null response of a decoupled model, which does not count,
 // or the answer of another model. Or the file holds no outputs (23.09 to 24.02), and
 // the last response may have been a null response.
-type unclear struct {
+type unclearEnd struct {
 	startNS, lastNS, beforeNS uint64 // beforeNS: the response before the last
 	innerNS                   uint64 // median gap between the responses before the last; 0 for none
 	responses                 int
@@ -22,13 +22,13 @@ type unclear struct {
 
 // unclearOf returns the times that decide the end of a request; ok is false if its
 // end is clear.
-func unclearOf(r *export.Request) (u unclear, ok bool) {
+func unclearOf(r *export.Request) (u unclearEnd, ok bool) {
 	n := len(r.Responses)
 	if n == 0 {
 		return u, false
 	}
 	blind := r.NoOutputs || r.OutputsDropped
-	u = unclear{startNS: r.StartNS, lastNS: r.Responses[n-1].RecvNS, responses: n}
+	u = unclearEnd{startNS: r.StartNS, lastNS: r.Responses[n-1].RecvNS, responses: n}
 	switch {
 	case blind && n > 1:
 		u.beforeNS = r.Responses[n-2].RecvNS

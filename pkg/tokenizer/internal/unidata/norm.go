@@ -114,7 +114,7 @@ func (f Form) String(s string) string {
 	}
 	var out strings.Builder
 	out.Grow(len(s) + len(s)/8)
-	var work []marked
+	var work []markedRune
 	done := 0
 	for at < len(s) {
 		// A composing form may join the rune to the safe one before it.
@@ -162,14 +162,14 @@ func (f Form) firstSafe(t *normTables, s string, i int) int {
 	return i
 }
 
-// A marked is a rune with its combining class.
-type marked struct {
+// A markedRune is a rune with its combining class.
+type markedRune struct {
 	r     rune
 	class uint8
 }
 
 // normalize decomposes s, orders its marks, and composes it.
-func (f Form) normalize(t *normTables, work []marked, s string) []marked {
+func (f Form) normalize(t *normTables, work []markedRune, s string) []markedRune {
 	for _, r := range s {
 		work = f.decompose(t, work, r)
 	}
@@ -192,12 +192,12 @@ func (f Form) normalize(t *normTables, work []marked, s string) []marked {
 	return work
 }
 
-func (f Form) decompose(t *normTables, work []marked, r rune) []marked {
+func (f Form) decompose(t *normTables, work []markedRune, r rune) []markedRune {
 	if hangulBase <= r && r < hangulEnd {
 		i := r - hangulBase
-		work = append(work, marked{r: leadBase + i/hangulBlock}, marked{r: vowelBase + i%hangulBlock/tailCount})
+		work = append(work, markedRune{r: leadBase + i/hangulBlock}, markedRune{r: vowelBase + i%hangulBlock/tailCount})
 		if tail := i % tailCount; tail > 0 {
-			work = append(work, marked{r: tailBase + tail})
+			work = append(work, markedRune{r: tailBase + tail})
 		}
 		return work
 	}
@@ -209,17 +209,17 @@ func (f Form) decompose(t *normTables, work []marked, r rune) []marked {
 		d, ok = t.canonical[r]
 	}
 	if !ok {
-		return append(work, marked{r, t.class.at(r)})
+		return append(work, markedRune{r, t.class.at(r)})
 	}
 	for _, r := range d {
-		work = append(work, marked{r, t.class.at(r)})
+		work = append(work, markedRune{r, t.class.at(r)})
 	}
 	return work
 }
 
 // compose joins each rune in place to the last starter before it, if the pair has a composite
 // and no rune between them blocks it (annex 15, D117).
-func (t *normTables) compose(work []marked) []marked {
+func (t *normTables) compose(work []markedRune) []markedRune {
 	out := work[:0]
 	starter := -1  // index in out of the last starter
 	blocking := -1 // class of the last rune kept after the starter; -1 for none
