@@ -15,7 +15,12 @@ func TestSimAddressInUse(t *testing.T) {
 	}
 	defer l.Close()
 	code, _, stderr := inProcess(t.Context(), t, append(append([]string{"sim"}, simAddresses()...), "--openai-addr", l.Addr().String())...)
-	if code != 1 || !strings.Contains(stderr, l.Addr().String()) || !strings.Contains(stderr, "; --openai-addr, --triton-grpc-addr and --triton-http-addr take another address, or off\n") {
+	if code != 1 || !strings.Contains(stderr, l.Addr().String()) || !strings.HasSuffix(stderr, " take another address, or off\n") {
 		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	for _, a := range simAPIs {
+		if !strings.Contains(stderr, "--"+a.flag+" ") && !strings.Contains(stderr, "--"+a.flag+", ") {
+			t.Errorf("--%s is not in: %s", a.flag, stderr)
+		}
 	}
 }

@@ -34,15 +34,17 @@ func TestConfigValidate(t *testing.T) {
 		t.Errorf("the zero Config: %v", err)
 	}
 	bad := Config{
-		OpenAIAddr: Off, TritonHTTPAddr: Off, TritonGRPCAddr: Off,
 		Models: []string{""}, TritonModels: []TritonModel{{"", VLLM}, {"a", 9}, {"a", VLLM}},
 		TTFT: plan.Delay{Mean: 1}, ITL: plan.Delay{Kind: plan.Normal, Mean: -1, Stddev: 0}, OutputTokens: plan.Length{Kind: plan.Lognormal, Mean: 0, Stddev: 1}, AddSubDelay: plan.ConstantDelay(2 * time.Hour),
 		PrefillPerToken: -1, MaxConcurrency: -1, TokensPerEvent: -1, Vocabulary: 9, Final: 9,
 		ContextTokens: 1 << 30, MaxRequestBytes: -1, MaxNewcomers: -1, HeaderTimeout: -1, LedgerBytes: -1, Faults: []plan.FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
 	}
+	for _, a := range bad.apis() {
+		*a.addr = Off
+	}
 	err := bad.Validate()
 	for _, want := range []string{
-		"all three addresses", "models: a name is empty", "triton models: a name is empty", `"a" is there twice`, "unknown interface 9",
+		"all addresses", "models: a name is empty", "triton models: a name is empty", `"a" is there twice`, "unknown interface 9",
 		"ttft: unknown kind 0", "itl: the mean is negative", "output tokens: the mean", "add_sub delay: 2h0m0s is more", "prefill", "max concurrency",
 		"tokens per event", "unknown vocabulary", "unknown final", "context tokens", "max request bytes", "max newcomers", "header timeout", "ledger bytes",
 		"fault rule 1: unknown fault", "fault rule 2: every is negative", "fault rule 3: after",
