@@ -17,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/pawindow"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // windowModes are flags of windows that end, but of which there are enough for
@@ -114,7 +114,7 @@ func TestWindowsBreakOff(t *testing.T) {
 				if event == "SIGINT" {
 					answered = 0
 					for _, e := range srv.ledger(t) {
-						if e.End == ledger.EndOK {
+						if e.End == sim.EndOK {
 							answered++
 						}
 					}

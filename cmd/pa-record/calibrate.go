@@ -18,7 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // serviceBoth is the value of --service for all services.
@@ -162,7 +162,7 @@ func simServerCommand(ctx context.Context, plan calibrate.Plan) (*exec.Cmd, erro
 // readLedger reads entries of the simulated server's ledger.
 func readLedger(r io.Reader, each func(index uint64, id string, t *calibrate.Truth)) error {
 	for dec := json.NewDecoder(r); ; {
-		var e ledger.Entry
+		var e sim.Entry
 		if err := dec.Decode(&e); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
@@ -181,7 +181,7 @@ func readLedger(r io.Reader, each func(index uint64, id string, t *calibrate.Tru
 const maxEventsOfWrite = 1 << 16
 
 // truthOf returns the calibration's part of a ledger entry.
-func truthOf(e *ledger.Entry) *calibrate.Truth {
+func truthOf(e *sim.Entry) *calibrate.Truth {
 	t := &calibrate.Truth{ReceivedNS: e.ReceivedKernelNS}
 	for _, w := range e.Writes {
 		for range w.Events { // one, except where a fault joins several

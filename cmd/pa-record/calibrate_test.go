@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // A calibration compares every token and request. On Linux the recorded and the true
@@ -137,7 +137,7 @@ func (w *trigger) Write(p []byte) (int, error) {
 }
 
 func TestTruthOf(t *testing.T) {
-	got := truthOf(&ledger.Entry{ReceivedKernelNS: 5, Writes: []ledger.Write{
+	got := truthOf(&sim.Entry{ReceivedKernelNS: 5, Writes: []sim.Write{
 		{SentNS: 10, KernelNS: 11, Events: 1, Tokens: 2},
 		{SentNS: 20, Events: 0}, // half an event
 		{SentNS: 30, KernelNS: 31, Events: 1},

@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // checkOK wants as many requests, all of them good.
@@ -82,7 +82,7 @@ func TestTwoServers(t *testing.T) {
 			if !strings.HasPrefix(name, "Triton") {
 				return
 			}
-			for server, entries := range [][]ledger.Entry{entriesA, entriesB} {
+			for server, entries := range [][]sim.Entry{entriesA, entriesB} {
 				for _, e := range entries {
 					if id, err := strconv.Atoi(e.ID); err != nil || (id-1)%2 != server {
 						t.Errorf("server %d got request %q", server, e.ID)

@@ -14,7 +14,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // calm makes a server slow enough for four slots to give about a megabyte a
@@ -149,7 +149,7 @@ func TestDiskFullSpills(t *testing.T) {
 
 // checkRecorded compares an export with the server's ledger, request by request: it has n
 // successful requests, and each has the bytes that the server sent.
-func checkRecorded(t *testing.T, path string, entries []ledger.Entry, n int) {
+func checkRecorded(t *testing.T, path string, entries []sim.Entry, n int) {
 	t.Helper()
 	sent := map[string]string{}
 	for _, e := range entries {

@@ -8,7 +8,6 @@ import (
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -24,15 +23,15 @@ func TestGenerate(t *testing.T) {
 	defer srv.Close()
 	for _, tt := range []struct {
 		args      string
-		protocol  ledger.Protocol
+		protocol  sim.Protocol
 		responses int
 		status    export.Status
 	}{
-		{"--endpoint v2/models/vllm/generate", ledger.TritonGenerate, 1, export.StatusOK},
-		{"--endpoint v2/models/vllm/generate_stream --streaming", ledger.TritonGenerateStream, 5, export.StatusOK},
-		{"--endpoint v2/models/vllm/versions/1/generate_stream --streaming --transport nethttp", ledger.TritonGenerateStream, 5, export.StatusOK},
-		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"sim_fault":"reset","sim_fault_after":2}`, ledger.TritonGenerateStream, 2, export.StatusTruncated},
-		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"fail_after":2}`, ledger.TritonGenerateStream, 3, export.StatusRPCError},
+		{"--endpoint v2/models/vllm/generate", sim.TritonGenerate, 1, export.StatusOK},
+		{"--endpoint v2/models/vllm/generate_stream --streaming", sim.TritonGenerateStream, 5, export.StatusOK},
+		{"--endpoint v2/models/vllm/versions/1/generate_stream --streaming --transport nethttp", sim.TritonGenerateStream, 5, export.StatusOK},
+		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"sim_fault":"reset","sim_fault_after":2}`, sim.TritonGenerateStream, 2, export.StatusTruncated},
+		{`--endpoint v2/models/vllm/generate_stream --streaming --extra-body {"fail_after":2}`, sim.TritonGenerateStream, 3, export.StatusRPCError},
 	} {
 		out := filepath.Join(t.TempDir(), "e.json")
 		args := strings.Fields("--service-kind openai -m vllm --request-count 4 --quiet -u " + srv.TritonHTTPURL() + " --profile-export-file " + out + " " + tt.args)

@@ -18,7 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // startRecord starts pa-record in a process of its own, without an end of its
@@ -50,11 +50,11 @@ func (p simProcess) waitForRequests(t *testing.T, n int) {
 		done = doneBefore
 		allEnded := true
 		for _, e := range p.askLedger(t, fmt.Sprintf("?since=%d", since)) {
-			allEnded = allEnded && e.End != ledger.EndRunning
+			allEnded = allEnded && e.End != sim.EndRunning
 			if allEnded {
 				since = e.Index + 1
 			}
-			if e.End == ledger.EndOK {
+			if e.End == sim.EndOK {
 				done++
 				if allEnded {
 					doneBefore++
@@ -126,7 +126,7 @@ func TestKill(t *testing.T) {
 	}
 	kept := 0
 	for _, e := range srv.ledger(t) {
-		if e.End != ledger.EndOK || e.EndedNS+uint64(time.Second) > killed {
+		if e.End != sim.EndOK || e.EndedNS+uint64(time.Second) > killed {
 			continue
 		}
 		q := recorded[e.ID]
@@ -175,7 +175,7 @@ func TestInterrupt(t *testing.T) {
 			}
 			want := 0
 			for _, e := range srv.ledger(t) {
-				if e.End == ledger.EndOK {
+				if e.End == sim.EndOK {
 					want++
 				}
 			}

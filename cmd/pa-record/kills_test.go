@@ -19,7 +19,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // killsVariable is the environment variable that sets the number of kills of TestKills.
@@ -165,7 +165,7 @@ func (k *killedRun) check(t *testing.T, number int) (seen killed) {
 			fail("%s: recorded %q, sent %q", e.ID, exporttest.Joined(q, "response"), e.Sent())
 		case q != nil:
 			seen.compared++
-		case e.End != ledger.EndOK:
+		case e.End != sim.EndOK:
 		case whole:
 			fail("%s is missing in an export that is whole", e.ID)
 		case e.EndedNS+uint64(time.Second) < at:
@@ -211,9 +211,9 @@ func (k *killedRun) readJournal(t *testing.T, fail func(format string, args ...a
 }
 
 // answered counts the requests that were answered to their end.
-func answered(entries []ledger.Entry) (n int) {
+func answered(entries []sim.Entry) (n int) {
 	for i := range entries {
-		if entries[i].End == ledger.EndOK {
+		if entries[i].End == sim.EndOK {
 			n++
 		}
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // A simProcess is "pa-record sim" in a process of its own.
@@ -94,17 +94,17 @@ func launchSim(t testing.TB, flags ...string) (simProcess, *exec.Cmd) {
 }
 
 // ledger asks the server what it sent, once nothing is in flight.
-func (p simProcess) ledger(t testing.TB) []ledger.Entry { return p.askLedger(t, "?wait=true") }
+func (p simProcess) ledger(t testing.TB) []sim.Entry { return p.askLedger(t, "?wait=true") }
 
 // ledgerNow asks the server what it has sent so far.
-func (p simProcess) ledgerNow(t testing.TB) []ledger.Entry { return p.askLedger(t, "") }
+func (p simProcess) ledgerNow(t testing.TB) []sim.Entry { return p.askLedger(t, "") }
 
-func (p simProcess) askLedger(t testing.TB, query string) []ledger.Entry {
+func (p simProcess) askLedger(t testing.TB, query string) []sim.Entry {
 	t.Helper()
-	var all []ledger.Entry
+	var all []sim.Entry
 	dec := json.NewDecoder(bytes.NewReader(p.readLedger(t, query)))
 	for {
-		var e ledger.Entry
+		var e sim.Entry
 		if err := dec.Decode(&e); err == io.EOF {
 			return all
 		} else if err != nil {
@@ -152,7 +152,7 @@ func TestLedgerOpenAI(t *testing.T) {
 			if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			entries := map[string]ledger.Entry{}
+			entries := map[string]sim.Entry{}
 			for _, e := range srv.ledger(t)[before:] {
 				entries[e.ID] = e
 			}
@@ -183,7 +183,7 @@ func TestLedgerOpenAI(t *testing.T) {
 
 // recordTriton records requests to a model of the simulated server and returns
 // them with the server's entries, each with its own.
-func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (requests []export.Request, entries []ledger.Entry) {
+func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (requests []export.Request, entries []sim.Entry) {
 	t.Helper()
 	dir := t.TempDir()
 	data, file := filepath.Join(dir, "data.json"), filepath.Join(dir, "e.json")
@@ -196,7 +196,7 @@ func recordTriton(t *testing.T, srv simProcess, input string, args ...string) (r
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
 	_, requests = exporttest.Read(t, file)
-	byID := map[string]ledger.Entry{}
+	byID := map[string]sim.Entry{}
 	for _, e := range srv.ledger(t)[before:] {
 		byID[e.ID] = e
 	}
@@ -365,7 +365,7 @@ func int32s(raw []byte) []int32 {
 
 // checkTimes checks what must hold on any machine, however slow: one stamp per
 // event, in order, none before the server handed the event over.
-func checkTimes(t *testing.T, r *export.Request, e *ledger.Entry) {
+func checkTimes(t *testing.T, r *export.Request, e *sim.Entry) {
 	t.Helper()
 	sent := e.EventTimesNS()
 	if len(sent) != len(r.Responses) {

@@ -15,7 +15,6 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/sim"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -66,9 +65,9 @@ type ended struct {
 
 const clocksApart = uint64(5 * time.Millisecond)
 
-func endedBy(entries []ledger.Entry, instant uint64) (e ended) {
+func endedBy(entries []sim.Entry, instant uint64) (e ended) {
 	for i := range entries {
-		if x := &entries[i]; x.End == ledger.EndOK && x.EndedNS <= instant {
+		if x := &entries[i]; x.End == sim.EndOK && x.EndedNS <= instant {
 			e.n++
 			e.ns += x.EndedNS - x.ReceivedNS
 		}

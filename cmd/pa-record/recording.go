@@ -11,7 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/sanitize"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -57,12 +57,12 @@ func newExport(path string, overwrite bool) (*journal.Export, error) {
 type recording struct {
 	*journal.Writer
 	exports []*journal.Export
-	place   string                  // of the journal, before it moves
-	summary *runSummary             // nil: no figures are printed at the end
-	judge   *analyze.ObjectiveJudge // nil: the run has no objective
-	warn    func(text string)       // prints a warning
-	release func()                  // frees the context that open made
-	kept    *openJournal            // gets the name of the journal; nil: nobody asks for it
+	place   string                 // of the journal, before it moves
+	summary *runSummary            // nil: no figures are printed at the end
+	judge   *figure.ObjectiveJudge // nil: the run has no objective
+	warn    func(text string)      // prints a warning
+	release func()                 // frees the context that open made
+	kept    *openJournal           // gets the name of the journal; nil: nobody asks for it
 	// loadEnds is called when everything is recorded, before the exports are written.
 	loadEnds func()
 }

@@ -117,7 +117,7 @@ type levelSettings struct {
 	measure window.Measure
 	// judge holds the objective of a search, with a verdict for each level that was measured;
 	// nil without an objective.
-	judge *analyze.ObjectiveJudge
+	judge *figure.ObjectiveJudge
 	// sweepConcurrency is the concurrency of the second level of an automatic sweep; 0 without
 	// an automatic sweep.
 	sweepConcurrency int

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // A trace is replayed with its gaps: the instants in the export are the instants of the
@@ -33,7 +33,7 @@ func TestReplayAtTheServer(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("exit code %d: %s", code, stderr)
 	}
-	entries := map[string]ledger.Entry{}
+	entries := map[string]sim.Entry{}
 	for _, e := range srv.ledger(t) {
 		entries[e.ID] = e
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
-	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
@@ -83,7 +83,7 @@ type liveRun struct {
 	plan   *plannedRun
 	target *target
 	cfg    recorder.Config
-	judge  *analyze.ObjectiveJudge // decides about the levels; nil without an objective
+	judge  *figure.ObjectiveJudge // decides about the levels; nil without an objective
 	// loadEnds tells the garbage collector that the load is over. sendLoad sets it.
 	loadEnds func()
 }
@@ -105,7 +105,7 @@ func (r *repeatedRun) prepare(ctx context.Context, plan *plannedRun, first bool)
 		return nil, err
 	}
 	if s.SLO.Objective != nil {
-		x.judge = analyze.NewObjectiveJudge(s.SLO.Objective, &x.cfg.Run)
+		x.judge = figure.NewObjectiveJudge(s.SLO.Objective, &x.cfg.Run)
 		x.cfg.Objective = x.judge.Met
 	}
 	return x, nil
@@ -278,7 +278,7 @@ func (r *repeatedRun) finish(ctx context.Context, x *liveRun, console *console, 
 
 // levelSettings returns the settings of the levels, which are the same for each run but for the
 // judge.
-func (r *repeatedRun) levelSettings(judge *analyze.ObjectiveJudge) *levelSettings {
+func (r *repeatedRun) levelSettings(judge *figure.ObjectiveJudge) *levelSettings {
 	s := &levelSettings{judge: judge, stopOnUnstable: r.s.Measure.stopOnUnstable, measure: r.s.Measure.Measure, prompts: r.entries.hasPrompts()}
 	if r.s.levelPlan == nil {
 		s.levels = len(r.s.levels)
@@ -395,7 +395,7 @@ var errNothingRecorded = errors.New("interrupted before the first recorded run")
 
 // unrecorded counts the requests of a run and drops them. It implements export.Writer.
 type unrecorded struct {
-	judge    *analyze.ObjectiveJudge // nil: the run has no objective
+	judge    *figure.ObjectiveJudge // nil: the run has no objective
 	requests int
 }
 

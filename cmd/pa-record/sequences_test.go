@@ -10,18 +10,17 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/sim"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
 // sequenceLengths reads what the server has of each sequence: that its requests came in
 // order, one after the other's answer, and how many there were.
-func sequenceLengths(t *testing.T, entries []ledger.Entry) map[uint64]int {
+func sequenceLengths(t *testing.T, entries []sim.Entry) map[uint64]int {
 	t.Helper()
 	lengths, ended := map[uint64]int{}, map[uint64]uint64{}
-	slices.SortFunc(entries, func(a, b ledger.Entry) int { return cmp.Compare(a.Index, b.Index) })
+	slices.SortFunc(entries, func(a, b sim.Entry) int { return cmp.Compare(a.Index, b.Index) })
 	for _, e := range entries {
-		if e.End != ledger.EndOK || len(e.Writes) != 1 {
+		if e.End != sim.EndOK || len(e.Writes) != 1 {
 			t.Fatalf("request %d of sequence %d: %s %s", e.Index, e.SequenceID, e.End, e.Message)
 		}
 		if last := ended[e.SequenceID]; e.ReceivedNS < last {
@@ -125,7 +124,7 @@ func TestMadeUpSequences(t *testing.T) {
 		}
 		length, whole := map[uint64]int{}, 0
 		for _, e := range srv.Ledger() {
-			if e.End != ledger.EndOK || e.SequenceID < tt.firstID || e.SequenceID > tt.highestID {
+			if e.End != sim.EndOK || e.SequenceID < tt.firstID || e.SequenceID > tt.highestID {
 				t.Fatalf("%q: sequence %d: %s %s", tt.flags, e.SequenceID, e.End, e.Message)
 			}
 			if length[e.SequenceID]++; !e.SequenceEnd {

@@ -16,7 +16,7 @@ import (
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
+	"github.com/pa-tools/pa/pkg/sim"
 )
 
 // unreadEnv is how long the terminal of TestUnreadTerminal is not read: 30s in the
@@ -112,7 +112,7 @@ func TestUnreadTerminal(t *testing.T) {
 			}
 			want := 0
 			for _, e := range srv.ledger(t) {
-				if e.End == ledger.EndOK {
+				if e.End == sim.EndOK {
 					want++
 				}
 			}

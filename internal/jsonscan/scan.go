@@ -44,10 +44,10 @@ const (
 	msb = 0x8080808080808080
 )
 
-// specials sets the highest bit of bytes of w that are '"', '\\' or below
+// Specials sets the highest bit of bytes of w that are '"', '\\' or below
 // 0x20. Each of the three terms is exact up to its first hit (a borrow spreads
 // only upwards from a true one), so the lowest bit set is a true hit.
-func specials(w uint64) uint64 {
+func Specials(w uint64) uint64 {
 	q := w ^ lsb*'"'
 	s := w ^ lsb*'\\'
 	return ((q-lsb)&^q | (s-lsb)&^s | (w-lsb*0x20)&^w) & msb
@@ -57,7 +57,7 @@ func specials(w uint64) uint64 {
 // control character, or len(b).
 func IndexSpecial(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
-		if m := specials(binary.LittleEndian.Uint64(b[i:])); m != 0 {
+		if m := Specials(binary.LittleEndian.Uint64(b[i:])); m != 0 {
 			return i + bits.TrailingZeros64(m)>>3
 		}
 	}

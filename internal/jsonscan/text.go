@@ -82,7 +82,7 @@ func (a *Arena) Text(b []byte, i int) (data []byte, end int, err error) {
 		for i+8 <= len(b) && n+8 <= len(dst) {
 			w := binary.LittleEndian.Uint64(b[i:])
 			binary.LittleEndian.PutUint64(dst[n:], w)
-			m := specials(w)
+			m := Specials(w)
 			if m == 0 {
 				i += 8
 				n += 8

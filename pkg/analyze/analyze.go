@@ -26,15 +26,7 @@ import (
 // Problems of the data, and texts that the tokenizer could not count, are warnings in the
 // report.
 func Run(ctx context.Context, r export.Reader, cfg Config) (*Report, error) {
-	rep, err := runOnce(ctx, r, cfg, nil)
-	var found *contradiction
-	switch {
-	case errors.Is(err, export.ErrRunChanged):
-		rep, err = runOnce(ctx, r, cfg, nil)
-	case errors.As(err, &found):
-		rep, err = runOnce(ctx, r, cfg, found)
-	}
-	return rep, err
+	return readAgain(func(found *contradiction) (*Report, error) { return runOnce(ctx, r, cfg, found) })
 }
 
 // runOnce reads r from the beginning. contradicted is what another runOnce found in the derived values of

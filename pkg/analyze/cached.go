@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"fmt"
-
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"

@@ -28,8 +28,8 @@
 // Package check checks a file against what every recorder promises.
 //
 // The files follow the way of a request: request_*.go reads it and measures it, as a [Point]; level_*.go counts the
-// points of a level; figure_*.go are groups of figures, each behind the same interface; summary*.go describes
-// values; warning*.go says what needs care. analyze.go leads through them, and report.go has the result.
+// points of a level, with the samples of package summary and the groups of package figure; warning*.go says what needs
+// care. analyze.go leads through them, and report.go has the result.
 //
 // The package prints nothing (package report does) and opens no files (package
 // export does).

@@ -2,13 +2,14 @@ package analyze
 
 import (
 	"fmt"
+	"time"
+
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"time"
 )
 
 // A level collects the requests of one experiment while the run is read.

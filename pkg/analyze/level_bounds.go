@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -29,15 +28,7 @@ type LevelWindows struct {
 //
 // It returns the error of the reader, or an error that says why a level has no such windows.
 func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, error) {
-	all, err := w.boundsOnce(ctx, r, false)
-	var found *contradiction
-	switch {
-	case errors.Is(err, export.ErrRunChanged):
-		all, err = w.boundsOnce(ctx, r, false)
-	case errors.As(err, &found):
-		all, err = w.boundsOnce(ctx, r, true)
-	}
-	return all, err
+	return readAgain(func(found *contradiction) ([]LevelWindows, error) { return w.boundsOnce(ctx, r, found != nil) })
 }
 
 // boundsOnce reads r from the beginning; see [runOnce].

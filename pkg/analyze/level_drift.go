@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
@@ -111,3 +112,6 @@ func latencies(x []timed, of func(*timed) int64) []int64 {
 	slices.Sort(v)
 	return v
 }
+
+// millis writes nanoseconds for a message.
+func millis(ns float64) string { return strconv.FormatFloat(ns/1e6, 'f', 2, 64) + " ms" }

@@ -2,11 +2,8 @@ package analyze
 
 import (
 	"cmp"
-
 	"errors"
-
 	"fmt"
-
 	"slices"
 
 	"github.com/pa-tools/pa/internal/plural"

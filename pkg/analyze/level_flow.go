@@ -1,10 +1,9 @@
 package analyze
 
 import (
-	"sort"
-
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 )

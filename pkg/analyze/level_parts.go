@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"errors"
-
 	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"

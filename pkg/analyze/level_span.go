@@ -1,11 +1,10 @@
 package analyze
 
 import (
-	"strconv"
-	"time"
-
 	"fmt"
 	"math"
+	"strconv"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
@@ -45,9 +44,6 @@ func (s requestSpan) extent(e *export.Experiment) (level figure.Span, ok bool) {
 	}
 	return level, s.ok
 }
-
-// millis writes nanoseconds for a message.
-func millis(ns float64) string { return strconv.FormatFloat(ns/1e6, 'f', 2, 64) + " ms" }
 
 // recorded returns the bounds of the recorder's windows; nil if there are none or if they
 // are not in order. Without windows, perf_analyzer writes one from 0 to the end of time.

@@ -2,7 +2,6 @@ package analyze
 
 import (
 	"cmp"
-
 	"slices"
 	"strconv"
 	"strings"

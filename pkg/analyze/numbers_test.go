@@ -1,10 +1,9 @@
 package analyze
 
 import (
+	"math"
 	"slices"
 	"testing"
-
-	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/answer"

@@ -2,10 +2,10 @@ package analyze
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"hash/maphash"
 	"sync/atomic"
-
-	"fmt"
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
@@ -200,6 +200,17 @@ type singleRequests struct{ export.Reader }
 func (s *requestSource) mustRestart(b *batch) bool {
 	return b.contradicted.found > 0 && s.stored.replaces() && s.stored.check != export.CheckNone &&
 		(s.stored.derived == export.DerivedBrief || !s.stored.timesOnly)
+}
+
+// readAgain returns the result of once, which reads a file from the beginning. It calls once again if the file turns out
+// to have an unusual layout, or derived values that contradict what was recorded: those are then passed to once.
+func readAgain[T any](once func(found *contradiction) (T, error)) (T, error) {
+	result, err := once(nil)
+	var found *contradiction
+	if errors.Is(err, export.ErrRunChanged) || errors.As(err, &found) {
+		return once(found)
+	}
+	return result, err
 }
 
 // next returns the next batch; nil if there is none.

@@ -1,11 +1,10 @@
 package analyze
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
-
-	"fmt"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"

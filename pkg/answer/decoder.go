@@ -100,6 +100,23 @@ func (a *Answer) FirstTokenNS(r *export.Request) (ns uint64, ok bool) {
 	return a.Events[0].RecvNS, true
 }
 
+// firstAnswerNS returns the time of the first event of the answer after an event of reasoning; ok is false if the
+// request did not reason, or did not answer.
+func (a *Answer) firstAnswerNS(r *export.Request) (ns uint64, ok bool) {
+	if a.brief != nil {
+		return r.StartNS + uint64(a.brief.TTFAT.V), a.brief.TTFAT.OK
+	}
+	reasoned := false
+	for i := range a.Events {
+		e := &a.Events[i]
+		if reasoned && !e.Reasoning {
+			return e.RecvNS, true
+		}
+		reasoned = reasoned || e.Reasoning
+	}
+	return 0, false
+}
+
 // A choice is one of the answers to a request: choices[].index for OpenAI,
 // sequence_index for TensorRT-LLM.
 type choice struct {

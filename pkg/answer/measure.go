@@ -216,22 +216,31 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64, b *Bounds)
 	if last, ok := r.LatestResponseNS(); ok && !m.EndWrong && from != 0 {
 		m.E2EL = m.keep(E2EL, m.elapsed(from, last), b.spanNS)
 	}
+	first, ok := a.FirstTokenNS(r)
+	if !ok {
+		return
+	}
 	if a.brief != nil {
-		m.measureBrief(r, a, from, b)
+		if m.Spread = Some(0); len(a.brief.ITL) > 0 {
+			m.addChain(a.brief.ITL[0], r, a.brief.TTFT.V, b)
+		}
+	} else {
+		m.addEvents(a, b)
+	}
+	if from == 0 {
 		return
 	}
-	if len(a.Events) == 0 {
-		return
+	most := m.mostLatency(b)
+	m.TTFT = m.keep(TTFT, m.elapsed(from, first), most)
+	if t, ok := a.firstAnswerNS(r); ok {
+		m.TTFAT = m.keep(TTFAT, m.elapsed(from, t), most)
 	}
+}
+
+// addEvents adds the gaps between the token events, and the time from the first to the last as Spread.
+func (m *Measures) addEvents(a *Answer, b *Bounds) {
 	first, last := a.Events[0], a.Events[len(a.Events)-1]
 	m.Spread = m.keep(TPOT, m.elapsed(first.RecvNS, last.RecvNS), b.spanNS)
-	if from != 0 {
-		most := m.mostLatency(b)
-		m.TTFT = m.keep(TTFT, m.elapsed(from, first.RecvNS), most)
-		if e, ok := firstAnswer(a.Events); ok {
-			m.TTFAT = m.keep(TTFAT, m.elapsed(from, e.RecvNS), most)
-		}
-	}
 	for _, e := range a.Events {
 		if e.Prev < 0 {
 			continue
@@ -270,27 +279,6 @@ func (m *Measures) addWrongGap(ns int64) {
 	m.addWrong(Quantity(ITL), ns)
 	if ns < 0 {
 		m.Backward++
-	}
-}
-
-// measureBrief completes m by the times of an answer whose responses were left out.
-func (m *Measures) measureBrief(r *export.Request, a *Answer, from uint64, b *Bounds) {
-	first, ok := a.FirstTokenNS(r)
-	if !ok {
-		return
-	}
-	x := a.brief
-	m.Spread = Some(0)
-	if len(x.ITL) > 0 {
-		m.addChain(x.ITL[0], r, x.TTFT.V, b)
-	}
-	if from == 0 {
-		return
-	}
-	most := m.mostLatency(b)
-	m.TTFT = m.keep(TTFT, m.elapsed(from, first), most)
-	if x.TTFAT.OK {
-		m.TTFAT = m.keep(TTFAT, m.elapsed(from, r.StartNS+uint64(x.TTFAT.V)), most)
 	}
 }
 
@@ -355,19 +343,6 @@ func sumShortGaps(gaps []int64, b *Bounds) (sum int64, zeros int, ok bool) {
 
 // shortGaps is the longest of the gaps that sumShortGaps adds: 18 minutes.
 const shortGaps = 1<<40 - 1
-
-// firstAnswer returns the first event of the answer after an event of reasoning; ok is
-// false if the request did not reason, or did not answer.
-func firstAnswer(events []Event) (_ Event, ok bool) {
-	reasoned := false
-	for _, e := range events {
-		if reasoned && !e.Reasoning {
-			return e, true
-		}
-		reasoned = reasoned || e.Reasoning
-	}
-	return Event{}, false
-}
 
 func (m *Measures) elapsed(from, to uint64) Value {
 	v := Elapsed(from, to)

@@ -126,9 +126,9 @@ func (c *WriteOrder) Enter(need WriteState, call string) error {
 // EnterOpen is Enter for a call that every state but Closed allows.
 func (c *WriteOrder) EnterOpen(call string) error { return c.Enter(min(c.State, InExperiment), call) }
 
-// Fail keeps err if it is the first error. It returns the first error.
+// Fail keeps err if it is the first error. It returns the first error, and nil if there was none.
 func (c *WriteOrder) Fail(err error) error {
-	if c.Err == nil {
+	if c.Err == nil && err != nil {
 		c.Err = fmt.Errorf("write %s: %w", c.Format, err)
 	}
 	return c.Err

@@ -476,6 +476,27 @@ func TestSomeFail(t *testing.T) {
 	}
 }
 
+// A slot without a file descriptor waits after each failure, so that it does not use up the
+// requests of the level, and the message of the request says so.
+func TestSlotsWithoutFilesWait(t *testing.T) {
+	const limit = "u: too many open files; raise ulimit -n"
+	odd := func(id uint64) answer {
+		if id > 4 {
+			return answer{status: export.StatusConnectError, msg: limit}
+		}
+		return answer{after: 5 * time.Second, status: export.StatusOK}
+	}
+	w, _, _, err := record(t, odd, Config{Levels: load.Closed(16), Measure: window.Measure{Duration: 4 * time.Second}}, nil)
+	if n := w.count("failed"); err != nil || n < 12*2 || n > 12*6 {
+		t.Errorf("error %v, %d failed; want 2 to 6 for each of 12 slots in 4 s", err, n)
+	}
+	for _, r := range w.requests {
+		if r.Status == export.StatusConnectError && r.Message != limit+"; the slot waits before its next request" {
+			t.Fatalf("message %q", r.Message)
+		}
+	}
+}
+
 func TestServerGone(t *testing.T) {
 	gone := func(id uint64) answer {
 		if id > 50 {

@@ -98,7 +98,7 @@ type Config struct {
 	HeaderTimeout time.Duration
 
 	// KernelSends makes the kernel record when each HTTP write left, for
-	// ledger.Write.KernelNS. This costs a few system calls per write. Messages of
+	// Write.KernelNS. This costs a few system calls per write. Messages of
 	// gRPC streams, and arrivals of requests, always have these times.
 	KernelSends bool
 

@@ -26,9 +26,9 @@
 // fault that breaks the connection resets only the stream, and so does garbage_header;
 // slow_header has no effect.
 //
-// Package plan decides the answers, their times and their faults. Package ledger records
-// them as they were sent. This package serves: server.go and exchange.go the requests of
-// every API, openai*.go the OpenAI API, triton*.go both APIs of Triton.
+// Package plan decides the answers, their times and their faults. This package serves:
+// server.go and exchange.go the requests of every API, openai*.go the OpenAI API, triton*.go both APIs of
+// Triton. ledger*.go record the answers as they were sent.
 //
 // # Terms
 //
@@ -47,7 +47,7 @@
 // CLOCK_REALTIME just before the write, in Unix nanoseconds.
 //
 // On Linux the ledger has the kernel's times as well: when a request arrived
-// (ledger.Entry.ReceivedKernelNS), and when a write left (ledger.Write.KernelNS; over
+// (Entry.ReceivedKernelNS), and when a write left (Write.KernelNS; over
 // HTTP with [Config].KernelSends). They do not depend on when the server got to run.
 // Over HTTP/2, where requests share a connection, they are unknown.
 //

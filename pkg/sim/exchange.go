@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -28,7 +27,7 @@ type exchange struct {
 	aborted bool
 	stamp   bool // the tokens show their send time
 	pace    pacer
-	rec     *ledger.Record
+	rec     *ledgerRecord
 	index   uint64
 	body    []byte
 	engine  *engineStats // of the OpenAI API; nil for Triton's
@@ -40,7 +39,7 @@ type exchange struct {
 
 // inference wraps the handler of an inference request: it counts the request,
 // opens its ledger entry and reads its body.
-func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte, serve func(*exchange)) http.HandlerFunc {
+func (s *Server) inference(p Protocol, errorBody func(int, string) []byte, serve func(*exchange)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.inFlight.add()
 		defer s.inFlight.done()
@@ -58,7 +57,7 @@ func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte
 		if !x.shared {
 			last = x.conn.stamped.Settled(x.conn.stamped.LastRead())
 		}
-		x.rec.Update(func(e *ledger.Entry) {
+		x.rec.Update(func(e *Entry) {
 			e.RequestBytes = len(x.body)
 			if err == nil && last.Source == sockstamp.Kernel {
 				e.ReceivedKernelNS = last.NS
@@ -82,7 +81,7 @@ func (s *Server) inference(p ledger.Protocol, errorBody func(int, string) []byte
 
 // fail sends an error response.
 func (x *exchange) fail(code int, message string) {
-	x.rec.End(ledger.EndError, code, message)
+	x.rec.End(EndError, code, message)
 	writeJSON(x.w, code, x.errorBody(code, message))
 }
 
@@ -110,7 +109,7 @@ func (x *exchange) strikeEarly(f plan.Fault) bool {
 		if err == nil {
 			err = conn.Close()
 		}
-		x.rec.End(ledger.EndFault, 0, errorText(err))
+		x.rec.End(EndFault, 0, errorText(err))
 	default:
 		return false
 	}
@@ -196,9 +195,9 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 	case err != nil:
 		x.rec.End(x.s.endReason(), http.StatusOK, err.Error())
 	case p.Fault == plan.FaultErrorEvent:
-		x.rec.End(ledger.EndError, http.StatusOK, errorEventMessage)
+		x.rec.End(EndError, http.StatusOK, errorEventMessage)
 	default:
-		x.rec.End(ledger.EndOK, http.StatusOK, "")
+		x.rec.End(EndOK, http.StatusOK, "")
 	}
 	out.end(err == nil)
 }
@@ -283,12 +282,12 @@ func (x *exchange) breakOff(a plan.Action) {
 		}
 		err = conn.Close()
 	}
-	x.rec.End(ledger.EndFault, http.StatusOK, errorText(err))
+	x.rec.End(EndFault, http.StatusOK, errorText(err))
 }
 
 // abort ends an HTTP/2 answer in the middle, with RST_STREAM after the written bytes.
 func (x *exchange) abort(code int) {
-	x.rec.End(ledger.EndFault, code, "")
+	x.rec.End(EndFault, code, "")
 	x.aborted = true
 }
 

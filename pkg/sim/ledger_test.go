@@ -13,11 +13,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-func indices(entries []ledger.Entry) []uint64 {
+func indices(entries []Entry) []uint64 {
 	var all []uint64
 	for _, e := range entries {
 		all = append(all, e.Index)
@@ -62,10 +60,10 @@ func TestLedgerJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	parse := func(b []byte) []ledger.Entry {
-		var all []ledger.Entry
+	parse := func(b []byte) []Entry {
+		var all []Entry
 		for line := range bytes.Lines(b) {
-			var e ledger.Entry
+			var e Entry
 			d := json.NewDecoder(bytes.NewReader(line))
 			d.DisallowUnknownFields()
 			if err := d.Decode(&e); err != nil {

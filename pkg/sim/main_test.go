@@ -7,7 +7,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -36,7 +35,7 @@ func start(t *testing.T, c Config) *Server {
 }
 
 // settled returns the ledger once nothing is in flight.
-func settled(t *testing.T, s *Server) []ledger.Entry {
+func settled(t *testing.T, s *Server) []Entry {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -47,7 +46,7 @@ func settled(t *testing.T, s *Server) []ledger.Entry {
 }
 
 // last returns the newest entry once nothing is in flight.
-func last(t *testing.T, s *Server) ledger.Entry {
+func last(t *testing.T, s *Server) Entry {
 	t.Helper()
 	all := settled(t, s)
 	if len(all) == 0 {

@@ -13,7 +13,6 @@ import (
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -71,7 +70,7 @@ func checkMetrics(t *testing.T, got, want map[string]float64) {
 }
 
 // engineOf computes vLLM's metrics from the ledger.
-func engineOf(entries []ledger.Entry) map[string]float64 {
+func engineOf(entries []Entry) map[string]float64 {
 	want := map[string]float64{}
 	observe := func(name string, fromNS, toNS uint64) {
 		want[name+"_count"]++
@@ -99,7 +98,7 @@ func engineOf(entries []ledger.Entry) map[string]float64 {
 				observe("vllm:inter_token_latency_seconds", writes[k-1], writes[k])
 			}
 		}
-		if e.End != ledger.EndOK {
+		if e.End != EndOK {
 			continue
 		}
 		observe("vllm:e2e_request_latency_seconds", e.ReceivedNS, e.EndedNS)
@@ -154,10 +153,10 @@ func TestEngineMetrics(t *testing.T) {
 		// that ended after it came.
 		least, most := 0.0, 0.0
 		for _, e := range endedOnly(s.Ledger()) {
-			if e.End == ledger.EndOK && e.EndedNS < before {
+			if e.End == EndOK && e.EndedNS < before {
 				least++
 			}
-			if e.End == ledger.EndOK && e.EndedNS <= after {
+			if e.End == EndOK && e.EndedNS <= after {
 				most++
 			}
 		}
@@ -191,9 +190,9 @@ func TestEngineMetrics(t *testing.T) {
 }
 
 // endedOnly returns the entries of requests that have ended.
-func endedOnly(all []ledger.Entry) (ended []ledger.Entry) {
+func endedOnly(all []Entry) (ended []Entry) {
 	for _, e := range all {
-		if e.End != ledger.EndRunning {
+		if e.End != EndRunning {
 			ended = append(ended, e)
 		}
 	}
@@ -233,7 +232,7 @@ func TestTritonMetrics(t *testing.T) {
 		if e.Model == "none" {
 			continue
 		}
-		if e.End != ledger.EndOK {
+		if e.End != EndOK {
 			want["nv_inference_request_failure "+e.Model+" OTHER"]++
 			continue
 		}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -45,12 +44,12 @@ type openAIMessage struct {
 // openAIHandler returns the handler of the OpenAI API.
 func (s *Server) openAIHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/chat/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIChat, serveOpenAI))))
-	mux.Handle("/v1/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAICompletions, serveOpenAI))))
-	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIResponses, serveResponses))))
-	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIEmbeddings, serveVectors))))
+	mux.Handle("/v1/chat/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIChat, serveOpenAI))))
+	mux.Handle("/v1/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAICompletions, serveOpenAI))))
+	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIResponses, serveResponses))))
+	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
-		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(ledger.OpenAIRanking, serveVectors))))
+		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
 	}
 	mux.Handle("/v1/models", s.authorized(allowMethod(http.MethodGet, s.listModels)))
 	mux.Handle("/health", allowMethod(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
@@ -63,7 +62,7 @@ func (s *Server) openAIHandler() http.Handler {
 }
 
 // engineInference is inference for requests that the metrics of the engine count.
-func (s *Server) engineInference(p ledger.Protocol, serve func(*exchange)) http.HandlerFunc {
+func (s *Server) engineInference(p Protocol, serve func(*exchange)) http.HandlerFunc {
 	return s.inference(p, openAIErrorBody, func(x *exchange) {
 		x.engine, x.rec.Counter = s.engine, s.engine
 		serve(x)
@@ -158,13 +157,8 @@ func serveOpenAI(x *exchange) {
 		return
 	}
 	a, err := s.openAIPlanRequest(x.index, &q, chat)
-	if err != nil {
-		x.fail(http.StatusBadRequest, err.Error())
-		return
-	}
-	p := plan.New(s.config.Seed, a)
-	x.describe(p)
-	if x.strikeEarly(p.Fault) || !x.begin() {
+	p, ok := x.planned(a, err, plan.New)
+	if !ok {
 		return
 	}
 	defer s.release()
@@ -180,6 +174,18 @@ func serveOpenAI(x *exchange) {
 	}
 	body, end := t.body(p)
 	x.answerWhole(p, body, end)
+}
+
+// planned plans the answer to a request, unless err is a mistake in it, and waits for a slot; the caller must then call
+// s.release. If ok is false the request is answered: with the mistake, or a fault before the answer.
+func (x *exchange) planned(a plan.Request, err error, newPlan func(seed uint64, a plan.Request) *plan.Plan) (p *plan.Plan, ok bool) {
+	if err != nil {
+		x.fail(http.StatusBadRequest, err.Error())
+		return nil, false
+	}
+	p = newPlan(x.s.config.Seed, a)
+	x.describe(p)
+	return p, !x.strikeEarly(p.Fault) && x.begin()
 }
 
 // parse parses the body of a request into q. If that fails it answers the request and
@@ -201,7 +207,7 @@ func (x *exchange) resolveModel(model *string, prefix string) (id string, ok boo
 		*model = all[0]
 	}
 	id = fmt.Sprintf("%s-sim-%d", prefix, x.index)
-	x.rec.Update(func(e *ledger.Entry) { e.ID, e.Model = id, *model })
+	x.rec.Update(func(e *Entry) { e.ID, e.Model = id, *model })
 	if !slices.Contains(all, *model) {
 		x.fail(http.StatusNotFound, fmt.Sprintf("there is no model %q here, only %s", clip(*model), strings.Join(all, ", ")))
 		return "", false
@@ -211,7 +217,7 @@ func (x *exchange) resolveModel(model *string, prefix string) (id string, ok boo
 
 // describe records the plan in the ledger.
 func (x *exchange) describe(p *plan.Plan) {
-	x.rec.Update(func(e *ledger.Entry) {
+	x.rec.Update(func(e *Entry) {
 		e.InputTokens, e.OutputTokens, e.Fault = p.InputTokens, p.OutputTokens(), p.Fault.String()
 	})
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
@@ -205,7 +204,7 @@ func TestOpenAIStream(t *testing.T) {
 				t.Errorf("events (-want +got):\n%s", d)
 			}
 			e := last(t, s)
-			if e.End != ledger.EndOK || e.ID != prefix || e.Code != 200 {
+			if e.End != EndOK || e.ID != prefix || e.Code != 200 {
 				t.Errorf("the ledger's entry is %+v", e)
 			}
 			if n := len(e.EventTimesNS()); n != len(row.want)+1 {
@@ -293,7 +292,7 @@ func TestOpenAIErrors(t *testing.T) {
 		}
 	}
 	for _, e := range settled(t, s) {
-		if e.End != ledger.EndError || e.Code < 400 || e.Message == "" || len(e.Writes) != 0 {
+		if e.End != EndError || e.Code < 400 || e.Message == "" || len(e.Writes) != 0 {
 			t.Errorf("the ledger's entry of a refused request is %+v", e)
 		}
 	}
@@ -423,24 +422,24 @@ func TestOpenAIFaults(t *testing.T) {
 	rows := []struct {
 		fault         plan.Fault
 		stream, whole outcome
-		end           ledger.End
+		end           End
 	}{
-		{plan.FaultNone, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultHTTP500, outcome{500, false, 0, false, true, true}, outcome{500, false, 0, false, true, true}, ledger.EndError},
-		{plan.FaultHTTP429, outcome{429, false, 0, false, true, true}, outcome{429, false, 0, false, true, true}, ledger.EndError},
-		{plan.FaultReset, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, ledger.EndFault},
-		{plan.FaultTruncate, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, ledger.EndFault},
-		{plan.FaultNoReply, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, ledger.EndFault},
-		{plan.FaultGarbageHeader, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, ledger.EndFault},
-		{plan.FaultNoDone, outcome{200, false, 5, false, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultErrorEvent, outcome{200, false, 3, true, true, true}, outcome{500, false, 0, false, true, true}, ledger.EndError},
-		{plan.FaultMerged, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultSplit, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultCRLF, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultComments, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultOneshot, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
-		{plan.FaultGarbage, outcome{200, false, 5, true, false, false}, outcome{200, false, 0, false, false, false}, ledger.EndOK},
-		{plan.FaultSlowHeader, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, ledger.EndOK},
+		{plan.FaultNone, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultHTTP500, outcome{500, false, 0, false, true, true}, outcome{500, false, 0, false, true, true}, EndError},
+		{plan.FaultHTTP429, outcome{429, false, 0, false, true, true}, outcome{429, false, 0, false, true, true}, EndError},
+		{plan.FaultReset, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, EndFault},
+		{plan.FaultTruncate, outcome{200, true, 3, false, false, true}, outcome{200, true, 0, false, false, false}, EndFault},
+		{plan.FaultNoReply, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, EndFault},
+		{plan.FaultGarbageHeader, outcome{broken: true, clean: true}, outcome{broken: true, clean: true}, EndFault},
+		{plan.FaultNoDone, outcome{200, false, 5, false, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultErrorEvent, outcome{200, false, 3, true, true, true}, outcome{500, false, 0, false, true, true}, EndError},
+		{plan.FaultMerged, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultSplit, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultCRLF, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultComments, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultOneshot, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
+		{plan.FaultGarbage, outcome{200, false, 5, true, false, false}, outcome{200, false, 0, false, false, false}, EndOK},
+		{plan.FaultSlowHeader, outcome{200, false, 5, true, false, true}, outcome{200, false, 1, false, false, true}, EndOK},
 	}
 	tested := map[plan.Fault]bool{plan.FaultHang: true, plan.FaultStall: true} // TestOpenAIHangAndStall tests these
 	for _, row := range rows {
@@ -489,7 +488,7 @@ func TestOpenAIFaults(t *testing.T) {
 				if got != want {
 					t.Errorf("got %+v, want %+v; body %q, %v", got, want, b, err)
 				}
-				if e := last(t, s); e.End != row.end && (status != 500 || e.End != ledger.EndError) {
+				if e := last(t, s); e.End != row.end && (status != 500 || e.End != EndError) {
 					t.Errorf("the ledger says %q, want %q", e.End, row.end)
 				}
 			})
@@ -529,14 +528,14 @@ func TestOpenAIHangAndStall(t *testing.T) {
 				got++
 			}
 		}
-		if e := s.Ledger()[0]; e.End != ledger.EndRunning {
+		if e := s.Ledger()[0]; e.End != EndRunning {
 			t.Errorf("%v: the ledger says %q before the client went", fault, e.End)
 		}
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if e := last(t, s); e.End != ledger.EndClientGone || len(e.TokenTimesNS()) != chunks {
-			t.Errorf("%v: the ledger says %q after %d tokens, want %q after %d", fault, e.End, len(e.TokenTimesNS()), ledger.EndClientGone, chunks)
+		if e := last(t, s); e.End != EndClientGone || len(e.TokenTimesNS()) != chunks {
+			t.Errorf("%v: the ledger says %q after %d tokens, want %q after %d", fault, e.End, len(e.TokenTimesNS()), EndClientGone, chunks)
 		}
 	}
 }

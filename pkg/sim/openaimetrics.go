@@ -3,8 +3,6 @@ package sim
 import (
 	"sync"
 	"time"
-
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // vllmFirstToken, vllmRequest and vllmToken are the buckets of vLLM's histograms for the
@@ -62,7 +60,7 @@ func (s *engineStats) addRunning() {
 }
 
 // sent counts the tokens of a write of r that began at ns.
-func (s *engineStats) sent(r *ledger.Record, tokens int, ns uint64) {
+func (s *engineStats) sent(r *ledgerRecord, tokens int, ns uint64) {
 	if tokens == 0 {
 		return
 	}
@@ -79,14 +77,14 @@ func (s *engineStats) sent(r *ledger.Record, tokens int, ns uint64) {
 	r.LastTokenNS = ns
 }
 
-// Ended implements [ledger.RequestCounter]. A failed request enters no histogram of whole
+// Ended implements requestCounter. A failed request enters no histogram of whole
 // requests; sent has counted its tokens.
-func (s *engineStats) Ended(r *ledger.Record) {
+func (s *engineStats) Ended(r *ledgerRecord) {
 	e := r.Entry()
 	if e.StartedNS != 0 {
 		s.running--
 	}
-	if e.End != ledger.EndOK {
+	if e.End != EndOK {
 		return
 	}
 	s.finished[r.Finish]++

@@ -5,8 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // Embedding and ranking endpoints answer in their own formats, without generated text.
@@ -80,7 +78,7 @@ func TestResponses(t *testing.T) {
 	if want := strings.Join([]string{"response.created", delta, delta, delta, "response.incomplete"}, " "); strings.Join(names, " ") != want {
 		t.Errorf("events %v, want %v", names, want)
 	}
-	if e := last(t, s); e.Protocol != ledger.OpenAIResponses || e.OutputTokens != 3 || e.InputTokens != 1 || len(e.TokenTimesNS()) != 3 {
+	if e := last(t, s); e.Protocol != OpenAIResponses || e.OutputTokens != 3 || e.InputTokens != 1 || len(e.TokenTimesNS()) != 3 {
 		t.Errorf("ledger: %+v", e)
 	}
 }

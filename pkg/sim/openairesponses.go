@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -64,13 +63,8 @@ func serveResponses(x *exchange) {
 	if err == nil {
 		a, err = s.planRequest(x.index, &q.requestFields, []int{words}, []string{""}, 1)
 	}
-	if err != nil {
-		x.fail(http.StatusBadRequest, err.Error())
-		return
-	}
-	p := plan.New(s.config.Seed, a)
-	x.describe(p)
-	if x.strikeEarly(p.Fault) || !x.begin() {
+	p, ok := x.planned(a, err, plan.New)
+	if !ok {
 		return
 	}
 	defer s.release()

@@ -68,13 +68,8 @@ func serveVectors(x *exchange) {
 		count += countWords(t)
 	}
 	a, err := s.planRequest(x.index, &q.requestFields, []int{count}, []string{""}, 1)
-	if err != nil {
-		x.fail(http.StatusBadRequest, err.Error())
-		return
-	}
-	p := plan.NewTextless(s.config.Seed, a)
-	x.describe(p)
-	if x.strikeEarly(p.Fault) || !x.begin() {
+	p, ok := x.planned(a, err, plan.NewTextless)
+	if !ok {
 		return
 	}
 	defer s.release()

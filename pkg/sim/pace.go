@@ -3,8 +3,6 @@ package sim
 import (
 	"context"
 	"time"
-
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A pacer waits for successive instants with one timer. Its zero value is ready to use. It
@@ -65,9 +63,9 @@ func (s *Server) release() {
 }
 
 // endReason returns how a request ended whose context is done.
-func (s *Server) endReason() ledger.End {
+func (s *Server) endReason() End {
 	if s.ctx.Err() != nil {
-		return ledger.EndServerClosed
+		return EndServerClosed
 	}
-	return ledger.EndClientGone
+	return EndClientGone
 }

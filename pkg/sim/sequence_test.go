@@ -9,7 +9,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // sequenceRequest returns the request for a step of a sequence.
@@ -93,7 +92,7 @@ func TestSequence(t *testing.T) {
 			}
 		}
 		for i, e := range s.Ledger() {
-			if step := steps[i]; e.End == ledger.EndOK && (e.SequenceID != uint64(step.id) || e.SequenceStart != step.start || e.SequenceEnd != step.end) {
+			if step := steps[i]; e.End == EndOK && (e.SequenceID != uint64(step.id) || e.SequenceStart != step.start || e.SequenceEnd != step.end) {
 				t.Errorf("%s: ledger %d, %v, %v, want %+v", name, e.SequenceID, e.SequenceStart, e.SequenceEnd, step)
 			}
 		}

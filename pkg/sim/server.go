@@ -14,14 +14,13 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
 // A Server is a running simulated server. Its methods may be called
 // concurrently. Use [Start].
 type Server struct {
 	config Config
-	ledger ledger.Ledger
+	ledger ledger
 	slots  chan struct{} // one value per request in progress; nil for no limit
 	next   atomic.Uint64 // index of the next request
 	stats  map[string]*modelStats
@@ -58,7 +57,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 	s := &Server{
 		bound:  map[apiName]string{},
 		config: c,
-		ledger: ledger.Ledger{Options: ledger.Options{
+		ledger: ledger{ledgerOptions: ledgerOptions{
 			Limit: c.LedgerLimit, MaxBytes: c.LedgerBytes, KeepFirst: c.LedgerKeepFirst,
 			HashOnly: c.LedgerHashOnly, TimesOnly: c.LedgerTimesOnly,
 		}},
@@ -168,17 +167,17 @@ func (s *Server) url(addr string) string {
 // Ledger returns copies of the entries, ordered by index. It includes requests in flight,
 // with End EndRunning, and works after Close too. A client may have its last byte before the
 // ledger records the end of the request; see Wait.
-func (s *Server) Ledger() []ledger.Entry { return s.ledger.Entries() }
+func (s *Server) Ledger() []Entry { return s.ledger.Entries() }
 
 // LedgerDropped returns the number of requests whose entries the ledger's limits removed
-// or kept out; see [ledger.Ledger.Dropped].
+// or kept out; see ledger.Dropped.
 func (s *Server) LedgerDropped() uint64 { return s.ledger.Dropped() }
 
 // DroppedConnections returns how many connections the server has closed because they had sent
 // no request and newer ones came; see Config.MaxNewcomers.
 func (s *Server) DroppedConnections() uint64 { return s.newcomers.count() }
 
-// WriteLedger writes the entries as JSON lines; see [ledger.Entry].
+// WriteLedger writes the entries as JSON lines; see [Entry].
 func (s *Server) WriteLedger(w io.Writer) error { return s.ledger.WriteSince(w, 0) }
 
 // Wait waits until no request is in flight. It returns the error of ctx if that ends first.

@@ -25,7 +25,6 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -143,7 +142,7 @@ func TestClose(t *testing.T) {
 	wg.Wait()
 	entries := s.Ledger()
 	for _, e := range entries {
-		if e.End != ledger.EndServerClosed || e.EndedNS == 0 {
+		if e.End != EndServerClosed || e.EndedNS == 0 {
 			t.Errorf("the ledger has end %q for %s", e.End, e.Protocol)
 		}
 	}
@@ -228,7 +227,7 @@ func TestMaxConcurrency(t *testing.T) {
 	}
 	wg.Wait()
 	entries := settled(t, s)
-	slices.SortFunc(entries, func(a, b ledger.Entry) int { return int(int64(a.StartedNS) - int64(b.StartedNS)) })
+	slices.SortFunc(entries, func(a, b Entry) int { return int(int64(a.StartedNS) - int64(b.StartedNS)) })
 	for i, e := range entries[1:] {
 		if before := entries[i]; e.StartedNS < before.Writes[len(before.Writes)-1].SentNS {
 			t.Errorf("request %d started before request %d had its last byte", e.Index, before.Index)

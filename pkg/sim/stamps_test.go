@@ -23,7 +23,6 @@ import (
 
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/test/nettest"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -152,7 +151,7 @@ func TestKernelTimesGRPC(t *testing.T) {
 		}
 		return &open{GRPCInferenceService_ModelStreamInferClient: stream}
 	}
-	check := func(e ledger.Entry, sent, answered uint64, want bool) {
+	check := func(e Entry, sent, answered uint64, want bool) {
 		t.Helper()
 		if want && (e.ReceivedKernelNS < sent || e.ReceivedKernelNS > e.StartedNS) || !want && e.ReceivedKernelNS != 0 {
 			t.Errorf("%s: sent after %d, arrived %d, begun %d", e.ID, sent, e.ReceivedKernelNS, e.StartedNS)
@@ -185,7 +184,7 @@ func TestKernelTimesGRPC(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	entries := map[string]ledger.Entry{}
+	entries := map[string]Entry{}
 	for _, e := range settled(t, s) {
 		entries[e.ID] = e
 	}

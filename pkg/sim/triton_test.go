@@ -19,7 +19,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -187,7 +186,7 @@ func TestTritonStream(t *testing.T) {
 			t.Errorf("%s: responses (-want +got):\n%s", row.name, d)
 		}
 		e := last(t, s)
-		if e.Protocol != ledger.TritonGRPCStream || e.ID != row.request.GetId() || e.RequestBytes != proto.Size(row.request) || e.Model != row.request.GetModelName() {
+		if e.Protocol != TritonGRPCStream || e.ID != row.request.GetId() || e.RequestBytes != proto.Size(row.request) || e.Model != row.request.GetModelName() {
 			t.Errorf("%s: the entry is %+v", row.name, e)
 		}
 		var inLedger [][]byte
@@ -258,7 +257,7 @@ func TestTritonInfer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.ID != q.GetId() || e.Protocol != ledger.TritonGRPCInfer || e.End != ledger.EndOK || !slices.Equal(e.Sent(), b) {
+		if e.ID != q.GetId() || e.Protocol != TritonGRPCInfer || e.End != EndOK || !slices.Equal(e.Sent(), b) {
 			t.Errorf("the entry is %+v, received %x", e, b)
 		}
 		raw := func(i int) []byte {
@@ -327,7 +326,7 @@ func TestTritonErrors(t *testing.T) {
 			if status.Code(err) != row.code || !strings.Contains(err.Error(), row.want) {
 				t.Errorf("%s, %s: %v, want %v with %q", row.name, how, err, row.code, row.want)
 			}
-			if e := last(t, s); e.End != ledger.EndError || e.Code != int(row.code) || !strings.Contains(e.Message, row.want) {
+			if e := last(t, s); e.End != EndError || e.Code != int(row.code) || !strings.Contains(e.Message, row.want) {
 				t.Errorf("%s, %s: the entry is %+v", row.name, how, e)
 			}
 		}
@@ -352,18 +351,18 @@ func TestTritonFaults(t *testing.T) {
 		fault plan.Fault
 		want  []string // responses of a request for 5 tokens, the fault after 2
 		code  codes.Code
-		end   ledger.End
+		end   End
 	}{
-		{plan.FaultNone, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
-		{plan.FaultReset, []string{"1", "1"}, codes.Unavailable, ledger.EndFault},
-		{plan.FaultNoReply, nil, codes.Unavailable, ledger.EndFault},
-		{plan.FaultTruncate, []string{"1", "1"}, codes.OK, ledger.EndFault},
-		{plan.FaultNoDone, []string{"1", "1", "1", "1", "1"}, codes.OK, ledger.EndOK},
-		{plan.FaultErrorEvent, []string{"1", "1", "error"}, codes.OK, ledger.EndError},
-		{plan.FaultMerged, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
-		{plan.FaultOneshot, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
-		{plan.FaultSplit, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, ledger.EndOK},
-		{plan.FaultGarbage, []string{"1", "1"}, codes.Internal, ledger.EndOK},
+		{plan.FaultNone, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
+		{plan.FaultReset, []string{"1", "1"}, codes.Unavailable, EndFault},
+		{plan.FaultNoReply, nil, codes.Unavailable, EndFault},
+		{plan.FaultTruncate, []string{"1", "1"}, codes.OK, EndFault},
+		{plan.FaultNoDone, []string{"1", "1", "1", "1", "1"}, codes.OK, EndOK},
+		{plan.FaultErrorEvent, []string{"1", "1", "error"}, codes.OK, EndError},
+		{plan.FaultMerged, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
+		{plan.FaultOneshot, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
+		{plan.FaultSplit, []string{"1", "1", "1", "1", "1", "final"}, codes.OK, EndOK},
+		{plan.FaultGarbage, []string{"1", "1"}, codes.Internal, EndOK},
 	}
 	for _, row := range rows {
 		t.Run(row.fault.String(), func(t *testing.T) {
@@ -387,7 +386,7 @@ func TestTritonFaults(t *testing.T) {
 				t.Errorf("responses (-want +got):\n%s", d)
 			}
 			e := last(t, s)
-			if e.End != row.end && (row.fault != plan.FaultGarbage || e.End != ledger.EndClientGone) {
+			if e.End != row.end && (row.fault != plan.FaultGarbage || e.End != EndClientGone) {
 				t.Errorf("the ledger says %q, want %q", e.End, row.end)
 			}
 			if row.code == codes.Unavailable && len(e.Writes) != len(row.want) {
@@ -421,8 +420,8 @@ func TestTritonHang(t *testing.T) {
 		}
 		cancel()
 		for _, e := range settled(t, s) {
-			if e.ID == "x" && (e.End != ledger.EndClientGone || len(e.Writes) != want) {
-				t.Errorf("%v: the ledger says %q after %d messages, want %q after %d", fault, e.End, len(e.Writes), ledger.EndClientGone, want)
+			if e.ID == "x" && (e.End != EndClientGone || len(e.Writes) != want) {
+				t.Errorf("%v: the ledger says %q after %d messages, want %q after %d", fault, e.End, len(e.Writes), EndClientGone, want)
 			}
 		}
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/pa-tools/pa/internal/grpcconn"
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/sockstamp/h2follow"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -81,10 +80,10 @@ func remoteAddr(ctx context.Context) string {
 
 // beginGRPC counts a request and opens its ledger entry. receivedNS is its arrival by the
 // kernel's clock, 0 if unknown.
-func (g *grpcServer) beginGRPC(ctx context.Context, p ledger.Protocol, r *pb.ModelInferRequest, receivedNS uint64) (uint64, *ledger.Record) {
+func (g *grpcServer) beginGRPC(ctx context.Context, p Protocol, r *pb.ModelInferRequest, receivedNS uint64) (uint64, *ledgerRecord) {
 	index := g.s.next.Add(1) - 1
 	rec := g.s.ledger.Begin(index, p, remoteAddr(ctx))
-	rec.Update(func(e *ledger.Entry) {
+	rec.Update(func(e *Entry) {
 		e.ID, e.Model, e.RequestBytes, e.ReceivedKernelNS = r.GetId(), r.GetModelName(), proto.Size(r), receivedNS
 	})
 	g.s.setCounter(r.GetModelName(), rec)
@@ -92,8 +91,8 @@ func (g *grpcServer) beginGRPC(ctx context.Context, p ledger.Protocol, r *pb.Mod
 }
 
 // describe records the plan in the ledger.
-func (j *job) describe(rec *ledger.Record) {
-	rec.Update(func(e *ledger.Entry) {
+func (j *job) describe(rec *ledgerRecord) {
+	rec.Update(func(e *Entry) {
 		rec.Batch = int(j.batch)
 		e.InputTokens, e.OutputTokens, e.Fault = j.plan.InputTokens, j.plan.OutputTokens(), j.plan.Fault.String()
 		e.SequenceID, e.SequenceStart, e.SequenceEnd = j.step.id, j.step.start, j.step.end
@@ -116,9 +115,9 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 	s := g.s
 	s.inFlight.add()
 	defer s.inFlight.done()
-	index, rec := g.beginGRPC(ctx, ledger.TritonGRPCInfer, q, follow(ctx).received(0))
+	index, rec := g.beginGRPC(ctx, TritonGRPCInfer, q, follow(ctx).received(0))
 	refuse := func(e *tritonError) (*pb.ModelInferResponse, error) {
-		rec.End(ledger.EndError, int(e.code), e.message)
+		rec.End(EndError, int(e.code), e.message)
 		return nil, status.Error(e.code, e.message)
 	}
 	j, terr := g.parse(index, q)
@@ -150,7 +149,7 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 		return refuse(tritonErrorf(codes.Internal, "%s", errorEventMessage))
 	case plan.FaultReset, plan.FaultTruncate, plan.FaultNoReply:
 		s.conns.reset(remoteAddr(ctx))
-		rec.End(ledger.EndFault, 0, "")
+		rec.End(EndFault, 0, "")
 		return nil, status.Error(codes.Unavailable, "the connection is gone")
 	case plan.FaultHang, plan.FaultStall:
 		<-ctx.Done()
@@ -162,7 +161,7 @@ func (g *grpcServer) ModelInfer(ctx context.Context, q *pb.ModelInferRequest) (*
 		return refuse(tritonErrorf(codes.Internal, "%s", err))
 	}
 	rec.Sending(plan.Chunk{At: at, Data: b, Events: 1})
-	rec.End(ledger.EndOK, 0, "")
+	rec.End(EndOK, 0, "")
 	return m, nil
 }
 

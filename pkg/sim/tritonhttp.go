@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -70,9 +69,9 @@ func (s *Server) tritonHandler() http.Handler {
 			m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
 			writeProto(w, m, err)
 		}))
-		mux.Handle(prefix+"/infer", allowMethod(http.MethodPost, s.inference(ledger.TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
-		mux.Handle(prefix+"/generate", allowMethod(http.MethodPost, s.inference(ledger.TritonGenerate, tritonErrorBody, counted(serveGenerate))))
-		mux.Handle(prefix+"/generate_stream", allowMethod(http.MethodPost, s.inference(ledger.TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/infer", allowMethod(http.MethodPost, s.inference(TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
+		mux.Handle(prefix+"/generate", allowMethod(http.MethodPost, s.inference(TritonGenerate, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/generate_stream", allowMethod(http.MethodPost, s.inference(TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusNotFound, tritonErrorBody(http.StatusNotFound, "there is nothing at "+clip(r.URL.Path)))
@@ -105,7 +104,7 @@ func serveInfer(x *exchange) {
 		return
 	}
 	q.Model, q.Version = x.r.PathValue("model"), x.r.PathValue("version")
-	x.rec.Update(func(e *ledger.Entry) { e.ID, e.Model = q.ID, q.Model })
+	x.rec.Update(func(e *Entry) { e.ID, e.Model = q.ID, q.Model })
 	j, terr := x.s.job(x.index, q)
 	switch {
 	case terr != nil:
@@ -157,7 +156,7 @@ func requestedOutputs(q *kserve.Request, outputs []kserve.Tensor) []kserve.Tenso
 // serveGenerate answers a request of the generate extension, as a stream or whole.
 func serveGenerate(x *exchange) {
 	name := x.r.PathValue("model")
-	x.rec.Update(func(e *ledger.Entry) { e.Model = name })
+	x.rec.Update(func(e *Entry) { e.Model = name })
 	m, terr := x.s.model(name, x.r.PathValue("version"))
 	if terr != nil {
 		x.fail(terr.httpStatus(), terr.message)
@@ -169,7 +168,7 @@ func serveGenerate(x *exchange) {
 		return
 	}
 	q.Model = name
-	x.rec.Update(func(e *ledger.Entry) { e.ID = q.ID })
+	x.rec.Update(func(e *Entry) { e.ID = q.ID })
 	j, terr := x.s.job(x.index, q)
 	if terr != nil {
 		x.fail(terr.httpStatus(), terr.message)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -184,7 +183,7 @@ func TestHTTPInfer(t *testing.T) {
 		if !slices.Equal(got, row.want) {
 			t.Errorf("%s: outputs %q, want %q", row.name, got, row.want)
 		}
-		if e := last(t, s); !bytes.Equal(e.Sent(), b) || e.ID != "h1" || e.Protocol != ledger.TritonHTTPInfer {
+		if e := last(t, s); !bytes.Equal(e.Sent(), b) || e.ID != "h1" || e.Protocol != TritonHTTPInfer {
 			t.Errorf("%s: the entry is %+v", row.name, e)
 		}
 	}
@@ -254,21 +253,21 @@ func TestGenerateFaults(t *testing.T) {
 		status int
 		broken bool
 		events int
-		end    ledger.End
+		end    End
 	}{
-		plan.FaultHTTP500:    {500, false, 0, ledger.EndError},
-		plan.FaultHTTP429:    {429, false, 0, ledger.EndError},
-		plan.FaultReset:      {200, true, 3, ledger.EndFault},
-		plan.FaultTruncate:   {200, true, 3, ledger.EndFault},
-		plan.FaultMerged:     {200, false, 5, ledger.EndOK},
-		plan.FaultOneshot:    {200, false, 5, ledger.EndOK},
-		plan.FaultSplit:      {200, false, 5, ledger.EndOK},
-		plan.FaultCRLF:       {200, false, 5, ledger.EndOK},
-		plan.FaultComments:   {200, false, 5, ledger.EndOK},
-		plan.FaultGarbage:    {200, false, 6, ledger.EndOK},
-		plan.FaultSlowHeader: {200, false, 5, ledger.EndOK},
-		plan.FaultNoDone:     {200, false, 5, ledger.EndOK},
-		plan.FaultErrorEvent: {200, false, 4, ledger.EndError},
+		plan.FaultHTTP500:    {500, false, 0, EndError},
+		plan.FaultHTTP429:    {429, false, 0, EndError},
+		plan.FaultReset:      {200, true, 3, EndFault},
+		plan.FaultTruncate:   {200, true, 3, EndFault},
+		plan.FaultMerged:     {200, false, 5, EndOK},
+		plan.FaultOneshot:    {200, false, 5, EndOK},
+		plan.FaultSplit:      {200, false, 5, EndOK},
+		plan.FaultCRLF:       {200, false, 5, EndOK},
+		plan.FaultComments:   {200, false, 5, EndOK},
+		plan.FaultGarbage:    {200, false, 6, EndOK},
+		plan.FaultSlowHeader: {200, false, 5, EndOK},
+		plan.FaultNoDone:     {200, false, 5, EndOK},
+		plan.FaultErrorEvent: {200, false, 4, EndError},
 	} {
 		t.Run(f.String(), func(t *testing.T) {
 			t.Parallel()

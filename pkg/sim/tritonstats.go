@@ -5,10 +5,9 @@ import (
 	"time"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 )
 
-// modelStats counts the requests of a model. It is a [ledger.RequestCounter].
+// modelStats counts the requests of a model. It is a requestCounter.
 type modelStats struct {
 	sync.Mutex
 	modelCounts
@@ -29,12 +28,12 @@ func (st *modelStats) counts() modelCounts {
 	return st.modelCounts
 }
 
-// Ended implements [ledger.RequestCounter].
-func (st *modelStats) Ended(r *ledger.Record) {
+// Ended implements requestCounter.
+func (st *modelStats) Ended(r *ledgerRecord) {
 	e := r.Entry()
-	if e.End != ledger.EndOK {
+	if e.End != EndOK {
 		st.fail++
-		if e.End == ledger.EndClientGone {
+		if e.End == EndClientGone {
 			st.cancelled++
 		}
 		st.failed += between(e.ReceivedNS, e.EndedNS)
@@ -48,7 +47,7 @@ func (st *modelStats) Ended(r *ledger.Record) {
 }
 
 // setCounter makes the statistics of the model count the request when it ends.
-func (s *Server) setCounter(model string, r *ledger.Record) {
+func (s *Server) setCounter(model string, r *ledgerRecord) {
 	if st := s.stats[model]; st != nil {
 		r.Counter = st
 	}

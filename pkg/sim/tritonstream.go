@@ -16,7 +16,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -82,7 +81,7 @@ type inferStream struct {
 // An unstampedMessage is a message whose transmit stamp is not in the ledger yet.
 type unstampedMessage struct {
 	k     int // number of the message on the stream
-	rec   *ledger.Record
+	rec   *ledgerRecord
 	write int // index in the entry
 }
 
@@ -98,7 +97,7 @@ func (t *inferStream) begin(q *pb.ModelInferRequest, receivedNS uint64) {
 		return
 	}
 	t.g.s.inFlight.add()
-	index, rec := t.g.beginGRPC(t.ctx, ledger.TritonGRPCStream, q, receivedNS)
+	index, rec := t.g.beginGRPC(t.ctx, TritonGRPCStream, q, receivedNS)
 	t.running.Go(func() {
 		defer t.g.s.inFlight.done()
 		t.serve(index, rec, q)
@@ -136,7 +135,7 @@ func (t *inferStream) ended() error {
 
 // send sends one message and records it in the ledger. stamped means that its tokens show
 // the time. Messages are sent one at a time.
-func (t *inferStream) send(rec *ledger.Record, c plan.Chunk, stamped bool) error {
+func (t *inferStream) send(rec *ledgerRecord, c plan.Chunk, stamped bool) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()
 	t.collectStamps()
@@ -177,14 +176,14 @@ func (t *inferStream) collectStamps() {
 }
 
 // refuse answers a request with an error.
-func (t *inferStream) refuse(rec *ledger.Record, q *pb.ModelInferRequest, e *tritonError, at time.Duration) {
+func (t *inferStream) refuse(rec *ledgerRecord, q *pb.ModelInferRequest, e *tritonError, at time.Duration) {
 	if t.statusErrors {
-		rec.End(ledger.EndError, int(e.code), e.message)
+		rec.End(EndError, int(e.code), e.message)
 		t.end(status.Error(e.code, e.message))
 		return
 	}
 	_ = t.send(rec, plan.Chunk{At: at, Data: failure(q, e.message), Events: 1}, false) // a client that is gone needs no answer
-	rec.End(ledger.EndError, int(e.code), e.message)
+	rec.End(EndError, int(e.code), e.message)
 }
 
 // failure returns a message with an error.
@@ -201,7 +200,7 @@ func failure(q *pb.ModelInferRequest, message string) []byte {
 	return b
 }
 
-func (t *inferStream) serve(index uint64, rec *ledger.Record, q *pb.ModelInferRequest) {
+func (t *inferStream) serve(index uint64, rec *ledgerRecord, q *pb.ModelInferRequest) {
 	s := t.g.s
 	j, terr := t.g.parse(index, q)
 	if terr != nil {
@@ -216,7 +215,7 @@ func (t *inferStream) serve(index uint64, rec *ledger.Record, q *pb.ModelInferRe
 		return
 	}
 	if p.Fault == plan.FaultNoReply {
-		rec.End(ledger.EndFault, 0, "")
+		rec.End(EndFault, 0, "")
 		s.conns.reset(remoteAddr(t.ctx))
 		return
 	}
@@ -259,11 +258,11 @@ func (t *inferStream) serve(index uint64, rec *ledger.Record, q *pb.ModelInferRe
 		}
 		switch w.Then {
 		case plan.Reset:
-			rec.End(ledger.EndFault, 0, "")
+			rec.End(EndFault, 0, "")
 			s.conns.reset(remoteAddr(t.ctx))
 			return
 		case plan.Truncate:
-			rec.End(ledger.EndFault, 0, "")
+			rec.End(EndFault, 0, "")
 			t.end(nil)
 			return
 		case plan.Stall:
@@ -273,11 +272,11 @@ func (t *inferStream) serve(index uint64, rec *ledger.Record, q *pb.ModelInferRe
 		}
 	}
 	if p.Fault == plan.FaultErrorEvent {
-		rec.End(ledger.EndError, int(codes.Internal), errorEventMessage)
+		rec.End(EndError, int(codes.Internal), errorEventMessage)
 		if t.statusErrors {
 			t.end(status.Error(codes.Internal, errorEventMessage))
 		}
 		return
 	}
-	rec.End(ledger.EndOK, 0, "")
+	rec.End(EndOK, 0, "")
 }

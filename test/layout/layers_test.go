@@ -69,7 +69,7 @@ var rows = map[string][][]string{
 	},
 	"pkg/recorder": {
 		{
-			"pkg/recorder/backend/openai/http1", "pkg/recorder/backend/openai/internal/evloop",
+			"pkg/recorder/backend/openai/internal/evloop", "pkg/recorder/backend/openai/internal/http1",
 			"pkg/recorder/load", "pkg/recorder/rxclock",
 			"pkg/recorder/ranks", "pkg/recorder/workload",
 		},

@@ -24,7 +24,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/shards"
 	"github.com/pa-tools/pa/pkg/sim"
-	"github.com/pa-tools/pa/pkg/sim/ledger"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
@@ -160,7 +159,7 @@ func byTurn(all []sent) []sent {
 }
 
 // requestSizes returns the sizes of the bodies that a server received, sorted.
-func requestSizes(entries []ledger.Entry) (sizes []int) {
+func requestSizes(entries []sim.Entry) (sizes []int) {
 	for _, e := range entries {
 		if e.RequestBytes > 0 {
 			sizes = append(sizes, e.RequestBytes)

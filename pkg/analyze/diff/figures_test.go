@@ -13,9 +13,11 @@ import (
 func TestLevelFigures(t *testing.T) {
 	level := func(joules float64, why string) *RunLevel {
 		e := &analyze.Experiment{
-			OK: 3, Level: figure.Level{Economics: &figure.Economics{Figures: []figure.Figure{{Key: figure.KeyPerOutput, Label: "energy per output token", Unit: "J", Value: joules, Why: why}}},
-				Prefix: &figure.Prefix{Figures: []figure.Figure{{Key: figure.KeyHitRate, Label: "hit rate", Unit: "ratio", Value: 0.5}}},
-				Phases: &figure.Phases{Figures: []figure.Figure{{Key: figure.KeyQueueTime, Label: "queue", Unit: "ns", Why: "none"}}}},
+			OK: 3, Level: figure.Level{
+				Economics: &figure.Economics{Figures: []figure.Figure{{Key: figure.KeyPerOutput, Label: "energy per output token", Unit: "J", Value: joules, Why: why}}},
+				Prefix:    &figure.Prefix{Figures: []figure.Figure{{Key: figure.KeyHitRate, Label: "hit rate", Unit: "ratio", Value: 0.5}}},
+				Phases:    &figure.Phases{Figures: []figure.Figure{{Key: figure.KeyQueueTime, Label: "queue", Unit: "ns", Why: "none"}}},
+			},
 		}
 		return &RunLevel{Server: levelFigures(e)}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -252,18 +251,19 @@ func (l *RunLevel) failuresUnknown() bool {
 // ofLevel is the subject of the figures of a whole level.
 const ofLevel = "the level"
 
-// levelFigures returns the figures of economics, prefix cache and phases of a level. They are compared
+// levelFigures returns the figures of a level but those of quality. They are compared
 // like the figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
-	var figures []serverfigures.Figure
-	for _, g := range report.GroupsOf(&e.Level) {
-		for _, f := range g.Figures {
-			if g.Name != "quality" { // its figures are metrics
-				figures = append(figures, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
+	var all []serverfigures.Figure
+	for _, p := range figure.Parts {
+		_, figures := p.Of(&e.Level)
+		for i := range figures {
+			if f := &figures[i]; p.Name != "quality" { // has verdicts
+				all = append(all, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})
 			}
 		}
 	}
-	return figures
+	return all
 }
 
 // Within estimates a metric of the level from its requests in the order of time, with an interval for this run

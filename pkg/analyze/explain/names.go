@@ -84,12 +84,10 @@ var entries = sync.OnceValue(func() []Entry {
 		r.Group, r.OfLevel = Rates, true
 		all = append(all, r)
 	}
-	metrics(Quality, answer.QualityMetrics)
-	figures(Quality, figure.QualityFigures[:])
-	figures(Economics, figure.EconomicsFigures[:])
-	figures(Prefix, figure.PrefixFigures[:])
-	metrics(Phases, answer.ServerMetrics)
-	figures(Phases, figure.PhaseFigures[:])
+	for _, p := range figure.Parts {
+		metrics(Group(p.Name), p.Metrics)
+		figures(Group(p.Name), p.Figures)
+	}
 	return all
 })
 

@@ -64,6 +64,7 @@ type PromptHasher struct {
 	blocks []promptBlock // of all prompts since the last reset
 }
 
+// Reset forgets the prompts so far, whose memory is used again.
 func (h *PromptHasher) Reset() { h.blocks = h.blocks[:0] }
 
 // A Prompt holds the blocks of a prompt, and the part of it that repeats the history of its conversation.
@@ -283,7 +284,7 @@ func (p *Prompts) remember(i int, blocks []promptBlock) {
 	}
 }
 
-// start returns the start of the first request of level i; 0 if none is known.
+// StartNS returns the start of the first request of level i; 0 if none is known.
 func (p *Prompts) StartNS(i int) uint64 {
 	if i >= len(p.levels) {
 		return 0
@@ -307,7 +308,7 @@ func (p *Prompts) sharing() [][]int {
 	return others
 }
 
-// finish returns the figures of each level. names are the names of the levels.
+// Cached returns the figures of each level. names are the names of the levels.
 func (p *Prompts) Cached(names []string) []*Cached {
 	all := make([]*Cached, len(names))
 	others := p.sharing()

@@ -2,7 +2,6 @@ package figure
 
 import (
 	"fmt"
-
 	"hash/maphash"
 	"math"
 	"strings"

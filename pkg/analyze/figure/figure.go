@@ -57,6 +57,47 @@ type Level struct {
 	SeveralResponses bool
 }
 
+// A Part is a group as a part of the report.
+type Part struct {
+	Name    string              // the value of --metrics that asks for it
+	Metrics []answer.Definition // of requests
+	Figures []Figure            // of the level, without values
+	// of returns the values that a level has.
+	of func(x *Level) ([]summary.Metric, []Figure)
+}
+
+// Parts lists the groups with figures of the level, in the order of a report. Comparisons, pages and the table of all numbers
+// follow it.
+var Parts = [...]Part{
+	{"quality", answer.QualityMetrics, QualityFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Quality == nil {
+			return nil, nil
+		}
+		return x.Quality.Metrics, x.Quality.Figures
+	}},
+	{"economics", nil, EconomicsFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Economics == nil {
+			return nil, nil
+		}
+		return nil, x.Economics.Figures
+	}},
+	{"prefix", nil, PrefixFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Prefix == nil {
+			return nil, nil
+		}
+		return nil, x.Prefix.Figures
+	}},
+	{"phases", answer.ServerMetrics, PhaseFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Phases == nil {
+			return nil, nil
+		}
+		return x.Phases.Metrics, x.Phases.Figures
+	}},
+}
+
+// Of returns the metrics and the figures of the part in a level; nil if they were not asked for.
+func (p *Part) Of(x *Level) ([]summary.Metric, []Figure) { return p.of(x) }
+
 // Metric returns the summary of a metric; nil if it has no values.
 func (x *Level) Metric(m answer.Metric) *summary.Summary { return summary.Find(x.Metrics, m) }
 

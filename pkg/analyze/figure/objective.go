@@ -62,6 +62,7 @@ type judged struct {
 	margin float32
 }
 
+// NewAttainer returns the group of [Attainment].
 func NewAttainer(e *expr.Objective) *Attainer {
 	a := &Attainer{counts: Attainment{SLO: e}}
 	if parts := e.Conditions(); len(parts) > 1 {

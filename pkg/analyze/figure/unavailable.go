@@ -16,7 +16,7 @@ type Unavailable struct {
 	Why  string
 }
 
-// unavailable returns the metrics and rates that run cannot have, in the order of a
+// UnavailableIn returns the metrics and rates that run cannot have, in the order of a
 // report.
 func UnavailableIn(run *export.Run) []Unavailable {
 	var all []Unavailable
@@ -40,7 +40,7 @@ func UnavailableIn(run *export.Run) []Unavailable {
 	return all
 }
 
-// WhyLacking returns why the file of another tool cannot give the metric or rate with a key of [unavailable]. It
+// WhyLacking returns why the file of another tool cannot give the metric or rate with a key of [UnavailableIn]. It
 // returns otherwise if the file gives no reason.
 func WhyLacking(run *export.Run, key, otherwise string) string {
 	all := UnavailableIn(run)

@@ -3,7 +3,7 @@ package page
 import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
-	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 )
 
@@ -40,9 +40,10 @@ func newDefinitions(reports []*analyze.Report) *definitions {
 					d.add(key, definition{Name: x.Measure.Words(), Formula: x.Formula})
 				}
 			}
-			for _, g := range report.GroupsOf(&e.Level) {
-				metrics(g.Metrics)
-				for _, f := range g.Figures {
+			for _, p := range figure.Parts {
+				ofRequests, ofLevel := p.Of(&e.Level)
+				metrics(ofRequests)
+				for _, f := range ofLevel {
 					d.add(f.Key, definition{Name: f.Label, Formula: f.Formula, Source: f.Source})
 				}
 			}

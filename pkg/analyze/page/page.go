@@ -319,8 +319,9 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		}
 		l.reasons(e)
 		l.metrics(w, e, e.Metrics, path+".metrics", get(value, "metrics"))
-		for _, g := range report.GroupsOf(&e.Level) {
-			l.metrics(w, e, g.Metrics, path+"."+g.Name+".metrics", get(value, g.Name, "metrics"))
+		for _, p := range figure.Parts {
+			metrics, _ := p.Of(&e.Level)
+			l.metrics(w, e, metrics, path+"."+p.Name+".metrics", get(value, p.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")

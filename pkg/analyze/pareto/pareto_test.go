@@ -24,8 +24,10 @@ func inputOf(name string, gpus int, levels ...rates) report.Input {
 	for i, l := range levels {
 		rep.Experiments = append(rep.Experiments, analyze.Experiment{
 			Mode: "concurrency", Value: string(rune('1' + i)),
-			Level: figure.Level{Throughput: figure.Throughput{OutputTokens: figure.Rate{PerSecond: l.total, OK: true}, TotalTokens: figure.Rate{PerSecond: 3 * l.total, OK: true}},
-				Economics: &figure.Economics{GPUs: gpus, Figures: []figure.Figure{{Key: figure.KeyUserRate, Value: l.user}, {Key: figure.KeyUserRateE2E, Value: l.user / 2}}}},
+			Level: figure.Level{
+				Throughput: figure.Throughput{OutputTokens: figure.Rate{PerSecond: l.total, OK: true}, TotalTokens: figure.Rate{PerSecond: 3 * l.total, OK: true}},
+				Economics:  &figure.Economics{GPUs: gpus, Figures: []figure.Figure{{Key: figure.KeyUserRate, Value: l.user}, {Key: figure.KeyUserRateE2E, Value: l.user / 2}}},
+			},
 		})
 	}
 	return report.Input{Name: name, Report: rep}

@@ -11,33 +11,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
-	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
 )
-
-// A Group has the metrics and figures that a level has on request.
-type Group struct {
-	Name    string // in JSON
-	Metrics []summary.Metric
-	Figures []figure.Figure
-}
-
-// GroupsOf returns the groups of a level.
-func GroupsOf(l *figure.Level) (all []Group) {
-	if q := l.Quality; q != nil {
-		all = append(all, Group{"quality", q.Metrics, q.Figures})
-	}
-	if x := l.Economics; x != nil {
-		all = append(all, Group{"economics", nil, x.Figures})
-	}
-	if x := l.Prefix; x != nil {
-		all = append(all, Group{"prefix", nil, x.Figures})
-	}
-	if x := l.Phases; x != nil {
-		all = append(all, Group{"phases", x.Metrics, x.Figures})
-	}
-	return all
-}
 
 // qualityFigures returns a line for each figure of q with a value, and a line for each reason why figures
 // have no value.

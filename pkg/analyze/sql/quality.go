@@ -209,19 +209,6 @@ func numbers(state [numState]int64) (all [numState]string) {
 	return all
 }
 
-// listsOf returns the functions of an engine.
-func listsOf(e *engine) lists {
-	switch e.name {
-	case "duckdb":
-		return duckDBLists()
-	case "spark":
-		return sparkLists()
-	case "clickhouse":
-		return clickHouseLists()
-	}
-	return trinoLists()
-}
-
 func duckDBLists() lists {
 	structure := func(element string, state [numState]string) string {
 		parts := []string{"gap: " + element}

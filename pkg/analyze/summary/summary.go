@@ -1,9 +1,8 @@
 package summary
 
 import (
-	"slices"
-
 	"cmp"
+	"slices"
 	"sync"
 
 	"github.com/pa-tools/pa/internal/stat"

@@ -290,7 +290,7 @@ func (c *arrowColumn) appendString(s string) {
 		c.data = append(c.data, s...)
 	default:
 		before := len(c.data)
-		if c.data = appendString(c.data, s); len(c.data)-before == len(s) {
+		if c.data = appendText(c.data, []byte(s)); len(c.data)-before == len(s) {
 			c.plain = strings.Clone(s)
 		}
 	}

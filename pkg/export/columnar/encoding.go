@@ -11,10 +11,10 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 )
 
-// This file decodes the values of Parquet pages (Encodings.md of the format
-// specification). Arrow v15 finds and decompresses the pages. Its decoders of values are
-// not used: they panic on DELTA_BINARY_PACKED with nulls (apache/arrow#43276), in
-// goroutines where recover cannot help, and loop forever on some broken pages.
+// This file decodes and encodes the levels and values of Parquet pages (Encodings.md of the
+// format specification). The decoders of Arrow v15 are not used: they panic on
+// DELTA_BINARY_PACKED with nulls (apache/arrow#43276), in goroutines where recover cannot
+// help, and loop forever on some broken pages.
 
 var errPage = errors.New("a page ends before its values do")
 
@@ -343,9 +343,6 @@ const (
 	encodingDeltaBytes      = 7
 	encodingRLEDictionary   = 8
 )
-
-// This file encodes the levels and values of Parquet pages. It is the inverse of
-// encoding.go.
 
 // leastRun is the length from which equal values are one repeated run.
 const leastRun = 8

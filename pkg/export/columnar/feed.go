@@ -186,7 +186,7 @@ func (f *batchFeed) put(b *filledBatch) {
 
 // decodePart sends the requests of part p.
 func (f *batchFeed) decodePart(p part, send func(*filledBatch) bool) {
-	d := batchDecoder{feed: f, part: p, send: send}
+	d := batchDecoder{feed: f, part: p, send: send, reader: rowReader{selection: f.selection}}
 	err := catchPanic(d.decode)
 	if err != nil && d.batch == nil {
 		d.batch = f.get()
@@ -199,14 +199,12 @@ func (f *batchFeed) decodePart(p part, send func(*filledBatch) bool) {
 
 // A batchDecoder decodes one part.
 type batchDecoder struct {
-	feed    *batchFeed
-	part    part
-	send    func(*filledBatch) bool
-	decoder rowDecoder
-	checker rowDecoder   // of the rows to be checked
-	checks  []checkedRow // in the current rows, from the current row on
-	row     export.Row
-	batch   *filledBatch // nil before the first row, and after each batch that was sent
+	feed   *batchFeed
+	part   part
+	send   func(*filledBatch) bool
+	reader rowReader
+	row    export.Row
+	batch  *filledBatch // nil before the first row, and after each batch that was sent
 }
 
 // decode fills batches with the rows of the part, and sends all but the last one.
@@ -226,7 +224,7 @@ func (d *batchDecoder) decode() error {
 			all.release()
 			return nil
 		}
-		d.checks = t.checks
+		d.reader.checks = t.checks
 		for i := range t.n {
 			d.add(r.rowExperiment(t, i), t, i, row)
 			row++
@@ -248,22 +246,18 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 		d.batch = d.feed.get()
 		d.batch.experiment = experiment
 	}
-	b, r := d.batch, d.feed.selection
-	d.decoder.decode(t, i)
+	b, r := d.batch, &d.reader
+	if err := r.read(t, i); err != nil {
+		b.unchecked = err
+	}
 	b.rows++
-	if d.decoder.defect != "" {
+	if r.decoder.defect != "" {
 		if b.defects == 0 {
 			_, what := r.src.place(d.part.batch)
-			b.where, b.msg = fmt.Sprintf("%s, row %d", what, row), d.decoder.defect
+			b.where, b.msg = fmt.Sprintf("%s, row %d", what, row), r.decoder.defect
 		}
 		b.defects++
 	}
-	d.row = export.Row{Request: &d.decoder.req, Derived: r.derivedOf(&d.decoder)}
-	if r.need.Check != export.CheckNone {
-		if d.checks = checksAt(d.checks, i); len(d.checks) > 0 && d.checks[0].index == i && d.checks[0].err != nil {
-			b.unchecked = d.checks[0].err
-		}
-		d.row.Check = r.checkedRequest(&d.decoder, &d.checker, d.checks, i)
-	}
+	d.row = r.row(i)
 	b.Add(&d.row)
 }

@@ -105,10 +105,7 @@ func (j *JournalWriter) flush() error {
 	}
 	err := catchPanic(func() error { return j.sink.writeText(frameText, j.telemetry) })
 	j.telemetry = j.telemetry[:0]
-	if err != nil {
-		return j.w.calls.Fail(err)
-	}
-	return nil
+	return j.w.calls.Fail(err)
 }
 
 // experiment writes the waiting rows, then the header of the last experiment.
@@ -121,10 +118,7 @@ func (j *JournalWriter) experiment(kind frameKind) error {
 	if err == nil {
 		err = j.sink.writeText(kind, text)
 	}
-	if err != nil {
-		return j.w.calls.Fail(err)
-	}
-	return nil
+	return j.w.calls.Fail(err)
 }
 
 // Flush writes the waiting requests and telemetry. After Close it does nothing.
@@ -148,10 +142,7 @@ func (j *JournalWriter) Sync() error {
 	if !ok {
 		return nil
 	}
-	if err := s.Sync(); err != nil {
-		return j.w.calls.Fail(err)
-	}
-	return nil
+	return j.w.calls.Fail(s.Sync())
 }
 
 // BufferedBytes returns the memory of the waiting requests and telemetry, in bytes.

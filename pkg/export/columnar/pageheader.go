@@ -12,7 +12,7 @@ import (
 // appendDataPageHeader appends the header of a page of values, in Thrift's compact protocol.
 func appendDataPageHeader(b []byte, uncompressed, compressed, levels, encoding int, stats metadata.EncodedStatistics) []byte {
 	t := thriftWriter{b: b}
-	t.int32(1, 0) // DATA_PAGE
+	t.int32(1, dataPage)
 	t.int32(2, uncompressed)
 	t.int32(3, compressed)
 	t.begin(5) // DataPageHeader
@@ -43,7 +43,7 @@ func appendDataPageHeader(b []byte, uncompressed, compressed, levels, encoding i
 // appendDictionaryPageHeader appends the header of a page with a dictionary of n values.
 func appendDictionaryPageHeader(b []byte, uncompressed, compressed, n int) []byte {
 	t := thriftWriter{b: b}
-	t.int32(1, 2) // DICTIONARY_PAGE
+	t.int32(1, dictionaryPage)
 	t.int32(2, uncompressed)
 	t.int32(3, compressed)
 	t.begin(7) // DictionaryPageHeader
@@ -65,10 +65,19 @@ type thriftWriter struct {
 
 // Types of fields in Thrift's compact protocol.
 const (
+	thriftTrue   = 1
+	thriftFalse  = 2
+	thriftByte   = 3
+	thriftInt16  = 4
 	thriftInt32  = 5
 	thriftInt64  = 6
+	thriftDouble = 7
 	thriftBinary = 8
+	thriftList   = 9
+	thriftSet    = 10
+	thriftMap    = 11
 	thriftStruct = 12
+	thriftUUID   = 13
 )
 
 func (t *thriftWriter) field(number, kind int) {
@@ -170,19 +179,6 @@ type thriftReader struct {
 	depth int
 	err   error
 }
-
-// Further types of fields in Thrift's compact protocol; see thriftWriter.
-const (
-	thriftTrue   = 1
-	thriftFalse  = 2
-	thriftByte   = 3
-	thriftInt16  = 4
-	thriftDouble = 7
-	thriftList   = 9
-	thriftSet    = 10
-	thriftMap    = 11
-	thriftUUID   = 13
-)
 
 // maxThriftDepth bounds the structs and lists within each other.
 const maxThriftDepth = 16

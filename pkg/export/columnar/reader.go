@@ -39,14 +39,12 @@ type Reader struct {
 	rows       *rows
 	nextRow    int // index of the next one in rows
 	batchRow   int // number of rows of the batch before nextRow
-	decoder    rowDecoder
+	reader     rowReader
 	valid      bool
 	ended      bool // Next has returned false
 	experiment int  // experiment of the current request
 
-	checks  []checkedRow // in rows, from the current row on
-	checker rowDecoder   // of checks
-	opening int          // number of warnings of opening
+	opening int // number of warnings of opening
 	err     error
 }
 
@@ -61,6 +59,7 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 		selection: selection{src: src, places: h.places, derivation: h.derivation},
 		name:      h.name, run: h.run, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine,
 	}
+	r.reader.selection = &r.selection
 	most := maxExperiments
 	if r.run != nil {
 		most = len(r.run.Experiments)
@@ -137,7 +136,7 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 			return out, inOrder, nil
 		}
 		for i := range t.n {
-			p := r.rowPart(&r.decoder, t, i, batch)
+			p := r.rowPart(&r.reader.decoder, t, i, batch)
 			if p == last && len(out) > 0 {
 				continue
 			}
@@ -206,13 +205,13 @@ func (r *Reader) Next() bool {
 				r.batchRow = 0
 				continue
 			}
-			r.nextRow, r.checks = 0, r.rows.checks
+			r.nextRow, r.reader.checks = 0, r.rows.checks
 		}
 		for r.nextRow < r.rows.n {
 			i := r.nextRow
 			r.nextRow++
 			r.batchRow++
-			if of := r.rowPart(&r.decoder, r.rows, i, p.batch); p.all || of == p {
+			if of := r.rowPart(&r.reader.decoder, r.rows, i, p.batch); p.all || of == p {
 				r.deliver(of, i)
 				return true
 			}
@@ -235,8 +234,7 @@ func (r *Reader) free() {
 	if r.batches != nil {
 		r.batches.close()
 	}
-	r.feed, r.batches, r.rows, r.batch, r.decoder = nil, nil, nil, nil, rowDecoder{}
-	r.checks, r.checker = nil, rowDecoder{}
+	r.feed, r.batches, r.rows, r.batch, r.reader = nil, nil, nil, nil, rowReader{selection: &r.selection}
 	r.ended = true
 	if r.src != nil {
 		r.src.free()
@@ -285,14 +283,13 @@ func (r *Reader) Begin(need export.Need) (batches bool) {
 
 // deliver makes row i the current request.
 func (r *Reader) deliver(p part, i int) {
-	r.decoder.decode(r.rows, i)
-	if r.decoder.defect != "" {
+	unchecked := r.reader.read(r.rows, i)
+	if defect := r.reader.decoder.defect; defect != "" {
 		_, what := r.src.place(p.batch)
-		r.warn("row", fmt.Sprintf("%s, row %d", what, r.batchRow-1), r.decoder.defect)
+		r.warn("row", fmt.Sprintf("%s, row %d", what, r.batchRow-1), defect)
 	}
-	if r.checks = checksAt(r.checks, i); len(r.checks) > 0 && r.checks[0].index == i && r.checks[0].err != nil {
-		_, what := r.src.place(p.batch)
-		r.warnUnchecked(what, r.checks[0].err)
+	if unchecked != nil {
+		r.warnUnchecked(p, unchecked)
 	}
 	r.experiment = p.experiment
 	r.valid = true
@@ -304,18 +301,15 @@ func (r *Reader) Request() *export.Request {
 	if !r.valid || r.inBatches {
 		return nil
 	}
-	return &r.decoder.req
+	return &r.reader.decoder.req
 }
 
 // Row returns the current request and its derived columns.
-func (r *Reader) Row() (row export.Row) {
-	row.Request = r.Request()
-	if row.Request == nil {
-		return row
+func (r *Reader) Row() export.Row {
+	if r.Request() == nil {
+		return export.Row{}
 	}
-	row.Derived = r.derivedOf(&r.decoder)
-	row.Check = r.checkedRequest(&r.decoder, &r.checker, r.checks, r.nextRow-1)
-	return row
+	return r.reader.row(r.nextRow - 1)
 }
 
 // Experiment returns the index of the current request's experiment.
@@ -373,8 +367,7 @@ func (r *Reader) nextBatch() bool {
 			r.warnings[r.warned["row"]].Count += b.defects - 1
 		}
 		if b.unchecked != nil {
-			_, what := r.src.place(p.batch)
-			r.warnUnchecked(what, b.unchecked)
+			r.warnUnchecked(p, b.unchecked)
 		}
 		switch {
 		case b.err != nil:
@@ -393,9 +386,10 @@ func (r *Reader) nextBatch() bool {
 	return false
 }
 
-// warnUnchecked warns that the columns of a row cannot be read, so that it is not checked.
-func (r *Reader) warnUnchecked(where string, err error) {
-	r.warn("check", where, "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
+// warnUnchecked warns that the columns of a row of p cannot be read, so that it is not checked.
+func (r *Reader) warnUnchecked(p part, err error) {
+	_, what := r.src.place(p.batch)
+	r.warn("check", what, "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
 }
 
 // Scrapes reads the telemetry.

@@ -66,25 +66,46 @@ func (s *selection) rowExperiment(t *rows, i int) int {
 	return experiment
 }
 
+// A rowReader decodes rows in their order, and the rows to be checked.
+type rowReader struct {
+	*selection
+	decoder rowDecoder
+	checker rowDecoder   // of checks
+	checks  []checkedRow // in the current rows, from the current row on
+}
+
+// read decodes row i of t. unchecked is the reason why the row is not checked although it should be.
+func (r *rowReader) read(t *rows, i int) (unchecked error) {
+	r.decoder.decode(t, i)
+	for len(r.checks) > 0 && r.checks[0].index < i {
+		r.checks = r.checks[1:]
+	}
+	if len(r.checks) > 0 && r.checks[0].index == i {
+		return r.checks[0].err
+	}
+	return nil
+}
+
+// row returns row i, the last one that was decoded.
+func (r *rowReader) row(i int) export.Row {
+	row := export.Row{Request: &r.decoder.req, Derived: r.derivedOf(&r.decoder)}
+	switch {
+	case r.need.Check == export.CheckAll:
+		row.Check = export.CheckedRequest{Request: row.Request, Derived: row.Derived, Outputs: true}
+	case len(r.checks) > 0 && r.checks[0].index == i && r.checks[0].rows != nil:
+		c := &r.checks[0]
+		r.checker.decode(c.rows, c.at)
+		row.Check = export.CheckedRequest{Request: &r.checker.req, Derived: r.derivedOf(&r.checker), Outputs: c.outputs}
+	}
+	return row
+}
+
 // derivedOf returns the derived columns of the row of d; nil if it has none, or damaged ones.
 func (s *selection) derivedOf(d *rowDecoder) *export.Derived {
 	if s.derivation == nil || !d.hasDerived {
 		return nil
 	}
 	return &d.derived
-}
-
-// checkedRequest returns what is checked of row i, which all holds. checks are the rows to be
-// checked from row i on, which checker decodes.
-func (s *selection) checkedRequest(all, checker *rowDecoder, checks []checkedRow, i int) (c export.CheckedRequest) {
-	switch {
-	case s.need.Check == export.CheckAll:
-		return export.CheckedRequest{Request: &all.req, Derived: s.derivedOf(all), Outputs: true}
-	case len(checks) == 0 || checks[0].index != i || checks[0].rows == nil:
-		return c
-	}
-	checker.decode(checks[0].rows, checks[0].at)
-	return export.CheckedRequest{Request: &checker.req, Derived: s.derivedOf(checker), Outputs: checks[0].outputs}
 }
 
 // outputBatches is about the number of row groups whose sample has inputs and outputs, in a file of many.
@@ -130,12 +151,4 @@ func fingerprintOf(numbers ...int64) uint64 {
 		x = (x ^ uint64(n)) * prime
 	}
 	return x ^ x>>29 ^ x>>47 // the low bits mix worst
-}
-
-// checksAt returns the rest of checks from row i on.
-func checksAt(checks []checkedRow, i int) []checkedRow {
-	for len(checks) > 0 && checks[0].index < i {
-		checks = checks[1:]
-	}
-	return checks
 }

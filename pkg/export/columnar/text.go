@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"math/bits"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -25,14 +24,6 @@ func appendText(dst, s []byte) []byte {
 		return append(dst, s...)
 	}
 	return base64.StdEncoding.AppendEncode(append(dst, textEscape...), s)
-}
-
-// appendString is appendText for a string.
-func appendString(dst []byte, s string) []byte {
-	if utf8.ValidString(s) && !strings.HasPrefix(s, textEscape) {
-		return append(dst, s...)
-	}
-	return base64.StdEncoding.AppendEncode(append(dst, textEscape...), []byte(s))
 }
 
 // originalText is the inverse of appendText. It returns b itself where nothing

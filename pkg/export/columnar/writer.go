@@ -129,10 +129,7 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 	if err := w.calls.EnterOpen("WriteScrape"); err != nil {
 		return err
 	}
-	if err := w.telemetry.write(s); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	return w.calls.Fail(w.telemetry.write(s))
 }
 
 // Close writes the rows that wait and the header fields of run (nil: none). It
@@ -163,10 +160,7 @@ func (w *Writer) close(run *export.Run) error {
 		header = *run
 	}
 	header.Experiments = w.run.Experiments
-	if err := catchPanic(func() error { return w.sink.close(&header, &w.telemetry) }); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	return w.calls.Fail(catchPanic(func() error { return w.sink.close(&header, &w.telemetry) }))
 }
 
 // flush hands the waiting rows to the sink.
@@ -186,16 +180,10 @@ func (w *Writer) write(b *batch, next func(empty *batch)) error {
 		}
 		return err
 	})
-	if err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	return w.calls.Fail(err)
 }
 
 // wait waits until all rows are written.
 func (w *Writer) wait() error {
-	if err := w.sink.wait(); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	return w.calls.Fail(w.sink.wait())
 }

@@ -36,7 +36,7 @@ func appendGenerated(b []byte, i, chunks int) []byte {
 	b = append(b, `{"timestamp":`...)
 	b = strconv.AppendUint(b, at, 10)
 	b = append(b, `,"request_inputs":{"payload":`...)
-	b = appendText(b, fmt.Sprintf(`{"model":"llama","messages":[{"role":"user","content":"Tell me about number %d."}],"max_tokens":%d,"stream":true}`, i, chunks))
+	b = appendText(b, fmt.Appendf(nil, `{"model":"llama","messages":[{"role":"user","content":"Tell me about number %d."}],"max_tokens":%d,"stream":true}`, i, chunks))
 	b = append(b, `},"response_timestamps":[`...)
 	n := chunks/2 + rng.IntN(chunks+1)
 	for k := range n {
@@ -52,7 +52,7 @@ func appendGenerated(b []byte, i, chunks int) []byte {
 			b = append(b, ',')
 		}
 		b = append(b, `{"response":`...)
-		b = appendText(b, fmt.Sprintf("data: {\"id\":\"chatcmpl-%016x\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"llama\","+
+		b = appendText(b, fmt.Appendf(nil, "data: {\"id\":\"chatcmpl-%016x\",\"object\":\"chat.completion.chunk\",\"created\":1700000000,\"model\":\"llama\","+
 			"\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"logprobs\":null,\"finish_reason\":null}]}\n\n", rng.Uint64(), words[rng.IntN(len(words))]))
 		b = append(b, '}')
 	}

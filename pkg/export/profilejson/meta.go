@@ -185,5 +185,5 @@ func appendString(b []byte, name, v string) []byte {
 		return b
 	}
 	b = append(append(append(b, '"'), name...), `":`...)
-	return append(appendText(b, v), ',')
+	return append(appendText(b, []byte(v)), ',')
 }

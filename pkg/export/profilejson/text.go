@@ -2,8 +2,12 @@ package profilejson
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
+	"math/bits"
 	"unicode/utf8"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // escapeInvalid escapes the bytes of b[start:] that are not UTF-8, which are in
@@ -33,25 +37,37 @@ func escapeInvalid(b []byte, start int) []byte {
 // the control characters are escaped, with the short form where there is one,
 // else with upper-case hexadecimal digits. '/', 0x7F and all bytes from 0x80
 // on are copied, be they UTF-8 or not.
-func appendText[S []byte | string](b []byte, s S) []byte {
+func appendText(b, s []byte) []byte {
 	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
-		e := escapes[s[i]]
-		if e == 0 {
+	for len(s) >= 8 {
+		word := binary.LittleEndian.Uint64(s)
+		b = binary.LittleEndian.AppendUint64(b, word)
+		special := jsonscan.Specials(word)
+		if special == 0 {
+			s = s[8:]
 			continue
 		}
-		b = append(b, s[start:i]...)
-		if e == 'u' {
-			const hex = "0123456789ABCDEF"
-			b = append(b, '\\', 'u', '0', '0', hex[s[i]>>4], hex[s[i]&15])
-		} else {
-			b = append(b, '\\', e)
-		}
-		start = i + 1
+		n := bits.TrailingZeros64(special) / 8 // bytes before it
+		b = appendEscape(b[:len(b)-8+n], s[n])
+		s = s[n+1:]
 	}
-	b = append(b, s[start:]...)
+	for _, c := range s {
+		if escapes[c] == 0 {
+			b = append(b, c)
+		} else {
+			b = appendEscape(b, c)
+		}
+	}
 	return append(b, '"')
+}
+
+// appendEscape appends the escape of c, which needs one.
+func appendEscape(b []byte, c byte) []byte {
+	if e := escapes[c]; e != 'u' {
+		return append(b, '\\', e)
+	}
+	const hex = "0123456789ABCDEF"
+	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
 }
 
 // escapes holds for each byte the letter after the backslash of its escape; 0 for bytes

@@ -62,7 +62,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 	b = append(b, '{')
 	if mode != "" || value != "" {
 		b = append(b, `"experiment":{"mode":`...)
-		b = appendText(b, mode)
+		b = appendText(b, []byte(mode))
 		if value != "" {
 			if !jsonscan.IsNumber([]byte(value)) {
 				return w.calls.Fail(fmt.Errorf("experiment %d: the value %q is not a JSON number", w.experiments, value))
@@ -109,10 +109,8 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 		return w.write(b)
 	}
 	w.excluded.Dir, w.excluded.What = w.TempDir, "excluded requests"
-	if _, err := w.excluded.Write(b); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	_, err = w.excluded.Write(b)
+	return w.calls.Fail(err)
 }
 
 func appendRequest(b []byte, r *export.Request, reason export.Exclusion) ([]byte, error) {
@@ -187,7 +185,7 @@ func appendExtra(b []byte, fields export.Fields) ([]byte, error) {
 }
 
 func appendField(b []byte, f *export.Field) ([]byte, error) {
-	b = append(appendText(b, f.Name), ':')
+	b = append(appendText(b, []byte(f.Name)), ':')
 	v := f.Value
 	switch {
 	case v.Text:
@@ -270,10 +268,8 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 	}
 	w.buf = w.samples.Append(w.buf[:0], s, ',')
 	w.telemetry.Dir, w.telemetry.What = w.TempDir, "telemetry"
-	if _, err := w.telemetry.Write(w.buf); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	_, err := w.telemetry.Write(w.buf)
+	return w.calls.Fail(err)
 }
 
 // Close ends the document with the header fields of run (nil: none) and
@@ -340,10 +336,7 @@ func (w *Writer) writeTelemetry(b []byte, meta bool) error {
 		return err
 	}
 	// Without the first comma.
-	if err := w.telemetry.MoveTo(&skipWriter{w.w, 1}); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	return w.calls.Fail(w.telemetry.MoveTo(&skipWriter{w.w, 1}))
 }
 
 // A skipWriter leaves out the first n bytes.
@@ -364,7 +357,7 @@ func appendOptional(b []byte, name string, s *string) []byte {
 		return b
 	}
 	b = append(append(append(b, `,"`...), name...), `":`...)
-	return appendText(b, *s)
+	return appendText(b, []byte(*s))
 }
 
 // Flush writes the buffer. Excluded requests keep waiting.
@@ -372,16 +365,11 @@ func (w *Writer) Flush() error {
 	if w.calls.Err != nil {
 		return w.calls.Err
 	}
-	if err := w.w.Flush(); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	return w.calls.Fail(w.w.Flush())
 }
 
 func (w *Writer) write(b []byte) error {
 	w.buf = b[:0]
-	if _, err := w.w.Write(b); err != nil {
-		return w.calls.Fail(err)
-	}
-	return nil
+	_, err := w.w.Write(b)
+	return w.calls.Fail(err)
 }

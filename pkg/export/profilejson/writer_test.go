@@ -124,7 +124,7 @@ func TestAppendText(t *testing.T) {
 		{"\x7f é\u2028<>&😀", "\"\x7f é\u2028<>&😀\""},
 		{"\xff\xc3\xed\xa0\xbd", "\"\xff\xc3\xed\xa0\xbd\""},
 	} {
-		if got := appendText(nil, tt.in); string(got) != tt.want {
+		if got := appendText(nil, []byte(tt.in)); string(got) != tt.want {
 			t.Errorf("appendText(%q) = %s, want %s", tt.in, got, tt.want)
 		}
 	}
@@ -392,5 +392,26 @@ func TestWriterInvalidUTF8(t *testing.T) {
 	}
 	if text := write(t, &export.Experiment{Mode: "concurrency", Value: "1"}, nil, request(false)); !bytes.Contains(text, []byte("\x80\x81\x82")) {
 		t.Errorf("a request of perf_analyzer has other bytes: %q", text)
+	}
+}
+
+// An escape is found at each place of a text, and beside another one.
+func TestAppendTextPlaces(t *testing.T) {
+	t.Parallel()
+	for n := range 20 {
+		for at := range n {
+			for _, c := range []byte{'"', '\\', 0, '\n', 0x1f, ' ', '!', '#', '[', ']', 0x7f, 0x80, 0xa2, 0xff} {
+				text := bytes.Repeat([]byte{0x80}, n)
+				text[at], text[n-1] = c, '"'
+				want := []byte{'"'}
+				for _, x := range text {
+					want = append(want, appendText(nil, []byte{x})[1:]...)
+					want = want[:len(want)-1]
+				}
+				if got := appendText(nil, text); string(got) != string(want)+`"` {
+					t.Fatalf("%q: %s, want %s", text, got, want)
+				}
+			}
+		}
 	}
 }

@@ -21,7 +21,7 @@ const (
 	Tricky
 	// Stamp tokens are a space and the 19 digits of the Unix nanoseconds at which the
 	// server sent the event, so that a client can check its own times by the text. The
-	// time is ledger.Write.SentNS. Digits that a fault cuts in two are zeros.
+	// time is SentNS of a write in the ledger. Digits that a fault cuts in two are zeros.
 	Stamp
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai/internal/evloop"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/internal/http1"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/internal/http1"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/internal/http1"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -28,11 +29,24 @@ type slotBackoff struct {
 	hidden atomic.Int32
 }
 
-// ended notes how a request ended before it was decoded.
-func (f *slotBackoff) ended(ok bool) {
-	if ok {
+// limitFailures is the number of failures in a row after which a slot waits as long as after the first one that
+// a limit of this machine causes: 160 ms.
+const limitFailures = 6
+
+// limitWaits ends the message of a request that a limit of this machine made fail in a closed loop.
+const limitWaits = "; the slot waits before its next request"
+
+// ended notes how a request ended before it was decoded. A slot that lacks a file descriptor or a port waits also after
+// the first failure, because the other slots keep theirs: it would use up the requests of the level. The message of r
+// then says that the slot waits.
+func (f *slotBackoff) ended(r *export.Request, ok bool) {
+	switch {
+	case ok:
 		f.seen = 0
-	} else {
+	case backend.MetLocalLimit(r):
+		f.seen = max(f.seen+1, limitFailures)
+		r.Message += limitWaits
+	default:
 		f.seen++
 	}
 }
@@ -46,7 +60,7 @@ func (f *slotBackoff) decoded(ok bool) {
 	}
 }
 
-// sleep waits from the second failure in a row on. It reports whether ctx is still
+// sleep waits from the second failure in a row on, see ended and backoffTime. It reports whether ctx is still
 // alive.
 func (f *slotBackoff) sleep(ctx context.Context) bool {
 	if d := backoffTime(max(f.seen, int(f.hidden.Load()))); d > 0 {
@@ -96,7 +110,7 @@ func (d *closedLoop) slot(ctx context.Context, i int) {
 			return
 		}
 		x := d.exchange(ctx, i, sender, dispatch{ticket: p, preparedRequest: q, step: feed.step(false)})
-		backoff.ended(x.Request.Status == export.StatusOK)
+		backoff.ended(&x.Request, x.Request.Status == export.StatusOK)
 		feed.sent(x)
 		d.Completed.Put(x) // x is the collector's from here on
 		if !backoff.sleep(ctx) {

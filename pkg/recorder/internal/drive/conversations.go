@@ -174,7 +174,7 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 			place: first + turn, turnPlaced: !d.Share.Whole(),
 		})
 		contentless, err := c.AddReply(x)
-		d.backoff[i].ended(err == nil)
+		d.backoff[i].ended(&x.Request, err == nil)
 		endNS := x.Request.FailedNS
 		d.Completed.Put(x) // x is the collector's from here on
 		if err != nil {

@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"math"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
-	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -106,7 +105,7 @@ func TestJudgedMaxLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
-		var loads []figure.LoadLevel
+		var loads []LoadLevel
 		random := rand.New(rand.NewPCG(1, 1))
 		for _, l := range tt.levels {
 			late, stalled, fails := random.Perm(l.n), random.Perm(l.n), random.Perm(l.n)
@@ -128,7 +127,7 @@ func TestJudgedMaxLoad(t *testing.T) {
 				j.Add(&q)
 			}
 			j.Met()
-			loads = append(loads, figure.LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
+			loads = append(loads, LoadLevel{Load: l.load, Value: strconv.FormatFloat(l.load, 'f', -1, 64)})
 		}
 		m := j.MaxLoad(export.ModeConcurrency, loads)
 		if m == nil || tt.none {
@@ -137,7 +136,7 @@ func TestJudgedMaxLoad(t *testing.T) {
 			}
 			continue
 		}
-		named := func(l *figure.LoadLevel) string {
+		named := func(l *LoadLevel) string {
 			if l == nil {
 				return ""
 			}

@@ -1,4 +1,4 @@
-package ledger
+package sim
 
 import (
 	"bufio"
@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-// Options bounds the memory of a Ledger.
-type Options struct {
+// ledgerOptions bounds the memory of a ledger.
+type ledgerOptions struct {
 	Limit     int   // number of entries; negative keeps none
 	MaxBytes  int64 // approximate memory of entries that have ended
 	KeepFirst bool  // at a limit, keep the first entries instead of the newest
@@ -22,21 +22,32 @@ type Options struct {
 	TimesOnly bool  // keep neither the bytes nor their hash
 }
 
-// A Ledger holds entries up to its limits. Unless KeepFirst is set, it also keeps every
+// A ledger records the bytes that the server really sent, and when: one [Entry] per request, one [Write] per
+// hand-over of bytes to the kernel. The server opens a ledgerRecord when a request arrives and reports each
+// write to it:
+//
+//	r := l.Begin(index, OpenAIChat, remote)
+//	r.Started()
+//	i := r.Sending(chunk)
+//	… write chunk.Data …
+//	r.Handed(i, beganNS, chunk.Data, false)
+//	r.End(EndOK, 200, "")
+//
+// Instants are Unix nanoseconds of CLOCK_REALTIME. It holds entries up to its limits. Unless KeepFirst is set, it also keeps every
 // request that is still running. Its methods may be called concurrently.
-type Ledger struct {
-	Options
+type ledger struct {
+	ledgerOptions
 
 	mu      sync.Mutex
-	records []*Record // in the order of arrival
-	bytes   int64     // memory of the ended records
+	records []*ledgerRecord // in the order of arrival
+	bytes   int64           // memory of the ended records
 	dropped uint64
 }
 
 // Begin opens the entry of a request that has just arrived.
-func (l *Ledger) Begin(index uint64, p Protocol, remote string) *Record {
+func (l *ledger) Begin(index uint64, p Protocol, remote string) *ledgerRecord {
 	now := time.Now()
-	r := &Record{l: l, Start: now, entry: Entry{
+	r := &ledgerRecord{l: l, Start: now, entry: Entry{
 		Index: index, Protocol: p, Remote: remote, ReceivedNS: uint64(now.UnixNano()), Fault: plan.FaultNone.String(),
 	}, bytes: entryOverheadBytes}
 	l.mu.Lock()
@@ -56,7 +67,7 @@ func (l *Ledger) Begin(index uint64, p Protocol, remote string) *Record {
 }
 
 // evict drops the oldest ended entries beyond the limits. The caller holds l.mu.
-func (l *Ledger) evict() {
+func (l *ledger) evict() {
 	if l.KeepFirst {
 		return
 	}
@@ -82,7 +93,7 @@ func (l *Ledger) evict() {
 
 // Dropped returns the number of requests whose entries the limits removed or kept out. A
 // negative Limit counts none.
-func (l *Ledger) Dropped() uint64 {
+func (l *ledger) Dropped() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dropped
@@ -90,7 +101,7 @@ func (l *Ledger) Dropped() uint64 {
 
 // Entries returns copies of the entries, ordered by index. They share the bytes of
 // Write.Data with the ledger, which never changes them.
-func (l *Ledger) Entries() []Entry {
+func (l *ledger) Entries() []Entry {
 	l.mu.Lock()
 	records := slices.Clone(l.records)
 	l.mu.Unlock()
@@ -107,7 +118,7 @@ func (l *Ledger) Entries() []Entry {
 }
 
 // WriteSince writes the entries from index since on as JSON lines.
-func (l *Ledger) WriteSince(w io.Writer, since uint64) error {
+func (l *ledger) WriteSince(w io.Writer, since uint64) error {
 	b := bufio.NewWriter(w)
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)

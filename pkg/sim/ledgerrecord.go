@@ -1,4 +1,4 @@
-package ledger
+package sim
 
 import (
 	"crypto/sha256"
@@ -18,15 +18,15 @@ const (
 	writeOverheadBytes = 100
 )
 
-// A Record is an entry under construction, or a finished one. Only the goroutine that
+// A ledgerRecord is an entry under construction, or a finished one. Only the goroutine that
 // serves the request may use it; the ledger's readers lock it.
-type Record struct {
-	l *Ledger // nil: the entry is not kept
+type ledgerRecord struct {
+	l *ledger // nil: the entry is not kept
 
 	// Start is the origin of the due times: the arrival, then the start of the work.
 	Start time.Time
 	// Counter counts the request when it ends. Nil counts nothing.
-	Counter RequestCounter
+	Counter requestCounter
 	// Batch is the batch size of a request to a Triton model; 0 means no batch.
 	Batch int
 	// Finish is the finish reason of an answer of the OpenAI API.
@@ -41,34 +41,34 @@ type Record struct {
 	data  []byte // bytes of the last writes, and room for more
 }
 
-// A RequestCounter counts requests as they end. The record locks it before it reads the
+// A requestCounter counts requests as they end. The record locks it before it reads the
 // time of the end, and unlocks it after Ended. A holder of the lock therefore sees every
 // request that ended before.
-type RequestCounter interface {
+type requestCounter interface {
 	sync.Locker
 	// Ended counts r, which is locked.
-	Ended(r *Record)
+	Ended(r *ledgerRecord)
 }
 
 // Entry returns the entry itself. Only the goroutine that serves the request may read
 // it.
-func (r *Record) Entry() *Entry { return &r.entry }
+func (r *ledgerRecord) Entry() *Entry { return &r.entry }
 
 // Update changes the entry under its lock.
-func (r *Record) Update(f func(*Entry)) {
+func (r *ledgerRecord) Update(f func(*Entry)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(&r.entry)
 }
 
 // Started marks the start of the work on the request.
-func (r *Record) Started() {
+func (r *ledgerRecord) Started() {
 	r.Start = time.Now()
 	r.Update(func(e *Entry) { e.StartedNS = uint64(r.Start.UnixNano()) })
 }
 
 // Expect allocates room for n writes, at most 4,096.
-func (r *Record) Expect(n int) {
+func (r *ledgerRecord) Expect(n int) {
 	const most = 4096
 	if r.l == nil {
 		return
@@ -81,7 +81,7 @@ func (r *Record) Expect(n int) {
 // Sending records a write just before it happens, so that no client can know of bytes
 // that the ledger lacks. It returns the index of the write in the entry. The caller
 // then calls Handed, or Unsent if the write failed.
-func (r *Record) Sending(c plan.Chunk) (index int) {
+func (r *ledgerRecord) Sending(c plan.Chunk) (index int) {
 	if r.l == nil {
 		return 0
 	}
@@ -96,7 +96,7 @@ func (r *Record) Sending(c plan.Chunk) (index int) {
 }
 
 // setContent stores the bytes of a write, or their hash. The caller holds r.mu.
-func (r *Record) setContent(w *Write, b []byte) {
+func (r *ledgerRecord) setContent(w *Write, b []byte) {
 	switch {
 	case r.l.TimesOnly:
 	case r.l.HashOnly:
@@ -109,7 +109,7 @@ func (r *Record) setContent(w *Write, b []byte) {
 
 // keep copies b behind the bytes of earlier writes: one allocation per write would cost
 // more than the copy. The caller holds r.mu.
-func (r *Record) keep(b []byte) []byte {
+func (r *ledgerRecord) keep(b []byte) []byte {
 	const least, most = 1 << 10, 32 << 10
 	if cap(r.data)-len(r.data) < len(b) {
 		r.data = make([]byte, 0, max(len(b), min(max(least, 2*cap(r.data)), most)))
@@ -122,7 +122,7 @@ func (r *Record) keep(b []byte) []byte {
 
 // Handed records when a write began. If stamped, the tokens in b show that time (see
 // plan.Stamp), and the ledger stores them with it.
-func (r *Record) Handed(index int, ns uint64, b []byte, stamped bool) {
+func (r *ledgerRecord) Handed(index int, ns uint64, b []byte, stamped bool) {
 	if r.l == nil {
 		return
 	}
@@ -138,7 +138,7 @@ func (r *Record) Handed(index int, ns uint64, b []byte, stamped bool) {
 }
 
 // Left records when the kernel sent a write.
-func (r *Record) Left(index int, ns uint64) {
+func (r *ledgerRecord) Left(index int, ns uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if index < len(r.entry.Writes) {
@@ -147,7 +147,7 @@ func (r *Record) Left(index int, ns uint64) {
 }
 
 // Unsent removes the last write, which failed.
-func (r *Record) Unsent() {
+func (r *ledgerRecord) Unsent() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if n := len(r.entry.Writes); n > 0 {
@@ -156,7 +156,7 @@ func (r *Record) Unsent() {
 }
 
 // End closes the entry. Only the first call has an effect.
-func (r *Record) End(end End, code int, message string) {
+func (r *ledgerRecord) End(end End, code int, message string) {
 	r.mu.Lock()
 	if r.entry.End != EndRunning {
 		r.mu.Unlock()
@@ -183,7 +183,7 @@ func (r *Record) End(end End, code int, message string) {
 
 // GaveUp reports whether the client went away or the server closed before the request
 // ended.
-func (r *Record) GaveUp() bool {
+func (r *ledgerRecord) GaveUp() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.entry.End == EndClientGone || r.entry.End == EndServerClosed

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/testenv"
-	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/internal/http1"
 )
 
 // An outcome is what a stream came to.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/pa-tools/pa/pkg/recorder/backend/openai/http1"
+	"github.com/pa-tools/pa/pkg/recorder/backend/openai/internal/http1"
 )
 
 func Example() {

@@ -1,4 +1,4 @@
-package ledger
+package sim
 
 // A Protocol is the API of a request.
 type Protocol string

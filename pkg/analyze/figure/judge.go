@@ -1,4 +1,4 @@
-package analyze
+package figure
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/expr"
-	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -165,7 +164,7 @@ func (j *ObjectiveJudge) attained() attainedLevel {
 // about percentiles, and there are two levels with requests.
 //
 // The share of requests that did not fail is an objective, too, if too many failed at a level.
-func (j *ObjectiveJudge) MaxLoad(mode string, loads []figure.LoadLevel) *figure.MaxLoad {
+func (j *ObjectiveJudge) MaxLoad(mode string, loads []LoadLevel) *MaxLoad {
 	if j.shares == nil || len(loads) != len(j.levels) {
 		return nil
 	}
@@ -181,14 +180,14 @@ func (j *ObjectiveJudge) MaxLoad(mode string, loads []figure.LoadLevel) *figure.
 		return nil
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(loads[a].Load, loads[b].Load) })
-	objectives := make([]figure.LoadObjective, len(j.shares), len(j.shares)+1)
+	objectives := make([]LoadObjective, len(j.shares), len(j.shares)+1)
 	for i := range j.shares {
 		objectives[i].Target = j.shares[i].Target
 	}
 	if fail {
-		objectives = append(objectives, figure.LoadObjective{Target: 1 - mostFailed})
+		objectives = append(objectives, LoadObjective{Target: 1 - mostFailed})
 	}
-	var levels []figure.LoadLevel
+	var levels []LoadLevel
 	for _, i := range order {
 		l := loads[i]
 		l.Share = math.NaN() // the conditions have none in common
@@ -201,7 +200,7 @@ func (j *ObjectiveJudge) MaxLoad(mode string, loads []figure.LoadLevel) *figure.
 			objectives[k].Shares = append(objectives[k].Shares, share)
 		}
 	}
-	m := figure.MaxLoadOf(mode, levels, objectives...)
+	m := MaxLoadOf(mode, levels, objectives...)
 	m.Target = 0 // a share of values, not of requests
 	return m
 }
