@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -48,6 +49,9 @@ func recoverRun(c *cli.Context) error {
 		}
 		exports = []string{name + ".json"}
 	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return missingJournal(path, exports[0])
+	}
 	cmdline.ReadsFile(c, "the journal", path)
 	addExports(c, exports)
 	if err := cmdline.CheckFiles(c); err != nil {
@@ -74,6 +78,14 @@ func recoverRun(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, rec.Requests, how, strings.Join(rec.Exports, ", "))
 	return err
+}
+
+// missingJournal says why there may be no journal at path, whose export is at export.
+func missingJournal(path, export string) error {
+	if isFile(export) {
+		return fmt.Errorf("%s: no such file, but %s is there: the run has ended, or was recovered already", path, export)
+	}
+	return fmt.Errorf("%s: no such file; check the path (a run that was killed leaves its journal beside the export)", path)
 }
 
 // isFile reports whether path is a regular file that exists.
