@@ -61,7 +61,7 @@ var commandHelpers = []string{"internal/cmdline"}
 // of its tree that stand in lower rows.
 var rows = map[string][][]string{
 	"pkg/export": {
-		{"pkg/export"},
+		{"pkg/export", "pkg/export/columnar/internal/pages"},
 		{"pkg/export/pawindow", "pkg/export/shards"},
 		{"pkg/export/profilejson"},
 		{"pkg/export/columnar"},
@@ -250,6 +250,8 @@ func TestWrongImport(t *testing.T) {
 		{"pkg/recorder/new", "pkg/recorder/backend", false},
 		{"pkg/analyze/report", "pkg/analyze/diff", false},
 		{"pkg/export/profilejson", "pkg/export/columnar", false},
+		{"pkg/export/columnar", "pkg/export/columnar/internal/pages", true},
+		{"pkg/export/columnar/internal/pages", "pkg/export", false},
 		{"pkg/analyze", "cmd/pa-analyze", false},
 		{"pkg/tool/aiperf", "pkg/tool/serving", false},
 		{"pkg/new", "internal/plural", false},

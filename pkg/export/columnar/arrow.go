@@ -190,8 +190,8 @@ func recordRows(rec arrow.Record, schema *arrow.Schema, wanted func(col int) boo
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", f.Name, err)
 		}
-		if v.n != out.n {
-			return nil, fmt.Errorf("column %s: %d values in %d rows", f.Name, v.n, out.n)
+		if v.N != out.n {
+			return nil, fmt.Errorf("column %s: %d values in %d rows", f.Name, v.N, out.n)
 		}
 		out.cols[i] = v
 	}

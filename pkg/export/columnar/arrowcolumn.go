@@ -11,30 +11,25 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 // An arrowColumn collects values in Arrow's layout and reuses its memory for the next batch.
 // Arrow's builders give their memory to each record and start with new memory.
 //
-// Invariants: len(offsets) == 4·(n+1) for strings and lists; the elements of the
-// unfinished list are in children[0], from the last offset on.
+// Invariant: the elements of the unfinished list are in children[0], from the last offset on.
 type arrowColumn struct {
-	field    arrow.Field
-	width    int // bytes of a number; 0 for all other types
-	n        int
-	nulls    int
-	valid    []byte // a bit per value, if there are nulls
-	offsets  []byte // int32 little-endian, of strings and lists
-	data     []byte // numbers, bits of bools, bytes of strings
+	field arrow.Field
+	pages.Values
 	children []*arrowColumn
-	// shared is set for texts if data holds only the differences to the previous text.
+	// shared is set for texts if Data holds only the differences to the previous text.
 	shared *sharedTexts
 	// plain is the last text that appendString wrote as it is; others are checked first.
 	plain string
 }
 
 func newArrowColumn(f arrow.Field) *arrowColumn {
-	c := &arrowColumn{field: f}
+	c := &arrowColumn{field: f, Values: pages.Values{Nullable: f.Nullable}}
 	switch t := f.Type.(type) {
 	case *arrow.StructType:
 		for _, k := range t.Fields() {
@@ -44,7 +39,7 @@ func newArrowColumn(f arrow.Field) *arrowColumn {
 		c.children = []*arrowColumn{newArrowColumn(t.ElemField())}
 	case *arrow.BooleanType, *arrow.StringType:
 	case arrow.FixedWidthDataType:
-		c.width = t.Bytes()
+		c.Width = t.Bytes()
 	}
 	c.reset()
 	return c
@@ -52,11 +47,11 @@ func newArrowColumn(f arrow.Field) *arrowColumn {
 
 // reset removes all values and keeps the memory.
 func (c *arrowColumn) reset() {
-	c.n, c.nulls = 0, 0
-	c.valid, c.data = c.valid[:0], c.data[:0]
+	c.N, c.Nulls = 0, 0
+	c.Valid, c.Data = c.Valid[:0], c.Data[:0]
 	switch c.field.Type.(type) {
 	case *arrow.ListType, *arrow.StringType:
-		c.offsets = append(c.offsets[:0], 0, 0, 0, 0)
+		c.Offsets = append(c.Offsets[:0], 0, 0, 0, 0)
 	}
 	for _, k := range c.children {
 		k.reset()
@@ -72,19 +67,11 @@ func (c *arrowColumn) isStruct() bool { _, ok := c.field.Type.(*arrow.StructType
 
 func (c *arrowColumn) isText() bool { return c.field.Type.ID() == arrow.STRING }
 
-// isNull reports whether value i is null.
-func (c *arrowColumn) isNull(i int) bool { return c.nulls > 0 && c.valid[i/8]>>(i%8)&1 == 0 }
-
-// offset returns the index in data or children[0] at which text or list i starts.
-func (c *arrowColumn) offset(i int) int {
-	return int(int32(binary.LittleEndian.Uint32(c.offsets[4*i:])))
-}
-
 // size returns the bytes that the column holds; of shared texts, the bytes of the whole texts.
 func (c *arrowColumn) size() int {
-	n := len(c.valid) + len(c.offsets) + len(c.data)
+	n := len(c.Valid) + len(c.Offsets) + len(c.Data)
 	if c.shared != nil {
-		n += c.shared.bytes - len(c.data)
+		n += c.shared.bytes - len(c.Data)
 	}
 	for _, k := range c.children {
 		n += k.size()
@@ -94,7 +81,7 @@ func (c *arrowColumn) size() int {
 
 // lengths appends the lengths of the memory of c and its children to n.
 func (c *arrowColumn) lengths(n []int) []int {
-	n = append(n, len(c.valid), len(c.offsets), len(c.data))
+	n = append(n, len(c.Valid), len(c.Offsets), len(c.Data))
 	if c.shared != nil {
 		n = append(n, len(c.shared.prefixes))
 	}
@@ -108,9 +95,9 @@ func (c *arrowColumn) lengths(n []int) []int {
 // of the next column.
 func (c *arrowColumn) reserve(n []int) []int {
 	room := func(n int) int { return n + n/8 }
-	c.valid = slices.Grow(c.valid, room(n[0]))
-	c.offsets = slices.Grow(c.offsets, room(n[1]))
-	c.data = slices.Grow(c.data, room(n[2]))
+	c.Valid = slices.Grow(c.Valid, room(n[0]))
+	c.Offsets = slices.Grow(c.Offsets, room(n[1]))
+	c.Data = slices.Grow(c.Data, room(n[2]))
 	n = n[3:]
 	if c.shared != nil {
 		c.shared.prefixes = slices.Grow(c.shared.prefixes, room(n[0]))
@@ -124,25 +111,25 @@ func (c *arrowColumn) reserve(n []int) []int {
 
 // appendColumn appends the values of o, a column of the same type.
 func (c *arrowColumn) appendColumn(o *arrowColumn) {
-	if c.nulls+o.nulls > 0 {
-		if c.nulls == 0 {
-			c.valid = appendSame(c.valid[:0], 0, true, c.n)
+	if c.Nulls+o.Nulls > 0 {
+		if c.Nulls == 0 {
+			c.Valid = appendSame(c.Valid[:0], 0, true, c.N)
 		}
-		if o.nulls == 0 {
-			o.valid = appendSame(o.valid[:0], 0, true, o.n)
+		if o.Nulls == 0 {
+			o.Valid = appendSame(o.Valid[:0], 0, true, o.N)
 		}
-		c.valid = appendBits(c.valid, c.n, o.valid, o.n)
+		c.Valid = appendBits(c.Valid, c.N, o.Valid, o.N)
 	}
 	switch {
 	case c.isList():
-		c.appendOffsets(o, c.children[0].n)
+		c.appendOffsets(o, c.children[0].N)
 	case c.isText():
-		c.appendOffsets(o, len(c.data))
+		c.appendOffsets(o, len(c.Data))
 	}
 	if c.field.Type.ID() == arrow.BOOL {
-		c.data = appendBits(c.data, c.n, o.data, o.n)
+		c.Data = appendBits(c.Data, c.N, o.Data, o.N)
 	} else {
-		c.data = append(c.data, o.data...)
+		c.Data = append(c.Data, o.Data...)
 	}
 	if c.shared != nil {
 		c.shared.appendAll(o.shared)
@@ -150,14 +137,14 @@ func (c *arrowColumn) appendColumn(o *arrowColumn) {
 	for i, k := range c.children {
 		k.appendColumn(o.children[i])
 	}
-	c.n += o.n
-	c.nulls += o.nulls
+	c.N += o.N
+	c.Nulls += o.Nulls
 }
 
 // appendOffsets appends the ends of the texts or lists of o, which begin at base in c.
 func (c *arrowColumn) appendOffsets(o *arrowColumn, base int) {
-	for i := range o.n {
-		c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(base+o.offset(i+1)))
+	for i := range o.N {
+		c.Offsets = binary.LittleEndian.AppendUint32(c.Offsets, uint32(base+o.Offset(i+1)))
 	}
 }
 
@@ -210,54 +197,54 @@ func appendBit(b []byte, i int, v bool) []byte {
 
 // endValue completes a value. valid is false for null.
 func (c *arrowColumn) endValue(valid bool) {
-	if c.nulls > 0 {
-		c.valid = appendBit(c.valid, c.n, valid)
+	if c.Nulls > 0 {
+		c.Valid = appendBit(c.Valid, c.N, valid)
 	} else if !valid {
-		c.valid = appendBit(appendSame(c.valid[:0], 0, true, c.n), c.n, false)
+		c.Valid = appendBit(appendSame(c.Valid[:0], 0, true, c.N), c.N, false)
 	}
 	if !valid {
-		c.nulls++
+		c.Nulls++
 	}
-	c.n++
+	c.N++
 }
 
 // endValues completes n values that are not null.
 func (c *arrowColumn) endValues(n int) {
-	if c.nulls > 0 {
-		c.valid = appendSame(c.valid, c.n, true, n)
+	if c.Nulls > 0 {
+		c.Valid = appendSame(c.Valid, c.N, true, n)
 	}
-	c.n += n
+	c.N += n
 }
 
 // extend appends n numbers that are not null, and returns their bytes, which the caller sets.
 func (c *arrowColumn) extend(n int) []byte {
-	at := len(c.data)
-	c.data = slices.Grow(c.data, n*c.width)[:at+n*c.width]
+	at := len(c.Data)
+	c.Data = slices.Grow(c.Data, n*c.Width)[:at+n*c.Width]
 	c.endValues(n)
-	return c.data[at:]
+	return c.Data[at:]
 }
 
 // appendNumber appends the low bytes of v, as many as the width of the column.
 func (c *arrowColumn) appendNumber(v uint64) {
-	switch c.width {
+	switch c.Width {
 	case 1:
-		c.data = append(c.data, byte(v))
+		c.Data = append(c.Data, byte(v))
 	case 4:
-		c.data = binary.LittleEndian.AppendUint32(c.data, uint32(v))
+		c.Data = binary.LittleEndian.AppendUint32(c.Data, uint32(v))
 	default:
-		c.data = binary.LittleEndian.AppendUint64(c.data, v)
+		c.Data = binary.LittleEndian.AppendUint64(c.Data, v)
 	}
 	c.endValue(true)
 }
 
 func (c *arrowColumn) appendBool(v bool) {
-	c.data = appendBit(c.data, c.n, v)
+	c.Data = appendBit(c.Data, c.N, v)
 	c.endValue(true)
 }
 
 // appendBools appends v n times.
 func (c *arrowColumn) appendBools(v bool, n int) {
-	c.data = appendSame(c.data, c.n, v, n)
+	c.Data = appendSame(c.Data, c.N, v, n)
 	c.endValues(n)
 }
 
@@ -266,16 +253,16 @@ func (c *arrowColumn) appendStrings(s string, n int) {
 	if n == 0 {
 		return
 	}
-	at := len(c.data)
+	at := len(c.Data)
 	c.appendString(s)
-	size := len(c.data) - at
-	c.data = slices.Grow(c.data, (n-1)*size)[:at+n*size]
+	size := len(c.Data) - at
+	c.Data = slices.Grow(c.Data, (n-1)*size)[:at+n*size]
 	for done := size; 0 < done && done < n*size; done *= 2 {
-		copy(c.data[at+done:], c.data[at:at+done])
+		copy(c.Data[at+done:], c.Data[at:at+done])
 	}
-	from := len(c.offsets)
-	c.offsets = slices.Grow(c.offsets, 4*(n-1))[:from+4*(n-1)]
-	ends := c.offsets[from:]
+	from := len(c.Offsets)
+	c.Offsets = slices.Grow(c.Offsets, 4*(n-1))[:from+4*(n-1)]
+	ends := c.Offsets[from:]
 	for i := range n - 1 {
 		binary.LittleEndian.PutUint32(ends[4*i:], uint32(at+(i+2)*size))
 	}
@@ -285,12 +272,12 @@ func (c *arrowColumn) appendStrings(s string, n int) {
 func (c *arrowColumn) appendString(s string) {
 	switch {
 	case c.shared != nil:
-		c.data = append(c.data, c.shared.append([]byte(s))...)
+		c.Data = append(c.Data, c.shared.append([]byte(s))...)
 	case s == c.plain:
-		c.data = append(c.data, s...)
+		c.Data = append(c.Data, s...)
 	default:
-		before := len(c.data)
-		if c.data = appendText(c.data, []byte(s)); len(c.data)-before == len(s) {
+		before := len(c.Data)
+		if c.Data = appendText(c.Data, []byte(s)); len(c.Data)-before == len(s) {
 			c.plain = strings.Clone(s)
 		}
 	}
@@ -300,15 +287,15 @@ func (c *arrowColumn) appendString(s string) {
 // appendValue appends the text of v.
 func (c *arrowColumn) appendValue(v *export.Value) {
 	if c.shared != nil {
-		c.data = c.shared.appendValue(c.data, v)
+		c.Data = c.shared.appendValue(c.Data, v)
 	} else {
-		c.data = appendText(c.data, v.Bytes())
+		c.Data = appendText(c.Data, v.Bytes())
 	}
 	c.endText(true)
 }
 
 func (c *arrowColumn) endText(valid bool) {
-	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(len(c.data)))
+	c.Offsets = binary.LittleEndian.AppendUint32(c.Offsets, uint32(len(c.Data)))
 	c.endValue(valid)
 }
 
@@ -323,10 +310,10 @@ func (c *arrowColumn) appendNull() {
 		}
 		c.endText(false)
 	case *arrow.BooleanType:
-		c.data = appendBit(c.data, c.n, false)
+		c.Data = appendBit(c.Data, c.N, false)
 		c.endValue(false)
 	default:
-		c.data = append(c.data, make([]byte, c.width)...)
+		c.Data = append(c.Data, make([]byte, c.Width)...)
 		c.endValue(false)
 	}
 }
@@ -345,7 +332,7 @@ func (c *arrowColumn) appendCount(v export.Count) {
 // endList completes a list. Its elements are the values appended to children[0] since the
 // previous list. valid is false for a null list.
 func (c *arrowColumn) endList(valid bool) {
-	c.offsets = binary.LittleEndian.AppendUint32(c.offsets, uint32(c.children[0].n))
+	c.Offsets = binary.LittleEndian.AppendUint32(c.Offsets, uint32(c.children[0].N))
 	c.endValue(valid)
 }
 
@@ -353,77 +340,21 @@ func (c *arrowColumn) endList(valid bool) {
 // and is valid until the column changes.
 func (c *arrowColumn) array() *array.Data {
 	buffers := []*memory.Buffer{nil}
-	if c.nulls > 0 {
-		buffers[0] = memory.NewBufferBytes(c.valid)
+	if c.Nulls > 0 {
+		buffers[0] = memory.NewBufferBytes(c.Valid)
 	}
 	var kids []arrow.ArrayData
 	switch c.field.Type.(type) {
 	case *arrow.StructType:
 	case *arrow.ListType:
-		buffers = append(buffers, memory.NewBufferBytes(c.offsets))
+		buffers = append(buffers, memory.NewBufferBytes(c.Offsets))
 	case *arrow.StringType:
-		buffers = append(buffers, memory.NewBufferBytes(c.offsets), memory.NewBufferBytes(c.data))
+		buffers = append(buffers, memory.NewBufferBytes(c.Offsets), memory.NewBufferBytes(c.Data))
 	default:
-		buffers = append(buffers, memory.NewBufferBytes(c.data))
+		buffers = append(buffers, memory.NewBufferBytes(c.Data))
 	}
 	for _, k := range c.children {
 		kids = append(kids, k.array())
 	}
-	return array.NewData(c.field.Type, c.n, buffers, kids, c.nulls, 0)
-}
-
-// appendNumbers appends the values that are not null to b, as integers of 64 bits with their
-// sign extended, and doubles as their bits.
-func (c *arrowColumn) appendNumbers(b []int64) []int64 {
-	at := len(b)
-	b = slices.Grow(b, c.n)[:at+c.n]
-	numbers := b[at:]
-	data := c.data
-	switch c.width {
-	case 0:
-		for i := range numbers {
-			numbers[i] = int64(data[i/8] >> (i % 8) & 1)
-		}
-	case 1:
-		for i := range numbers {
-			numbers[i] = int64(int8(data[i]))
-		}
-	case 4:
-		for ; len(numbers) > 0 && len(data) >= 4; numbers, data = numbers[1:], data[4:] {
-			numbers[0] = int64(int32(binary.LittleEndian.Uint32(data)))
-		}
-	default:
-		for ; len(numbers) > 0 && len(data) >= 8; numbers, data = numbers[1:], data[8:] {
-			numbers[0] = int64(binary.LittleEndian.Uint64(data))
-		}
-	}
-	numbers = b[at:]
-	if c.nulls == 0 {
-		return b
-	}
-	kept := b[:at]
-	for i := 0; i < len(numbers); i++ {
-		for i+8 <= len(numbers) && i%8 == 0 && c.valid[i/8] == 0xff {
-			kept = append(kept, numbers[i:i+8]...)
-			i += 8
-		}
-		if i < len(numbers) && !c.isNull(i) {
-			kept = append(kept, numbers[i])
-		}
-	}
-	return kept
-}
-
-// appendTexts appends the texts that are not null to texts. A column with shared texts has only
-// their rests.
-func (c *arrowColumn) appendTexts(texts [][]byte) [][]byte {
-	begin := 0
-	for i := range c.n {
-		end := c.offset(i + 1)
-		if !c.isNull(i) {
-			texts = append(texts, c.data[begin:end])
-		}
-		begin = end
-	}
-	return texts
+	return array.NewData(c.field.Type, c.N, buffers, kids, c.Nulls, 0)
 }

@@ -194,7 +194,7 @@ func (r *frameReader) read(off int64) (f *frame, metadata, body []byte, err erro
 	case body64 > uint64(r.size-off-int64(f.bodyStart)):
 		return nil, nil, nil, errTorn
 	case body64 > uint64(r.maxBody):
-		return nil, nil, nil, fmt.Errorf("a body of %w", &tooLargeError{int64(body64), r.maxBody})
+		return nil, nil, nil, fmt.Errorf("a body of %w", &tooLargeError{Size: int64(body64), Max: r.maxBody})
 	}
 	f.body = int64(body64)
 	end := f.bodyStart + int(f.body)

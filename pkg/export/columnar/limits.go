@@ -7,6 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 // A boundAllocator panics with a *tooLargeError when Arrow asks for a buffer of more than
@@ -28,20 +29,12 @@ func (a boundAllocator) Reallocate(size int, b []byte) []byte {
 
 func (a boundAllocator) check(size int) {
 	if int64(size) > a.maxBytes || size < 0 {
-		panic(&tooLargeError{int64(size), a.maxBytes})
+		panic(&tooLargeError{Size: int64(size), Max: a.maxBytes})
 	}
 }
 
-// A tooLargeError reports data that takes more memory than allowed. A negative size is
-// unknown.
-type tooLargeError struct{ size, max int64 }
-
-func (e *tooLargeError) Error() string {
-	if e.size < 0 {
-		return fmt.Sprintf("larger than %d bytes in memory; if the file is sound, raise the limit with --max-value", e.max)
-	}
-	return fmt.Sprintf("a buffer of %d bytes is larger than the limit of %d; if the file is sound, raise the limit with --max-value", e.size, e.max)
-}
+// A tooLargeError reports data that takes more memory than allowed.
+type tooLargeError = pages.TooLargeError
 
 // minBatchLimit is the lowest result of batchLimit.
 const minBatchLimit = 1 << 30
@@ -56,19 +49,6 @@ const rowsFactor = 4
 func rowsLimit(lim export.Limits) int64 {
 	return rowsFactor * max(lim.ValueBytes(), 1<<20)
 }
-
-// A budget bounds the memory of decoded rows.
-type budget struct{ left, max int64 }
-
-func (b *budget) take(n int) error {
-	if b.left -= int64(n); b.left < 0 {
-		return &tooLargeError{-1, b.max}
-	}
-	return nil
-}
-
-// elementBytes is the approximate memory of an element of a list.
-const elementBytes = 16
 
 // catchPanic turns a panic in do into an error: arrow v15 reports by panic some of
 // the errors of the file that it writes to or reads from.

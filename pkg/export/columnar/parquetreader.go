@@ -16,6 +16,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 const parquetMagic = "PAR1"
@@ -93,6 +94,13 @@ func checkParquetEnd(name string, src io.ReaderAt, size int64) error {
 	return nil
 }
 
+// decodedBatches is the number of blocks of decoded rows in use at the same time: one is
+// being decoded, one is being read, and the others wait. If many files are read, one waits.
+const (
+	decodedBatches      = pages.Memories
+	leastDecodedBatches = 3
+)
+
 // A parquetSource reads the row groups of a Parquet file, some rows at a time.
 type parquetSource struct {
 	src      io.ReaderAt
@@ -102,7 +110,7 @@ type parquetSource struct {
 	// chunkBytes is the approximate size of the rows that are decoded at once.
 	chunkBytes int64
 	blocks     int  // of decoded rows, of a row group; see decodedBatches
-	frugal     bool // see leaf
+	frugal     bool // see pages.Leaf
 	// leaves holds the columns of the file for each column of the schema: one leaf, or
 	// one leaf for each field of a list of structs.
 	leaves [numColumns][]leafColumn
@@ -116,14 +124,14 @@ type leafColumn struct {
 	index        int
 	pages        int // index in groupPages.columns
 	physicalType parquet.Type
-	shape        leafShape
+	shape        pages.Shape
 	signed       bool // integers have a sign
 }
 
 // A groupPages says where the pages of a row group are.
 type groupPages struct {
 	rows    int64
-	columns []columnPages // of all leafColumns
+	columns []pages.Chunk // of all leafColumns
 	err     error         // what is wrong with the metadata of the row group
 }
 
@@ -138,7 +146,7 @@ func (s *parquetSource) findPages(r *file.Reader, size int64) {
 			g.rows = group.NumRows()
 			for _, leaves := range s.leaves {
 				for _, lc := range leaves {
-					g.columns = append(g.columns, pagesOf(meta, group, lc.index, size))
+					g.columns = append(g.columns, pages.ChunkOf(meta, group, lc.index, size))
 				}
 			}
 			return nil
@@ -150,7 +158,7 @@ func (s *parquetSource) findPages(r *file.Reader, size int64) {
 type openColumn struct {
 	col    int
 	null   bool // there is no value in the row group
-	leaves []*leaf
+	leaves []*pages.Leaf
 }
 
 // findColumns finds the columns of the schema in the file. It skips missing columns and
@@ -196,11 +204,11 @@ func (s *parquetSource) findColumns(file *schema.Schema) error {
 				return fmt.Errorf("column %s: field %q is missing", f.Name, k.Name)
 			}
 			desc := file.Column(i)
-			shape, err := shapeOf(desc)
+			shape, err := pages.ShapeOf(desc)
 			if err != nil {
 				return fmt.Errorf("column %s: %w", f.Name, err)
 			}
-			if !canHold(desc, k.Type) || shape.maxRep != rep {
+			if !canHold(desc, k.Type) || shape.MaxRep != rep {
 				return fmt.Errorf("column %s: expected %s, found %s %s", f.Name, f.Type, desc.PhysicalType(), desc.LogicalType())
 			}
 			s.leaves[col] = append(s.leaves[col], leafColumn{i, leaves, desc.PhysicalType(), shape, isSigned(desc)})
@@ -285,7 +293,7 @@ func (s *parquetSource) fingerprint() uint64 {
 	for i := range s.groups {
 		numbers = append(numbers, s.groups[i].rows)
 		for k := range s.groups[i].columns {
-			numbers = append(numbers, s.groups[i].columns[k].size)
+			numbers = append(numbers, s.groups[i].columns[k].Size)
 		}
 	}
 	return fingerprintOf(numbers...)
@@ -327,10 +335,10 @@ func (s *parquetSource) openGroup(group *groupPages, wanted func(col int) bool) 
 		}
 		for k, lc := range s.leaves[c.col] {
 			p := &group.columns[lc.pages]
-			if err := c.leaves[k].open(s.src, p, s.maxBytes); err != nil {
+			if err := c.leaves[k].Open(s.src, p, s.maxBytes); err != nil {
 				return nil, fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
-			bytes += p.decodedBytes
+			bytes += p.DecodedBytes
 		}
 	}
 	g.chunkRows = chunkRows(group.rows, bytes, s.chunkBytes)
@@ -343,7 +351,7 @@ func (s *parquetSource) openGroup(group *groupPages, wanted func(col int) bool) 
 func (s *parquetSource) isNull(group *groupPages, col int) bool {
 	leaf := s.leaves[col][0]
 	p := &group.columns[leaf.pages]
-	return leaf.shape.maxRep == 0 && p.err == nil && p.nulls == group.rows && p.values == group.rows
+	return leaf.shape.MaxRep == 0 && p.Err == nil && p.Nulls == group.rows && p.Values == group.rows
 }
 
 // isBrief reports whether a reader that wants these columns takes summaries in place of
@@ -364,7 +372,7 @@ func (s *parquetSource) brief(i int) bool {
 		return false
 	}
 	p := &group.columns[s.leaves[colITLEvents][0].pages]
-	return p.nulls == 0 && p.values == group.rows
+	return p.Nulls == 0 && p.Values == group.rows
 }
 
 // usedAtOnce implements batchRows.
@@ -391,8 +399,8 @@ func (s *parquetSource) group(wanted func(col int) bool) *parquetGroup {
 		}
 		c := openColumn{col: col}
 		for _, lc := range leaves {
-			l := newLeaf(lc.physicalType, lc.shape, lc.signed)
-			l.frugal = s.frugal
+			l := pages.NewLeaf(lc.physicalType, lc.shape, lc.signed)
+			l.Frugal = s.frugal
 			c.leaves = append(c.leaves, l)
 		}
 		g.columns = append(g.columns, c)
@@ -408,7 +416,7 @@ func (g *parquetGroup) release() {
 	}
 	for _, c := range g.columns {
 		for _, l := range c.leaves {
-			l.close()
+			l.Close()
 		}
 	}
 	g.source.mu.Lock()
@@ -462,12 +470,12 @@ func (g *parquetGroup) rows() (*rows, error) {
 
 // readColumns reads the next rows of all columns into t.
 func (g *parquetGroup) readColumns(t *rows) error {
-	limit := budget{g.source.maxBytes, g.source.maxBytes}
+	limit := pages.NewBudget(g.source.maxBytes)
 	for _, c := range g.columns {
 		if c.null {
 			continue
 		}
-		v, err := g.readColumn(c, t.n, &limit)
+		v, err := g.readColumn(c, t.n, limit)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 		}
@@ -482,7 +490,7 @@ func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, er
 	whole := &rows{n: to - from}
 	for col, v := range t.cols {
 		if v != nil {
-			whole.cols[col] = v.slice(from, to-from)
+			whole.cols[col] = v.Slice(from, to-from)
 		}
 	}
 	if g.others == nil {
@@ -495,7 +503,7 @@ func (g *parquetGroup) readOthers(t *rows, first int64, from, to int) (*rows, er
 		g.others = others
 		for _, c := range others.columns {
 			for _, l := range c.leaves {
-				l.pages.startsOnly = g.startsOnly
+				l.SetStartsOnly(g.startsOnly)
 			}
 		}
 	}
@@ -524,17 +532,17 @@ func (g *parquetGroup) skip(n int64) error {
 			continue
 		}
 		first, levels := c.leaves[0], int64(0)
-		first.useMemory(g.memory)
+		first.UseMemory(g.memory)
 		for left := n; left > 0; left -= skippedRows {
-			limit := budget{g.source.maxBytes, g.source.maxBytes}
-			if err := first.readRows(int(min(left, skippedRows)), &limit); err != nil {
+			limit := pages.NewBudget(g.source.maxBytes)
+			if err := first.ReadRows(int(min(left, skippedRows)), limit); err != nil {
 				return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
-			levels += first.levels()
+			levels += first.Levels()
 		}
 		for _, l := range c.leaves[1:] { // the fields of the same structs
-			l.useMemory(g.memory)
-			if err := l.skip(levels); err != nil {
+			l.UseMemory(g.memory)
+			if err := l.Skip(levels); err != nil {
 				return fmt.Errorf("column %s: %w", schemaColumns[c.col].name, err)
 			}
 		}
@@ -543,32 +551,32 @@ func (g *parquetGroup) skip(n int64) error {
 }
 
 // readColumn reads n rows of a column.
-func (g *parquetGroup) readColumn(c openColumn, n int, limit *budget) (*vector, error) {
-	var lists *vector
-	var kids []*vector
+func (g *parquetGroup) readColumn(c openColumn, n int, limit *pages.Budget) (*pages.Vector, error) {
+	var lists *pages.Vector
+	var kids []*pages.Vector
 	for _, l := range c.leaves {
-		l.useMemory(g.memory)
-		if err := l.readRows(n, limit); err != nil {
+		l.UseMemory(g.memory)
+		if err := l.ReadRows(n, limit); err != nil {
 			return nil, err
 		}
 		switch {
-		case l.shape.maxRep == 0:
-			return l.v, nil
+		case l.Shape.MaxRep == 0:
+			return l.V, nil
 		case lists == nil:
-			lists = l.lists
-		case !slices.Equal(lists.offsets, l.lists.offsets):
+			lists = l.Lists
+		case !slices.Equal(lists.Offsets, l.Lists.Offsets):
 			return nil, errors.New("the fields of its structs have different numbers of values")
 		}
-		kids = append(kids, l.v)
+		kids = append(kids, l.V)
 	}
-	if inner := c.leaves[0].inner; inner != nil {
-		inner.children = kids
-		kids = []*vector{inner}
+	if inner := c.leaves[0].Inner; inner != nil {
+		inner.Children = kids
+		kids = []*pages.Vector{inner}
 	}
 	if _, isStruct := g.source.schema.Field(c.col).Type.(*arrow.ListType).Elem().(*arrow.StructType); isStruct {
-		lists.children = []*vector{{n: kids[0].n, children: kids}}
+		lists.Children = []*pages.Vector{{N: kids[0].N, Children: kids}}
 	} else {
-		lists.children = kids
+		lists.Children = kids
 	}
 	return lists, nil
 }

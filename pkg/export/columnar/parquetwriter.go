@@ -18,6 +18,7 @@ import (
 	pqschema "github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 // A ParquetWriter is a Writer of Parquet.
@@ -69,7 +70,7 @@ const (
 )
 
 // groupBatchBytes is the size of the batches of a row group. A page holds whole batches.
-const groupBatchBytes = pageBytes
+const groupBatchBytes = pages.PageBytes
 
 // parquetGroupNode returns the node of a Parquet schema that holds fields.
 func parquetGroupNode(name string, repetition parquet.Repetition, fields []arrow.Field) (*pqschema.GroupNode, error) {
@@ -135,8 +136,8 @@ type parquetSink struct {
 	groupSize, maxBytes int
 	writing             chan error // gets the error of the row group that is written; nil if there is none
 
-	encoders []*pageEncoder
-	parts    []*pagePart // memory of earlier row groups
+	encoders []*pages.Encoder
+	parts    []*pages.Part // memory of earlier row groups
 	groups   int
 
 	mu      sync.Mutex
@@ -161,7 +162,7 @@ func newParquetSink(w io.Writer, deriver export.Deriver) (*parquetSink, error) {
 		return nil, err
 	}
 	for range runtime.GOMAXPROCS(0) {
-		e, err := newPageEncoder()
+		e, err := pages.NewEncoder()
 		if err != nil {
 			return nil, err
 		}
@@ -183,9 +184,9 @@ func (s *parquetSink) newBatch() *batch {
 	}
 	b := newBatch(s.arrow, s.deriver)
 	b.maxRows, b.maxBytes = s.maxRows, groupBatchBytes
-	leaf := 0
+	at := 0
 	for _, c := range b.cols {
-		c.shareTexts(s.schema, &leaf)
+		c.shareTexts(s.schema, &at)
 	}
 	if n := s.lengths; n != nil {
 		for _, c := range b.cols {
@@ -195,19 +196,19 @@ func (s *parquetSink) newBatch() *batch {
 	return b
 }
 
-// shareTexts makes the texts below c shared texts, unless they may have a dictionary. leaf is
-// the index of the first leaf of c in the schema; it becomes the index of the next one.
-func (c *arrowColumn) shareTexts(schema *pqschema.Schema, leaf *int) {
+// shareTexts makes the texts below c shared texts, unless they may have a dictionary. at is
+// the index of the first column of the schema that is of c; it becomes the index of the next one.
+func (c *arrowColumn) shareTexts(schema *pqschema.Schema, at *int) {
 	for _, k := range c.children {
-		k.shareTexts(schema, leaf)
+		k.shareTexts(schema, at)
 	}
 	if len(c.children) > 0 {
 		return
 	}
-	if c.isText() && !hasDictionary(schema.Column(*leaf).Path()) {
+	if c.isText() && !hasDictionary(schema.Column(*at).Path()) {
 		c.shared = &sharedTexts{}
 	}
-	*leaf++
+	*at++
 }
 
 // write adds b to the row group, and writes row groups that are full.
@@ -280,12 +281,12 @@ func (s *parquetSink) wait() error {
 
 // encode writes the batches as a row group.
 func (s *parquetSink) encode(group []*batch) error {
-	leaves := leavesOf(group, s.schema)
-	parts := s.split(leaves)
+	columns := columnsOf(group, s.schema)
+	parts := s.split(columns)
 	bySize := slices.Clone(parts) // the largest first, so that all cores end at about the same time
-	slices.SortStableFunc(bySize, func(p, q *pagePart) int { return q.size - p.size })
+	slices.SortStableFunc(bySize, func(p, q *pages.Part) int { return q.Size - p.Size })
 	err := inParallel(len(s.encoders), len(bySize), func(worker, i int) error {
-		s.encoders[worker].encode(bySize[i])
+		s.encoders[worker].Encode(bySize[i])
 		return nil
 	})
 	if err != nil {
@@ -295,7 +296,7 @@ func (s *parquetSink) encode(group []*batch) error {
 	for _, b := range group {
 		rows += b.rows
 	}
-	if err := s.writeGroup(leaves, parts, rows); err != nil {
+	if err := s.writeGroup(columns, parts, rows); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -307,72 +308,98 @@ func (s *parquetSink) encode(group []*batch) error {
 	return nil
 }
 
-// split returns the parts of the leaves that are encoded independently of each other, in the
-// order of the file: pages, or a whole column if it may have a dictionary.
-func (s *parquetSink) split(leaves []leafData) []*pagePart {
-	n := 0
-	add := func(l *leafData, batches []leafBatch, size int) {
-		if n == len(s.parts) {
-			s.parts = append(s.parts, &pagePart{})
+// columnsOf returns the columns of a file with the schema, in its order: one column for each field of a
+// list of structs, one column for any other column of the batches.
+func columnsOf(batches []*batch, schema *pqschema.Schema) []pages.Column {
+	all := make([]pages.Column, schema.NumColumns())
+	for i := range all {
+		desc := schema.Column(i)
+		all[i] = pages.Column{
+			Desc: desc, Kind: desc.PhysicalType(), Dictionary: hasDictionary(desc.Path()),
+			Batches: make([]pages.Batch, 0, len(batches)),
 		}
-		p := s.parts[n]
-		p.leaf, p.batches, p.size = l, batches, size
-		n++
 	}
-	for i := range leaves {
-		l := &leaves[i]
-		if l.dictionary {
-			add(l, l.batches, sizeOf(l.batches))
-			continue
+	for _, b := range batches {
+		at := 0
+		for _, c := range b.cols {
+			var lists []*pages.Values
+			for c.isList() {
+				lists = append(lists, &c.Values)
+				c = c.children[0]
+			}
+			fields := []*arrowColumn{c}
+			if c.isStruct() {
+				fields = c.children
+			}
+			for _, c := range fields {
+				values := pages.Batch{Rows: b.rows, Lists: lists, Values: &c.Values, Size: c.size()}
+				if c.shared != nil {
+					values.Shared = c.shared.described()
+				}
+				all[at].Batches = append(all[at].Batches, values)
+				at++
+			}
 		}
-		for all := l.batches; len(all) > 0; {
-			k, size := nextPage(all)
-			add(l, all[:k], size)
-			all = all[k:]
-		}
+	}
+	return all
+}
+
+// split returns the parts of the columns that are encoded independently of each other, in the
+// order of the file: pages, or a whole column if it may have a dictionary.
+func (s *parquetSink) split(columns []pages.Column) []*pages.Part {
+	n := 0
+	for i := range columns {
+		columns[i].EachPart(func(batches []pages.Batch, size int) {
+			if n == len(s.parts) {
+				s.parts = append(s.parts, &pages.Part{})
+			}
+			p := s.parts[n]
+			p.Column, p.Batches, p.Size = &columns[i], batches, size
+			n++
+		})
 	}
 	return s.parts[:n]
 }
 
-// writeGroup writes the parts, which are in the order of the leaves, as a row group.
-func (s *parquetSink) writeGroup(leaves []leafData, parts []*pagePart, rows int) error {
+// writeGroup writes the parts, which are in the order of the columns, as a row group.
+func (s *parquetSink) writeGroup(columns []pages.Column, parts []*pages.Part, rows int) error {
 	group := s.meta.AppendRowGroup()
 	group.SetNumRows(rows)
 	total := int64(0)
-	for i := range leaves {
+	for i := range columns {
 		column := group.NextColumnChunk()
 		info := metadata.ChunkMetaInfo{IndexPageOffset: -1}
 		encodings := metadata.EncodingStats{DictEncodingStats: map[parquet.Encoding]int32{}, DataEncodingStats: map[parquet.Encoding]int32{}}
-		stats := pageStatistics{kind: leaves[i].kind}
+		stats := pages.Statistics{Kind: columns[i].Kind}
 		hasDictionary := false
-		for ; len(parts) > 0 && parts[0].leaf == &leaves[i]; parts = parts[1:] {
+		for ; len(parts) > 0 && parts[0].Column == &columns[i]; parts = parts[1:] {
 			p := parts[0]
 			if info.DataPageOffset == 0 {
-				info.DataPageOffset = s.file.n + int64(p.dictionary)
+				info.DataPageOffset = s.file.n + int64(p.Dictionary)
 			}
-			if p.dictionary > 0 {
+			if p.Dictionary > 0 {
 				hasDictionary = true
 				info.DictPageOffset = s.file.n
-				encodings.DictEncodingStats[encodingPlain]++
+				encodings.DictEncodingStats[parquet.Encodings.Plain]++
 			}
-			if _, err := s.file.Write(p.bytes); err != nil {
+			if _, err := s.file.Write(p.Bytes); err != nil {
 				return err
 			}
-			info.NumValues += int64(p.levels)
-			info.CompressedSize += int64(len(p.bytes))
-			info.UncompressedSize += int64(p.uncompressed)
-			for encoding, n := range p.pages {
+			info.NumValues += int64(p.Levels)
+			info.CompressedSize += int64(len(p.Bytes))
+			info.UncompressedSize += int64(p.Uncompressed)
+			for encoding, n := range p.Pages {
 				if n > 0 {
 					encodings.DataEncodingStats[parquet.Encoding(encoding)] += n
 				}
 			}
-			stats.merge(&p.stats)
+			stats.Merge(&p.Stats)
 		}
 		total += info.UncompressedSize
-		encoded := stats.encoded()
+		encoded := stats.Encoded()
 		encoded.Min, encoded.Max = bytes.Clone(encoded.Min), bytes.Clone(encoded.Max) // the footer keeps them, the batch does not
 		column.SetStats(encoded)
-		plain := encodings.DataEncodingStats[encodingPlain] > 0
+		plain := encodings.DataEncodingStats[parquet.Encodings.Plain] > 0
 		if err := column.Finish(info, hasDictionary, plain, encodings, nil); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 // A rowDecoder decodes rows into requests. It reuses its memory for the next row. It is
@@ -35,7 +36,7 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	d.responses, d.fields = d.responses[:0], d.fields[:0]
 	r := &d.req
 	for _, s := range scalars {
-		if v := t.cols[s.col]; v != nil && !v.null(i) {
+		if v := t.cols[s.col]; v != nil && !v.Null(i) {
 			d.decodeScalar(s.field(r), v, i)
 		}
 	}
@@ -49,13 +50,13 @@ func (d *rowDecoder) decode(t *rows, i int) {
 }
 
 // decodeFields returns the list of fields in row i; nil for null.
-func (d *rowDecoder) decodeFields(v *vector, i int) export.Fields {
-	from, to, ok := v.list(i)
+func (d *rowDecoder) decodeFields(v *pages.Vector, i int) export.Fields {
+	from, to, ok := v.List(i)
 	if !ok {
 		return nil
 	}
 	first := len(d.fields)
-	element := v.children[0]
+	element := v.Children[0]
 	for e := from; e < to; e++ {
 		d.fields = append(d.fields, d.decodeField(element, 0, e))
 	}
@@ -67,10 +68,10 @@ func (d *rowDecoder) decodeFields(v *vector, i int) export.Fields {
 }
 
 // decodeField returns element e, a struct whose children from first on are a field.
-func (d *rowDecoder) decodeField(element *vector, first, e int) export.Field {
-	f := export.Field{Name: d.intern(element.children[first+fieldName].bytes(e))}
-	f.Value.Text = element.children[first+fieldText].num(e) != 0
-	f.Value.Data = originalText(element.children[first+fieldValue].bytes(e))
+func (d *rowDecoder) decodeField(element *pages.Vector, first, e int) export.Field {
+	f := export.Field{Name: d.intern(element.Children[first+fieldName].Bytes(e))}
+	f.Value.Text = element.Children[first+fieldText].Num(e) != 0
+	f.Value.Data = originalText(element.Children[first+fieldValue].Bytes(e))
 	switch {
 	case f.Value.Data != nil:
 	case f.Value.Text:
@@ -83,12 +84,12 @@ func (d *rowDecoder) decodeField(element *vector, first, e int) export.Field {
 
 // decodeResponses sets the responses of the request from the lists of row i.
 func (d *rowDecoder) decodeResponses(t *rows, i int) {
-	if from, to, ok := t.cols[colRecv].list(i); ok && to > from {
-		recv := t.cols[colRecv].children[0]
+	if from, to, ok := t.cols[colRecv].List(i); ok && to > from {
+		recv := t.cols[colRecv].Children[0]
 		d.responses = slices.Grow(d.responses, to-from)[:to-from]
 		for k := range d.responses { // outputs are nil
 			x := &d.responses[k]
-			x.RecvNS, x.Source, x.Read, x.Final, x.Error = recv.num(from+k), 0, 0, false, false
+			x.RecvNS, x.Source, x.Read, x.Final, x.Error = recv.Num(from+k), 0, 0, false, false
 		}
 	}
 	d.decodeAdditions(t, i, colSource, func(x *export.Response, v uint64) { x.Source = export.StampSource(v) })
@@ -103,7 +104,7 @@ func (d *rowDecoder) decodeResponses(t *rows, i int) {
 
 // decodeAdditions calls set for each response with its value in the list column col.
 func (d *rowDecoder) decodeAdditions(t *rows, i, col int, set func(x *export.Response, v uint64)) {
-	from, to, ok := t.cols[col].list(i)
+	from, to, ok := t.cols[col].List(i)
 	if !ok {
 		return
 	}
@@ -111,24 +112,24 @@ func (d *rowDecoder) decodeAdditions(t *rows, i, col int, set func(x *export.Res
 		d.defect = fmt.Sprintf("%d responses but %d values of %s", n, to-from, schemaColumns[col].name)
 		to = min(to, from+n)
 	}
-	element := t.cols[col].children[0]
+	element := t.cols[col].Children[0]
 	for e := from; e < to; e++ {
-		set(&d.responses[e-from], element.num(e))
+		set(&d.responses[e-from], element.Num(e))
 	}
 }
 
 // decodeOutputs sets the outputs of each response. A response without an element has no
 // outputs. A response with an element without name and value has nil outputs.
-func (d *rowDecoder) decodeOutputs(v *vector, i int) {
-	from, to, ok := v.list(i)
+func (d *rowDecoder) decodeOutputs(v *pages.Vector, i int) {
+	from, to, ok := v.List(i)
 	if !ok {
 		d.req.NoOutputs = true
 		return
 	}
-	element := v.children[0]
+	element := v.Children[0]
 	next := 0 // response whose outputs come next
 	for e := from; e < to; {
-		at := int(element.children[0].num(e))
+		at := int(element.Children[0].Num(e))
 		if at < next || at >= len(d.responses) {
 			d.defect = fmt.Sprintf("an output of response %d of %d comes after the outputs of response %d", at, len(d.responses), next-1)
 			return
@@ -138,9 +139,9 @@ func (d *rowDecoder) decodeOutputs(v *vector, i int) {
 		}
 		first := len(d.fields)
 		absent := false
-		for ; e < to && int(element.children[0].num(e)) == at; e++ {
-			value := element.children[1+fieldValue]
-			if value.null(e) && len(element.children[1+fieldName].bytes(e)) == 0 {
+		for ; e < to && int(element.Children[0].Num(e)) == at; e++ {
+			value := element.Children[1+fieldValue]
+			if value.Null(e) && len(element.Children[1+fieldName].Bytes(e)) == 0 {
 				absent = true
 				continue
 			}
@@ -157,15 +158,15 @@ func (d *rowDecoder) decodeOutputs(v *vector, i int) {
 }
 
 // decodeOverflow sets the exact numbers of row i in the request.
-func (d *rowDecoder) decodeOverflow(v *vector, i int) {
-	from, to, ok := v.list(i)
+func (d *rowDecoder) decodeOverflow(v *pages.Vector, i int) {
+	from, to, ok := v.List(i)
 	if !ok {
 		return
 	}
-	element := v.children[0]
+	element := v.Children[0]
 	for e := from; e < to; e++ {
-		name, index := string(element.children[overflowName].bytes(e)), int64(element.children[overflowIndex].num(e))
-		value, err := strconv.ParseUint(string(element.children[overflowValue].bytes(e)), 10, 64)
+		name, index := string(element.Children[overflowName].Bytes(e)), int64(element.Children[overflowIndex].Num(e))
+		value, err := strconv.ParseUint(string(element.Children[overflowValue].Bytes(e)), 10, 64)
 		if p := d.overflowTarget(name, index); p != nil && err == nil {
 			*p = value
 		} else {
@@ -195,14 +196,14 @@ func (d *rowDecoder) overflowTarget(name string, index int64) *uint64 {
 // decodeDerived sets d.derived from the derived columns of row i. ok is false if the row
 // has none or they are damaged; d.defect then describes the damage.
 func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
-	from, to, ok := t.cols[colTokenEvents].list(i)
+	from, to, ok := t.cols[colTokenEvents].List(i)
 	if !ok && !t.brief {
 		return false
 	}
 	x := &d.derived
 	*x = export.Derived{Events: x.Events[:0], ITL: x.ITL[:0]}
 	for _, s := range derivedScalars {
-		if v := t.cols[s.col]; v != nil && !v.null(i) {
+		if v := t.cols[s.col]; v != nil && !v.Null(i) {
 			d.decodeScalar(s.derived(x), v, i)
 		}
 	}
@@ -217,15 +218,15 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 // decodeEvents sets the Events of d.derived; from and to is the list of token_events of row i.
 func (d *rowDecoder) decodeEvents(t *rows, i, from, to int) (ok bool) {
 	x := &d.derived
-	if a, b, several := t.cols[colEvents].list(i); several {
-		element := t.cols[colEvents].children[0]
+	if a, b, several := t.cols[colEvents].List(i); several {
+		element := t.cols[colEvents].Children[0]
 		for e := a; e < b; e++ {
-			at := element.children[0].num(e)
+			at := element.Children[0].Num(e)
 			if at >= uint64(len(d.responses)) {
 				d.defect = fmt.Sprintf("column events: there is no response %d among %d", int64(at), len(d.responses))
 				return false
 			}
-			x.Events = append(x.Events, export.TokenEvent{Response: int32(at), Choice: int64(element.children[1].num(e)), Reasoning: element.children[2].num(e) != 0})
+			x.Events = append(x.Events, export.TokenEvent{Response: int32(at), Choice: int64(element.Children[1].Num(e)), Reasoning: element.Children[2].Num(e) != 0})
 		}
 		return true
 	}
@@ -233,13 +234,13 @@ func (d *rowDecoder) decodeEvents(t *rows, i, from, to int) (ok bool) {
 		d.defect = fmt.Sprintf("%d responses but %d values of token_events", len(d.responses), to-from)
 		return false
 	}
-	number := t.cols[colTokenEvents].children[0]
+	number := t.cols[colTokenEvents].Children[0]
 	choice, choiceFrom, haveChoice := elements(t.cols[colTokenChoice], i, to-from)
 	reasoning, reasoningFrom, haveReasoning := elements(t.cols[colTokenReasoning], i, to-from)
 	x.Events = slices.Grow(x.Events, to-from)
 	room := d.furtherEvents()
 	for k := range to - from {
-		n := number.num(from + k)
+		n := number.Num(from + k)
 		if n == 0 {
 			continue
 		}
@@ -250,10 +251,10 @@ func (d *rowDecoder) decodeEvents(t *rows, i, from, to int) (ok bool) {
 		room -= n - 1
 		e := export.TokenEvent{Response: int32(k)}
 		if haveChoice {
-			e.Choice = int64(choice.num(choiceFrom + k))
+			e.Choice = int64(choice.Num(choiceFrom + k))
 		}
 		if haveReasoning {
-			e.Reasoning = reasoning.num(reasoningFrom+k) != 0
+			e.Reasoning = reasoning.Num(reasoningFrom+k) != 0
 		}
 		for range n {
 			x.Events = append(x.Events, e)
@@ -281,18 +282,18 @@ func (d *rowDecoder) furtherEvents() uint64 {
 }
 
 // decodeITL sets the gaps of the derived values from row i of v.
-func (d *rowDecoder) decodeITL(v *vector, i int) {
-	from, to, ok := v.list(i)
+func (d *rowDecoder) decodeITL(v *pages.Vector, i int) {
+	from, to, ok := v.List(i)
 	if !ok {
 		return
 	}
-	lists := v.children[0]
+	lists := v.Children[0]
 	d.gaps = d.gaps[:0]
 	for k := from; k < to; k++ {
-		first, last, _ := lists.list(k)
+		first, last, _ := lists.List(k)
 		at := len(d.gaps)
 		for e := first; e < last; e++ {
-			d.gaps = append(d.gaps, int64(lists.children[0].num(e)))
+			d.gaps = append(d.gaps, int64(lists.Children[0].Num(e)))
 		}
 		d.derived.ITL = append(d.derived.ITL, d.gaps[at:len(d.gaps):len(d.gaps)])
 	}
@@ -335,9 +336,9 @@ func (d *rowDecoder) useSummary() (ok bool) {
 
 // decodeEventTokens sets the Tokens of the Events of d.derived from column event_tokens; null if they
 // are not known.
-func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
+func (d *rowDecoder) decodeEventTokens(v *pages.Vector, i int) (ok bool) {
 	x := &d.derived
-	from, to, some := v.list(i)
+	from, to, some := v.List(i)
 	if !some {
 		return true
 	}
@@ -347,7 +348,7 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 	}
 	left := uint64(math.MaxInt32) // of the first event
 	for k := range x.Events {
-		n := v.children[0].num(from + k)
+		n := v.Children[0].Num(from + k)
 		if n > left {
 			d.defect = fmt.Sprintf("column event_tokens: an event of %d tokens, which are too many for a request with %s", int32(n), plural.Of(len(x.Events), "event"))
 			return false
@@ -363,20 +364,20 @@ func (d *rowDecoder) decodeEventTokens(v *vector, i int) (ok bool) {
 
 // elements returns the elements of list i of v and the index of the first element. ok is
 // false unless the list has n elements.
-func elements(v *vector, i, n int) (element *vector, first int, ok bool) {
-	from, to, ok := v.list(i)
+func elements(v *pages.Vector, i, n int) (element *pages.Vector, first int, ok bool) {
+	from, to, ok := v.List(i)
 	if !ok || to-from != n {
 		return nil, 0, false
 	}
-	return v.children[0], from, true
+	return v.Children[0], from, true
 }
 
 // countOf returns number i of v; a missing Count for null.
-func countOf(v *vector, i int) export.Count {
-	if v == nil || v.null(i) {
+func countOf(v *pages.Vector, i int) export.Count {
+	if v == nil || v.Null(i) {
 		return export.Count{}
 	}
-	return export.Count{V: int64(v.num(i)), OK: true}
+	return export.Count{V: int64(v.Num(i)), OK: true}
 }
 
 // A scalarDecoder decodes columns that hold one field.
@@ -411,31 +412,31 @@ func (d *scalarDecoder) intern(b []byte) string {
 }
 
 // decodeScalar sets the field that p points to, of a request or of its derived values.
-func (d *scalarDecoder) decodeScalar(p any, v *vector, i int) {
+func (d *scalarDecoder) decodeScalar(p any, v *pages.Vector, i int) {
 	switch p := p.(type) {
 	case *uint64:
-		*p = v.num(i)
+		*p = v.Num(i)
 	case *int:
-		*p = int(v.num(i))
+		*p = int(v.Num(i))
 	case *time.Duration:
-		*p = time.Duration(v.num(i))
+		*p = time.Duration(v.Num(i))
 	case *export.StampSource:
-		*p = export.StampSource(v.num(i))
+		*p = export.StampSource(v.Num(i))
 	case *bool:
-		*p = v.num(i) != 0
+		*p = v.Num(i) != 0
 	case **bool:
-		d.flag = v.num(i) != 0
+		d.flag = v.Num(i) != 0
 		*p = &d.flag
 	case *export.Count:
-		*p = export.Count{V: int64(v.num(i)), OK: true}
+		*p = export.Count{V: int64(v.Num(i)), OK: true}
 	case *string:
-		*p = d.intern(v.bytes(i))
+		*p = d.intern(v.Bytes(i))
 	case *export.Status:
-		*p = parseName(d, v.bytes(i), export.ParseStatus)
+		*p = parseName(d, v.Bytes(i), export.ParseStatus)
 	case *export.Phase:
-		*p = parseName(d, v.bytes(i), export.ParsePhase)
+		*p = parseName(d, v.Bytes(i), export.ParsePhase)
 	case **export.Stated:
-		*p = d.decodeStated(v.bytes(i))
+		*p = d.decodeStated(v.Bytes(i))
 	default:
 		panic("a member of a request has a type without a column type")
 	}

@@ -51,15 +51,15 @@ func (s *selection) viewOf(batch int) view {
 // rowPart returns the part of row i. d interns names.
 func (s *selection) rowPart(d *rowDecoder, t *rows, i, batch int) part {
 	q := export.Request{
-		Status: parseName(&d.scalarDecoder, t.cols[colStatus].bytes(i), export.ParseStatus),
-		Phase:  parseName(&d.scalarDecoder, t.cols[colPhase].bytes(i), export.ParsePhase),
+		Status: parseName(&d.scalarDecoder, t.cols[colStatus].Bytes(i), export.ParseStatus),
+		Phase:  parseName(&d.scalarDecoder, t.cols[colPhase].Bytes(i), export.ParsePhase),
 	}
 	return part{experiment: s.rowExperiment(t, i), excluded: q.Excluded() != export.NotExcluded, batch: batch}
 }
 
 // rowExperiment returns the index in run of the experiment of row i.
 func (s *selection) rowExperiment(t *rows, i int) int {
-	experiment := int(t.cols[colExperiment].num(i))
+	experiment := int(t.cols[colExperiment].Num(i))
 	if experiment >= 0 && experiment < len(s.places) {
 		experiment = s.places[experiment]
 	}

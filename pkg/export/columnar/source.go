@@ -1,6 +1,10 @@
 package columnar
 
-import "io"
+import (
+	"io"
+
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
+)
 
 // A source reads the rows of a file, batch by batch. Its errors do not name the file or the
 // batch.
@@ -82,7 +86,7 @@ func (p part) before(q part) bool {
 // the file lacks.
 type rows struct {
 	n    int
-	cols [numColumns]*vector
+	cols [numColumns]*pages.Vector
 	// brief says that the requests have a summary in place of responses.
 	brief bool
 	// checks are the rows to be checked, ascending.

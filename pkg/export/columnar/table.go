@@ -15,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 // A Table reads any Parquet file row by row, each value as JSON: strings, numbers,
@@ -57,10 +58,10 @@ type tableLeaf struct {
 	name   string
 	index  int
 	desc   *schema.Column
-	shape  leafShape
+	shape  pages.Shape
 	signed bool
 	binary bool
-	r      *leaf
+	r      *pages.Leaf
 }
 
 // OpenTable opens a Parquet file. name is for messages. The caller closes src.
@@ -115,8 +116,8 @@ func (t *Table) findColumns() {
 
 // leafOf describes a leaf; ok is false when its values cannot be read.
 func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
-	shape, err := shapeOf(desc)
-	if err != nil || shape.maxRep > 1 {
+	shape, err := pages.ShapeOf(desc)
+	if err != nil || shape.MaxRep > 1 {
 		return l, false
 	}
 	l = tableLeaf{index: index, desc: desc, shape: shape, signed: true}
@@ -138,7 +139,7 @@ func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
 		return l, false
 	}
 	path := desc.ColumnPath()
-	if shape.maxRep == 0 {
+	if shape.MaxRep == 0 {
 		if len(path) == 2 {
 			l.name = path[1]
 		}
@@ -213,10 +214,10 @@ func (t *Table) decodeRows() (bool, error) {
 		t.group++
 	}
 	n := int(min(t.groupLeft, t.chunkRows))
-	limit := budget{t.maxBytes, t.maxBytes}
+	limit := pages.NewBudget(t.maxBytes)
 	for _, c := range t.columns {
 		for _, l := range c.leaves {
-			if err := l.r.readRows(n, &limit); err != nil {
+			if err := l.r.ReadRows(n, limit); err != nil {
 				return false, fmt.Errorf("column %s: %w", c.name, err)
 			}
 		}
@@ -234,12 +235,12 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 	for _, c := range t.columns {
 		for k := range c.leaves {
 			l := &c.leaves[k]
-			p := pagesOf(t.r.MetaData(), group.MetaData(), l.index, t.size)
+			p := pages.ChunkOf(t.r.MetaData(), group.MetaData(), l.index, t.size)
 			if l.r == nil {
-				l.r = newLeaf(l.desc.PhysicalType(), l.shape, l.signed)
-				l.r.useMemory(0)
+				l.r = pages.NewLeaf(l.desc.PhysicalType(), l.shape, l.signed)
+				l.r.UseMemory(0)
 			}
-			if err := l.r.open(t.src, &p, t.maxBytes); err != nil {
+			if err := l.r.Open(t.src, &p, t.maxBytes); err != nil {
 				return fmt.Errorf("column %s: %w", c.name, err)
 			}
 		}
@@ -250,13 +251,13 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 // append appends the column's value in row i as JSON.
 func (c *tableColumn) append(b []byte, i int) []byte {
 	first := &c.leaves[0]
-	if first.shape.maxRep == 0 && first.name != "" {
+	if first.shape.MaxRep == 0 && first.name != "" {
 		return c.appendStruct(b, i)
 	}
-	if first.shape.maxRep == 0 {
+	if first.shape.MaxRep == 0 {
 		return first.append(b, i)
 	}
-	from, to, ok := first.r.lists.list(i)
+	from, to, ok := first.r.Lists.List(i)
 	if !ok {
 		return append(b, "null"...)
 	}
@@ -294,7 +295,7 @@ func (c *tableColumn) appendStruct(b []byte, i int) []byte {
 		l := &c.leaves[n]
 		b = append(b, "{,"[min(n, 1)])
 		b = l.append(append(appendJSONText(b, []byte(l.name)), ':'), i)
-		all = all && l.r.v.null(i)
+		all = all && l.r.V.Null(i)
 	}
 	if all {
 		return append(b[:start], "null"...)
@@ -304,36 +305,36 @@ func (c *tableColumn) appendStruct(b []byte, i int) []byte {
 
 // first and count return the index of row i's first element, and the number of its
 // elements.
-func (l *tableLeaf) first(i int) int { from, _, _ := l.r.lists.list(i); return from }
-func (l *tableLeaf) count(i int) int { from, to, _ := l.r.lists.list(i); return to - from }
+func (l *tableLeaf) first(i int) int { from, _, _ := l.r.Lists.List(i); return from }
+func (l *tableLeaf) count(i int) int { from, to, _ := l.r.Lists.List(i); return to - from }
 
 // append appends value i as JSON; NaN and infinities become null.
 func (l *tableLeaf) append(b []byte, i int) []byte {
-	v := l.r.v
-	if v.null(i) {
+	v := l.r.V
+	if v.Null(i) {
 		return append(b, "null"...)
 	}
 	switch l.desc.PhysicalType() {
 	case parquet.Types.ByteArray:
-		if l.binary && !utf8.Valid(v.bytes(i)) {
-			b = base64.StdEncoding.AppendEncode(append(b, `{"b64":"`...), v.bytes(i))
+		if l.binary && !utf8.Valid(v.Bytes(i)) {
+			b = base64.StdEncoding.AppendEncode(append(b, `{"b64":"`...), v.Bytes(i))
 			return append(b, `"}`...)
 		}
-		return appendJSONText(b, v.bytes(i))
+		return appendJSONText(b, v.Bytes(i))
 	case parquet.Types.Boolean:
-		return strconv.AppendBool(b, v.num(i) != 0)
+		return strconv.AppendBool(b, v.Num(i) != 0)
 	case parquet.Types.Float:
-		return appendFloat(b, float64(math.Float32frombits(uint32(v.num(i)))), 32)
+		return appendJSONFloat(b, float64(math.Float32frombits(uint32(v.Num(i)))), 32)
 	case parquet.Types.Double:
-		return appendFloat(b, math.Float64frombits(v.num(i)), 64)
+		return appendJSONFloat(b, math.Float64frombits(v.Num(i)), 64)
 	}
 	if l.signed {
-		return strconv.AppendInt(b, int64(v.num(i)), 10)
+		return strconv.AppendInt(b, int64(v.Num(i)), 10)
 	}
-	return strconv.AppendUint(b, v.num(i), 10)
+	return strconv.AppendUint(b, v.Num(i), 10)
 }
 
-func appendFloat(b []byte, f float64, bits int) []byte {
+func appendJSONFloat(b []byte, f float64, bits int) []byte {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return append(b, "null"...)
 	}

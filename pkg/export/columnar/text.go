@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
 
 // textEscape starts an escaped text.
@@ -75,6 +76,11 @@ type sharedTexts struct {
 
 func (s *sharedTexts) reset() {
 	s.prefixes, s.last, s.bytes, s.some, s.envelope = s.prefixes[:0], s.last[:0], 0, false, nil
+}
+
+// described returns what the pages of the texts need, valid until s changes.
+func (s *sharedTexts) described() *pages.SharedTexts {
+	return &pages.SharedTexts{Prefixes: s.prefixes, Some: s.some, Least: s.least.text, Most: s.most.text}
 }
 
 // appendValue appends the rest of the text of v to b.

@@ -1,4 +1,4 @@
-package columnar
+package pages
 
 import (
 	"encoding/binary"
@@ -13,7 +13,7 @@ import (
 type pageValues struct {
 	physicalType parquet.Type
 	signed       bool    // integers of 32 bits are extended by their sign
-	dict         *vector // nil without a dictionary
+	dict         *Vector // nil without a dictionary
 
 	encoding int
 	b        []byte
@@ -35,7 +35,7 @@ func (p *pageValues) reset() {
 }
 
 // start starts a page of n values with the content b. limit bounds the memory.
-func (p *pageValues) start(encoding int, b []byte, n int, limit *budget) (err error) {
+func (p *pageValues) start(encoding int, b []byte, n int, limit *Budget) (err error) {
 	dict, last := p.dict, p.last[:0]
 	p.reset()
 	p.dict, p.last, p.encoding, p.b = dict, last, encoding, b
@@ -78,26 +78,26 @@ func (p *pageValues) start(encoding int, b []byte, n int, limit *budget) (err er
 }
 
 // deltaLengths appends up to n lengths at the start of b to memory, and returns the rest of b.
-func deltaLengths(memory []int, b []byte, n int, limit *budget) (lengths []int, rest []byte, err error) {
+func deltaLengths(memory []int, b []byte, n int, limit *Budget) (lengths []int, rest []byte, err error) {
 	d, err := newDeltaDecoder(b)
 	if err != nil {
 		return nil, nil, err
 	}
 	if d.left > uint64(limit.left/elementBytes) {
-		return nil, nil, &tooLargeError{-1, limit.max}
+		return nil, nil, &TooLargeError{-1, limit.max}
 	}
 	lengths, err = d.lengths(memory, n)
 	return lengths, d.rest(), err
 }
 
-// append appends the next n values to v, but does not change v.n.
-func (p *pageValues) append(v *vector, n int) error {
+// append appends the next n values to v, but does not change v.N.
+func (p *pageValues) append(v *Vector, n int) error {
 	if p.isText() {
 		return p.appendTexts(v, n)
 	}
-	at := len(v.nums)
-	v.nums = slices.Grow(v.nums, n)[:at+n]
-	nums := v.nums[at:]
+	at := len(v.Nums)
+	v.Nums = slices.Grow(v.Nums, n)[:at+n]
+	nums := v.Nums[at:]
 	switch p.encoding {
 	case encodingRLEDictionary:
 		return p.decodeIndexed(nums)
@@ -127,7 +127,7 @@ func (p *pageValues) decodeIndexed(nums []uint64) error {
 			if err := p.checkIndex(p.index.value); err != nil {
 				return err
 			}
-			fill(nums[:run], p.dict.nums[p.index.value])
+			fill(nums[:run], p.dict.Nums[p.index.value])
 			p.index.left -= uint64(run)
 			nums = nums[run:]
 			continue
@@ -137,7 +137,7 @@ func (p *pageValues) decodeIndexed(nums []uint64) error {
 			return err
 		}
 		for k, i := range indices {
-			nums[k] = p.dict.nums[i]
+			nums[k] = p.dict.Nums[i]
 		}
 		nums = nums[len(indices):]
 	}
@@ -154,8 +154,8 @@ func (p *pageValues) decodeIndices(indices []uint32) error {
 
 // checkIndex returns an error if the dictionary has no value at index i.
 func (p *pageValues) checkIndex(i uint32) error {
-	if int64(i) >= int64(p.dict.n) {
-		return fmt.Errorf("index %d in a dictionary of %d values", i, p.dict.n)
+	if int64(i) >= int64(p.dict.N) {
+		return fmt.Errorf("index %d in a dictionary of %d values", i, p.dict.N)
 	}
 	return nil
 }
@@ -204,7 +204,7 @@ func (p *pageValues) extend(x uint64) uint64 {
 }
 
 // appendTexts appends the next n texts to v.
-func (p *pageValues) appendTexts(v *vector, n int) error {
+func (p *pageValues) appendTexts(v *Vector, n int) error {
 	next := p.nextDelta
 	switch p.encoding {
 	case encodingRLEDictionary:
@@ -223,7 +223,7 @@ func (p *pageValues) appendTexts(v *vector, n int) error {
 }
 
 // appendIndexed appends the next n texts of a page with a dictionary.
-func (p *pageValues) appendIndexed(v *vector, n int) error {
+func (p *pageValues) appendIndexed(v *Vector, n int) error {
 	var block [256]uint32
 	for n > 0 {
 		indices := block[:min(n, len(block))]
@@ -232,7 +232,7 @@ func (p *pageValues) appendIndexed(v *vector, n int) error {
 			return err
 		}
 		for _, i := range indices {
-			v.appendText(p.dict.bytes(int(i)))
+			v.appendText(p.dict.Bytes(int(i)))
 		}
 	}
 	return nil

@@ -1,9 +1,10 @@
-package columnar
+package pages
 
 import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -113,7 +114,7 @@ func FuzzReadPageHeader(f *testing.F) {
 }
 
 // pagesFile returns a column of pages with those headers' counts, and where it is.
-func pagesFile(pages ...[]byte) (*bytes.Reader, *columnPages) {
+func pagesFile(pages ...[]byte) (*bytes.Reader, *Chunk) {
 	b := []byte("before")
 	values := 0
 	for _, p := range pages {
@@ -121,7 +122,7 @@ func pagesFile(pages ...[]byte) (*bytes.Reader, *columnPages) {
 		b = append(b, p...)
 		values++
 	}
-	return bytes.NewReader(b), &columnPages{offset: 6, size: int64(len(b)) - 6, values: int64(values), codec: compress.Codecs.Uncompressed}
+	return bytes.NewReader(b), &Chunk{offset: 6, Size: int64(len(b)) - 6, Values: int64(values), codec: compress.Codecs.Uncompressed}
 }
 
 // A page may have a header and a content of any length.
@@ -146,11 +147,11 @@ func TestPageReader(t *testing.T) {
 	if _, err := r.next(); err != nil {
 		t.Fatal(err)
 	}
-	var large *tooLargeError
+	var large *TooLargeError
 	if _, err := r.next(); !errors.As(err, &large) {
 		t.Errorf("a page above the limit: %v", err)
 	}
-	p.size -= 2
+	p.Size -= 2
 	if err := r.open(src, p, 1<<20); err != nil {
 		t.Fatal(err)
 	}
@@ -195,17 +196,17 @@ func TestPackedIntegers(t *testing.T) {
 			header := appendDataPageHeader(nil, len(b), len(b), n, encodingPlain, metadata.EncodedStatistics{})
 			file := slices.Concat(header, b)
 			for _, frugal := range []bool{false, true} {
-				l := newLeaf(kind, leafShape{}, true)
-				l.frugal = frugal
-				if err := l.open(bytes.NewReader(file), &columnPages{size: int64(len(file)), values: int64(n), codec: compress.Codecs.Uncompressed}, 1<<20); err != nil {
+				l := NewLeaf(kind, Shape{}, true)
+				l.Frugal = frugal
+				if err := l.Open(bytes.NewReader(file), &Chunk{Size: int64(len(file)), Values: int64(n), codec: compress.Codecs.Uncompressed}, 1<<20); err != nil {
 					t.Fatal(err)
 				}
-				l.useMemory(0)
-				if err := l.readRows(n, &budget{1 << 30, 1 << 30}); err != nil {
+				l.UseMemory(0)
+				if err := l.ReadRows(n, NewBudget(1<<30)); err != nil {
 					t.Fatal(err)
 				}
 				for i, want := range values {
-					if got := int64(l.v.num(i)); got != want {
+					if got := int64(l.V.Num(i)); got != want {
 						t.Fatalf("%s, value %d of %d, frugal %v: %d, want %d", kind, i, n, frugal, got, want)
 					}
 				}
@@ -215,6 +216,16 @@ func TestPackedIntegers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// catchPanic returns an error for a panic of do, as readers of untrusted files do: some decoders of Arrow panic.
+func catchPanic(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+	}()
+	return do()
 }
 
 // A page that holds less or more than its header says is an error, and takes no memory for more.
@@ -234,7 +245,7 @@ func TestPageSizes(t *testing.T) {
 			file = append(file, b...)
 			var r pageReader
 			r.data = bytes.Repeat([]byte("stale"), len(content))
-			if err := r.open(bytes.NewReader(file), &columnPages{size: int64(len(file)), values: 1, codec: codec}, 1<<30); err != nil {
+			if err := r.open(bytes.NewReader(file), &Chunk{Size: int64(len(file)), Values: 1, codec: codec}, 1<<30); err != nil {
 				t.Fatal(err)
 			}
 			err := catchPanic(func() error { _, err := r.next(); return err })
@@ -270,7 +281,7 @@ func TestPageBombs(t *testing.T) {
 	} {
 		file := append(appendDataPageHeader(nil, 100, len(tt.b), 1, encodingPlain, metadata.EncodedStatistics{}), tt.b...)
 		var r pageReader
-		if err := r.open(bytes.NewReader(file), &columnPages{size: int64(len(file)), values: 1, codec: tt.codec}, 1<<30); err != nil {
+		if err := r.open(bytes.NewReader(file), &Chunk{Size: int64(len(file)), Values: 1, codec: tt.codec}, 1<<30); err != nil {
 			t.Fatal(err)
 		}
 		testenv.BoundMemory(t, len(file), 24<<20, 1, func() {

@@ -1,4 +1,4 @@
-package columnar
+package pages
 
 import (
 	"encoding/binary"

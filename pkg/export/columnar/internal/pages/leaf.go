@@ -1,4 +1,4 @@
-package columnar
+package pages
 
 import (
 	"bytes"
@@ -13,17 +13,18 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/schema"
 )
 
-// A leaf reads one column of one row group, some rows at a time.
+// A Leaf reads one column of one row group, some rows at a time.
 //
 // Levels encode how the values nest. A row starts at repetition level 0. The definition
 // level is the depth in the path of the column down to which a node is present.
-type leaf struct {
+type Leaf struct {
+	Shape  Shape
+	Frugal bool // memory counts more than time
+
 	pages  pageReader
 	values pageValues
-	shape  leafShape
-	frugal bool // memory counts more than time
-	limit  *budget
-	memory [decodedBatches]leafMemory
+	limit  *Budget
+	memory [Memories]leafMemory
 	leafMemory
 
 	levelsLeft int // levels of the page that are not decoded yet
@@ -36,72 +37,72 @@ type leaf struct {
 	sameDef int
 }
 
-// decodedBatches is the number of blocks of decoded rows in use at the same time: one is
-// being decoded, one is being read, and the others wait. If many files are read, one waits.
-const (
-	decodedBatches      = 6
-	leastDecodedBatches = 3
-)
+// Memories is the number of memories of a Leaf, for blocks of decoded rows that are in use at the same time.
+const Memories = 6
 
-// newLeaf returns a leaf of a column without an open file.
-func newLeaf(physicalType parquet.Type, shape leafShape, signed bool) *leaf {
-	return &leaf{values: pageValues{physicalType: physicalType, signed: signed}, shape: shape, limit: &budget{}}
+// NewLeaf returns a leaf of a column without an open file.
+func NewLeaf(physicalType parquet.Type, shape Shape, signed bool) *Leaf {
+	return &Leaf{values: pageValues{physicalType: physicalType, signed: signed}, Shape: shape, limit: &Budget{}}
 }
 
-// open makes the leaf read the pages that p names, in the file src, and reuses its memory.
+// Open makes the leaf read the pages that p names, in the file src, and reuses its memory.
 // maxBytes bounds a page.
-func (l *leaf) open(src io.ReaderAt, p *columnPages, maxBytes int64) error {
-	l.close()
+func (l *Leaf) Open(src io.ReaderAt, p *Chunk, maxBytes int64) error {
+	l.Close()
 	return l.pages.open(src, p, maxBytes)
 }
 
-// close forgets the file, and keeps the memory.
-func (l *leaf) close() {
+// Close forgets the file, and keeps the memory.
+func (l *Leaf) Close() {
 	l.pages.close()
 	l.levelsLeft, l.at, l.end = 0, 0, 0
 	l.repLevels, l.defLevels = rleDecoder{}, rleDecoder{}
 	l.values.reset()
 }
 
+// SetStartsOnly makes the leaf, until it is opened again, decompress large pages only as far as their first
+// block goes. It may lack rows then.
+func (l *Leaf) SetStartsOnly(only bool) { l.pages.startsOnly = only }
+
 // A leafMemory holds decoded rows of a leaf.
 type leafMemory struct {
-	v     *vector // the values
-	lists *vector // for a column in a list: where each row starts and ends in v
-	// inner is set for a column in a list of lists: where each inner list starts and ends
-	// in v. lists then says where each row starts and ends in inner.
-	inner *vector
+	V     *Vector // the values
+	Lists *Vector // for a column in a list: where each row starts and ends in V
+	// Inner is set for a column in a list of lists: where each inner list starts and ends
+	// in V. Lists then says where each row starts and ends in Inner.
+	Inner *Vector
 }
 
-// useMemory makes the leaf decode into memory number i.
-func (l *leaf) useMemory(i int) {
+// UseMemory makes the leaf decode into memory number i.
+func (l *Leaf) UseMemory(i int) {
 	m := &l.memory[i]
-	if m.v == nil {
-		m.v, m.lists = &vector{}, &vector{}
-		if l.shape.maxRep == 2 {
-			m.inner = &vector{}
+	if m.V == nil {
+		m.V, m.Lists = &Vector{}, &Vector{}
+		if l.Shape.MaxRep == 2 {
+			m.Inner = &Vector{}
 		}
 	}
 	l.leafMemory = *m
 }
 
-// A leafShape gives the meaning of the definition levels of a column.
-type leafShape struct {
+// A Shape gives the meaning of the definition levels of a column.
+type Shape struct {
 	maxDef int
-	maxRep int
+	MaxRep int // how deep lists are nested around the values
 	list   int // lowest definition level of a list that is present
 	elem   int // lowest definition level of a list with an element
 	// innerList and innerElem are these levels of the inner list of a list of lists.
 	innerList, innerElem int
 }
 
-// shapeOf returns the shape of a column. It returns an error for lists nested deeper than
+// ShapeOf returns the shape of a column. It returns an error for lists nested deeper than
 // a list of lists.
-func shapeOf(col *schema.Column) (leafShape, error) {
-	s := leafShape{maxDef: int(col.MaxDefinitionLevel()), maxRep: int(col.MaxRepetitionLevel())}
-	if s.maxRep > 2 {
+func ShapeOf(col *schema.Column) (Shape, error) {
+	s := Shape{maxDef: int(col.MaxDefinitionLevel()), MaxRep: int(col.MaxRepetitionLevel())}
+	if s.MaxRep > 2 {
 		return s, errors.New("lists nested more than twice are not supported")
 	}
-	level, left := s.maxDef, s.maxRep
+	level, left := s.maxDef, s.MaxRep
 	for n := col.SchemaNode(); n != nil && left > 0; n = n.Parent() {
 		switch n.RepetitionType() {
 		case parquet.Repetitions.Repeated:
@@ -119,16 +120,16 @@ func shapeOf(col *schema.Column) (leafShape, error) {
 	return s, nil
 }
 
-// readRows replaces the content of v, lists and inner by the next n rows.
-func (l *leaf) readRows(n int, limit *budget) error {
+// ReadRows replaces the content of V, Lists and Inner by the next n rows.
+func (l *Leaf) ReadRows(n int, limit *Budget) error {
 	l.limit = limit
-	l.v.reset(l.values.isText())
-	l.lists.reset(true)
-	switch l.shape.maxRep {
+	l.V.reset(l.values.isText())
+	l.Lists.reset(true)
+	switch l.Shape.MaxRep {
 	case 0:
 		return l.readValueRows(n)
 	case 2:
-		l.inner.reset(true)
+		l.Inner.reset(true)
 	}
 	return l.readListRows(n)
 }
@@ -136,7 +137,7 @@ func (l *leaf) readRows(n int, limit *budget) error {
 var errFewRows = errors.New("the column has fewer rows than the row group")
 
 // readValueRows reads n rows of a column that is not in a list.
-func (l *leaf) readValueRows(n int) error {
+func (l *Leaf) readValueRows(n int) error {
 	for n > 0 {
 		if more, err := l.fillLevels(); err != nil || !more {
 			return cmp.Or(err, errFewRows)
@@ -144,7 +145,7 @@ func (l *leaf) readValueRows(n int) error {
 		levels := l.defBlock[l.at:min(l.end, l.at+n)]
 		l.at += len(levels)
 		n -= len(levels)
-		if l.sameDef >= 0 && l.sameDef < l.shape.maxDef {
+		if l.sameDef >= 0 && l.sameDef < l.Shape.maxDef {
 			if err := l.appendNulls(len(levels)); err != nil {
 				return err
 			}
@@ -152,13 +153,13 @@ func (l *leaf) readValueRows(n int) error {
 		}
 		for len(levels) > 0 {
 			run := 0
-			for run < len(levels) && int(levels[run]) == l.shape.maxDef {
+			for run < len(levels) && int(levels[run]) == l.Shape.maxDef {
 				run++
 			}
 			if err := l.appendValues(run); err != nil {
 				return err
 			}
-			for levels = levels[run:]; len(levels) > 0 && int(levels[0]) < l.shape.maxDef; levels = levels[1:] {
+			for levels = levels[run:]; len(levels) > 0 && int(levels[0]) < l.Shape.maxDef; levels = levels[1:] {
 				if err := l.appendNull(); err != nil {
 					return err
 				}
@@ -169,8 +170,8 @@ func (l *leaf) readValueRows(n int) error {
 }
 
 // readListRows reads n rows of a column in a list or in a list of lists.
-func (l *leaf) readListRows(n int) error {
-	elem, most, inner := uint8(l.shape.elem), uint8(l.shape.maxDef), l.inner
+func (l *Leaf) readListRows(n int) error {
+	elem, most, inner := uint8(l.Shape.elem), uint8(l.Shape.maxDef), l.Inner
 	open := false // the last row may continue
 	run := 0      // values that are not read yet
 	for {
@@ -182,7 +183,7 @@ func (l *leaf) readListRows(n int) error {
 			if more, err := l.fillLevels(); err != nil {
 				return err
 			} else if !more {
-				if l.lists.n < n {
+				if l.Lists.N < n {
 					return errFewRows
 				}
 				l.endRow(0)
@@ -204,7 +205,7 @@ func (l *leaf) readListRows(n int) error {
 				if open {
 					l.endRow(run)
 				}
-				if open = l.lists.n < n; !open {
+				if open = l.Lists.N < n; !open {
 					return l.appendValues(run)
 				}
 				if err := l.beginRow(int(def)); err != nil {
@@ -223,13 +224,13 @@ func (l *leaf) readListRows(n int) error {
 					if err := l.limit.take(elementBytes); err != nil {
 						return err
 					}
-					inner.n++
-					inner.offsets = append(inner.offsets, l.v.n+run)
+					inner.N++
+					inner.Offsets = append(inner.Offsets, l.V.N+run)
 				}
-				if int(def) < l.shape.innerElem {
+				if int(def) < l.Shape.innerElem {
 					continue
 				}
-				inner.offsets[inner.n] = l.v.n + run + 1
+				inner.Offsets[inner.N] = l.V.N + run + 1
 			}
 			if def == most {
 				run++
@@ -249,27 +250,27 @@ func (l *leaf) readListRows(n int) error {
 // readValueLevels goes through decoded levels that are all of values. run counts the values,
 // and open says that a row may continue, as in readListRows. done is true when n rows are
 // complete.
-func (l *leaf) readValueLevels(n int, open *bool, run *int) (done bool, err error) {
+func (l *Leaf) readValueLevels(n int, open *bool, run *int) (done bool, err error) {
 	reps := l.repBlock[:l.end]
 	for l.at < l.end {
 		if reps[l.at] == 0 {
 			if *open {
 				l.endRow(*run)
 			}
-			if *open = l.lists.n < n; !*open {
+			if *open = l.Lists.N < n; !*open {
 				return true, l.appendValues(*run)
 			}
-			if err := l.beginRow(l.shape.maxDef); err != nil {
+			if err := l.beginRow(l.Shape.maxDef); err != nil {
 				return false, err
 			}
-			if l.inner == nil {
+			if l.Inner == nil {
 				l.at++
 				*run++
 			}
 		} else if !*open {
 			return false, errors.New("a row starts within a list")
 		}
-		if l.inner != nil {
+		if l.Inner != nil {
 			if err := l.readInnerValueLevels(run); err != nil {
 				return false, err
 			}
@@ -287,14 +288,14 @@ func (l *leaf) readValueLevels(n int, open *bool, run *int) (done bool, err erro
 
 // readInnerValueLevels goes through the levels of one inner list, or of the rest of one. All
 // levels are of values.
-func (l *leaf) readInnerValueLevels(run *int) error {
-	inner, reps := l.inner, l.repBlock[:l.end]
+func (l *Leaf) readInnerValueLevels(run *int) error {
+	inner, reps := l.Inner, l.repBlock[:l.end]
 	if reps[l.at] < 2 {
 		if err := l.limit.take(elementBytes); err != nil {
 			return err
 		}
-		inner.n++
-		inner.offsets = append(inner.offsets, 0)
+		inner.N++
+		inner.Offsets = append(inner.Offsets, 0)
 		l.at++
 		*run++
 	}
@@ -303,102 +304,102 @@ func (l *leaf) readInnerValueLevels(run *int) error {
 		l.at++
 	}
 	*run += l.at - from
-	inner.offsets[inner.n] = l.v.n + *run
+	inner.Offsets[inner.N] = l.V.N + *run
 	return nil
 }
 
 // beginRow starts a row whose first definition level is def.
-func (l *leaf) beginRow(def int) error {
+func (l *Leaf) beginRow(def int) error {
 	if err := l.limit.take(elementBytes); err != nil {
 		return err
 	}
-	if def < l.shape.list {
-		l.lists.setNull(l.lists.n)
+	if def < l.Shape.list {
+		l.Lists.setNull(l.Lists.N)
 	}
-	l.lists.n++
-	if l.lists.nulls != nil {
-		l.lists.growNulls(l.lists.n)
+	l.Lists.N++
+	if l.Lists.Nulls != nil {
+		l.Lists.growNulls(l.Lists.N)
 	}
 	return nil
 }
 
 // endRow ends the last row. run of its values are not read yet.
-func (l *leaf) endRow(run int) {
-	if l.lists.n == 0 {
+func (l *Leaf) endRow(run int) {
+	if l.Lists.N == 0 {
 		return
 	}
-	if l.inner != nil {
-		l.lists.offsets = append(l.lists.offsets, l.inner.n)
+	if l.Inner != nil {
+		l.Lists.Offsets = append(l.Lists.Offsets, l.Inner.N)
 	} else {
-		l.lists.offsets = append(l.lists.offsets, l.v.n+run)
+		l.Lists.Offsets = append(l.Lists.Offsets, l.V.N+run)
 	}
 }
 
-// appendNull appends a null to v.
-func (l *leaf) appendNull() error { return l.appendNulls(1) }
+// appendNull appends a null to V.
+func (l *Leaf) appendNull() error { return l.appendNulls(1) }
 
-// appendNulls appends n nulls to v.
-func (l *leaf) appendNulls(n int) error {
+// appendNulls appends n nulls to V.
+func (l *Leaf) appendNulls(n int) error {
 	if err := l.limit.take(n * elementBytes); err != nil {
 		return err
 	}
-	v := l.v
-	if v.nulls == nil && v.nullMemory != nil {
-		v.nulls, v.nullMemory = v.nullMemory, nil
+	v := l.V
+	if v.Nulls == nil && v.nullMemory != nil {
+		v.Nulls, v.nullMemory = v.nullMemory, nil
 	}
-	v.growNulls(v.n)
-	v.nulls = slices.Grow(v.nulls[:v.n], n)[:v.n+n]
-	fill(v.nulls[v.n:], true)
-	v.n += n
+	v.growNulls(v.N)
+	v.Nulls = slices.Grow(v.Nulls[:v.N], n)[:v.N+n]
+	fill(v.Nulls[v.N:], true)
+	v.N += n
 	if l.values.isText() {
-		at := len(v.offsets)
-		v.offsets = slices.Grow(v.offsets, n)[:at+n]
-		fill(v.offsets[at:], len(v.text))
+		at := len(v.Offsets)
+		v.Offsets = slices.Grow(v.Offsets, n)[:at+n]
+		fill(v.Offsets[at:], len(v.Text))
 	} else {
-		at := len(v.nums)
-		v.nums = slices.Grow(v.nums, n)[:at+n]
-		clear(v.nums[at:])
+		at := len(v.Nums)
+		v.Nums = slices.Grow(v.Nums, n)[:at+n]
+		clear(v.Nums[at:])
 	}
 	return nil
 }
 
-// appendValues appends the next n values of the page to v.
-func (l *leaf) appendValues(n int) error {
+// appendValues appends the next n values of the page to V.
+func (l *Leaf) appendValues(n int) error {
 	if n == 0 {
 		return nil
 	}
 	if err := l.limit.take(n * elementBytes); err != nil {
 		return err
 	}
-	v := l.v
-	before := len(v.text)
+	v := l.V
+	before := len(v.Text)
 	if err := l.values.append(v, n); err != nil {
 		return err
 	}
-	v.n += n
-	if v.nulls != nil {
-		v.growNulls(v.n)
+	v.N += n
+	if v.Nulls != nil {
+		v.growNulls(v.N)
 	}
-	return l.limit.take(len(v.text) - before)
+	return l.limit.take(len(v.Text) - before)
 }
 
-// levels returns the number of levels of the rows that readRows read: one for each element of a
+// Levels returns the number of levels of the rows that ReadRows read: one for each element of a
 // list, and one for an empty list or null.
-func (l *leaf) levels() int64 {
-	if l.shape.maxRep == 0 {
-		return int64(l.v.n)
+func (l *Leaf) Levels() int64 {
+	if l.Shape.MaxRep == 0 {
+		return int64(l.V.N)
 	}
 	n := int64(0)
-	for i := range l.lists.n {
-		from, to, _ := l.lists.list(i)
+	for i := range l.Lists.N {
+		from, to, _ := l.Lists.List(i)
 		n += int64(max(1, to-from))
 	}
 	return n
 }
 
-// skip skips n levels, whole pages without decompressing them. The rows that readRows read are lost.
-func (l *leaf) skip(n int64) error {
-	l.v.reset(l.values.isText())
+// Skip skips n levels, whole pages without decompressing them. The rows that ReadRows read are lost.
+func (l *Leaf) Skip(n int64) error {
+	l.V.reset(l.values.isText())
 	for n > 0 {
 		if l.at == l.end && l.levelsLeft == 0 {
 			l.pages.skip = n
@@ -416,15 +417,14 @@ func (l *leaf) skip(n int64) error {
 				return nil
 			}
 		}
-		limit := budget{l.pages.maxBytes, l.pages.maxBytes}
-		l.limit = &limit
+		l.limit = NewBudget(l.pages.maxBytes)
 		if more, err := l.fillLevels(); err != nil || !more {
 			return cmp.Or(err, errFewRows)
 		}
 		levels := l.defBlock[l.at:min(int64(l.end), int64(l.at)+n)]
 		values := 0
 		for _, def := range levels {
-			if int(def) == l.shape.maxDef {
+			if int(def) == l.Shape.maxDef {
 				values++
 			}
 		}
@@ -433,7 +433,7 @@ func (l *leaf) skip(n int64) error {
 		}
 		l.at += len(levels)
 		n -= int64(len(levels))
-		l.v.reset(l.values.isText())
+		l.V.reset(l.values.isText())
 	}
 	return nil
 }
@@ -447,7 +447,7 @@ const frugalBlockLevels = 512
 
 // fillLevels decodes the next levels if all decoded levels are used. more is false at the
 // end of the column.
-func (l *leaf) fillLevels() (more bool, err error) {
+func (l *Leaf) fillLevels() (more bool, err error) {
 	if l.at < l.end {
 		return true, nil
 	}
@@ -458,7 +458,7 @@ func (l *leaf) fillLevels() (more bool, err error) {
 	}
 	if l.defBlock == nil {
 		most := blockLevels
-		if l.frugal {
+		if l.Frugal {
 			most = frugalBlockLevels
 		}
 		l.repBlock, l.defBlock = make([]uint8, most), make([]uint8, most)
@@ -468,17 +468,17 @@ func (l *leaf) fillLevels() (more bool, err error) {
 		n = min(n, frugalBlockLevels)
 	}
 	l.levelsLeft -= n
-	if l.shape.maxRep > 0 {
-		if err := decodeLevels(&l.repLevels, l.repBlock[:n], l.shape.maxRep, "repetition"); err != nil {
+	if l.Shape.MaxRep > 0 {
+		if err := decodeLevels(&l.repLevels, l.repBlock[:n], l.Shape.MaxRep, "repetition"); err != nil {
 			return false, err
 		}
 	}
-	l.sameDef = l.shape.maxDef
-	if l.shape.maxDef > 0 {
+	l.sameDef = l.Shape.maxDef
+	if l.Shape.maxDef > 0 {
 		if l.sameDef = -1; l.defLevels.repeats(n) {
 			l.sameDef = int(l.defLevels.value)
 		}
-		if err := decodeLevels(&l.defLevels, l.defBlock[:n], l.shape.maxDef, "definition"); err != nil {
+		if err := decodeLevels(&l.defLevels, l.defBlock[:n], l.Shape.maxDef, "definition"); err != nil {
 			return false, err
 		}
 	}
@@ -507,10 +507,10 @@ func decodeLevels(h *rleDecoder, to []uint8, most int, kind string) error {
 }
 
 // nextPage starts the next page of values. more is false at the end of the column.
-func (l *leaf) nextPage() (more bool, err error) {
+func (l *Leaf) nextPage() (more bool, err error) {
 	for {
 		next := l.pages.next
-		if l.frugal {
+		if l.Frugal {
 			next = l.nextPacked
 		}
 		if more, err := next(); err != nil || !more {
@@ -527,7 +527,7 @@ func (l *leaf) nextPage() (more bool, err error) {
 
 // nextPacked goes to the next page like pages.next, and keeps it in as little memory as is
 // cheap.
-func (l *leaf) nextPacked() (more bool, err error) {
+func (l *Leaf) nextPacked() (more bool, err error) {
 	memory := pageMemory.Get().(*[]byte)
 	defer pageMemory.Put(memory)
 	packed := l.pages.data[:0]
@@ -542,7 +542,7 @@ func (l *leaf) nextPacked() (more bool, err error) {
 // appendPacked appends the current page to b. It encodes plain integers as differences, and
 // changes the header of the page accordingly: most columns of integers ascend or repeat, and
 // take a quarter of the memory then.
-func (l *leaf) appendPacked(b []byte) ([]byte, error) {
+func (l *Leaf) appendPacked(b []byte) ([]byte, error) {
 	h, page := &l.pages.header, l.pages.data
 	var number func(b []byte, i int) int64
 	size := 4
@@ -578,23 +578,23 @@ func (l *leaf) appendPacked(b []byte) ([]byte, error) {
 }
 
 // readDictionary reads the dictionary in the current page.
-func (l *leaf) readDictionary() error {
+func (l *Leaf) readDictionary() error {
 	if l.values.dict != nil {
 		return errors.New("the column has two")
 	}
-	dict := &vector{offsets: []int{0}}
+	dict := &Vector{Offsets: []int{0}}
 	values := pageValues{physicalType: l.values.physicalType, signed: l.values.signed}
 	n := l.pages.header.values
 	if err := values.start(encodingPlain, l.pages.data, n, l.limit); err != nil {
 		return err
 	}
 	for range n {
-		before := len(dict.text)
+		before := len(dict.Text)
 		if err := values.append(dict, 1); err != nil {
 			return err
 		}
-		dict.n++
-		if err := l.limit.take(elementBytes + len(dict.text) - before); err != nil {
+		dict.N++
+		if err := l.limit.take(elementBytes + len(dict.Text) - before); err != nil {
 			return err
 		}
 	}
@@ -603,7 +603,7 @@ func (l *leaf) readDictionary() error {
 }
 
 // split returns the levels and the values of the current page.
-func (l *leaf) split() (reps, defs, values []byte, err error) {
+func (l *Leaf) split() (reps, defs, values []byte, err error) {
 	h, b := &l.pages.header, l.pages.data
 	if h.kind == dataPageV2 {
 		levels := h.repLevels + h.defLevels
@@ -629,21 +629,21 @@ func (l *leaf) split() (reps, defs, values []byte, err error) {
 		b = b[n:]
 		return levels
 	}
-	reps = level(h.repLevels, l.shape.maxRep)
-	defs = level(h.defLevels, l.shape.maxDef)
+	reps = level(h.repLevels, l.Shape.MaxRep)
+	defs = level(h.defLevels, l.Shape.maxDef)
 	return reps, defs, b, err
 }
 
 // startPage starts the current page.
-func (l *leaf) startPage() error {
+func (l *Leaf) startPage() error {
 	reps, defs, values, err := l.split()
 	if err != nil {
 		return err
 	}
-	if l.repLevels, err = newRLEDecoder(reps, widthOf(l.shape.maxRep)); err != nil {
+	if l.repLevels, err = newRLEDecoder(reps, widthOf(l.Shape.MaxRep)); err != nil {
 		return err
 	}
-	if l.defLevels, err = newRLEDecoder(defs, widthOf(l.shape.maxDef)); err != nil {
+	if l.defLevels, err = newRLEDecoder(defs, widthOf(l.Shape.maxDef)); err != nil {
 		return err
 	}
 	l.levelsLeft = l.pages.header.values

@@ -1,4 +1,4 @@
-package columnar
+package pages
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 // compressor for each page, encodes one column after the other, and its DELTA_BYTE_ARRAY
 // cannot be read by other readers.
 
-// pageBytes is the approximate size of a page before encoding.
-const pageBytes = 1 << 20
+// PageBytes is the approximate size of a page before encoding.
+const PageBytes = 1 << 20
 
 // Bounds of a dictionary.
 const (
@@ -25,23 +25,23 @@ const (
 	maxDictionaryBytes = 1 << 20
 )
 
-// A pagePart holds encoded pages of a column: of some batches, or of a whole row group with a
+// A Part holds encoded pages of a column: of some batches, or of a whole row group with a
 // dictionary.
-type pagePart struct {
-	leaf    *leafData
-	batches []leafBatch
-	size    int // approximate, before encoding
+type Part struct {
+	Column  *Column
+	Batches []Batch
+	Size    int // approximate, before encoding
 
-	bytes        []byte // of the pages and their headers
-	dictionary   int    // length of the dictionary page at the start of bytes
-	uncompressed int    // length of the pages before compression and of their headers
-	levels       int    // number of values and nulls
-	pages        [encodingRLEDictionary + 1]int32
-	stats        pageStatistics
+	Bytes        []byte                           // of the pages and their headers
+	Dictionary   int                              // length of the dictionary page at the start of Bytes
+	Uncompressed int                              // length of the pages before compression and of their headers
+	Levels       int                              // number of values and nulls
+	Pages        [encodingRLEDictionary + 1]int32 // number of pages by encoding
+	Stats        Statistics
 }
 
-// A pageEncoder encodes pages. It keeps buffers between pages, and is for one goroutine.
-type pageEncoder struct {
+// An Encoder encodes pages. It keeps buffers between pages, and is for one goroutine.
+type Encoder struct {
 	zstd *zstd.Encoder
 	valueLevels
 	numbers    []int64
@@ -52,18 +52,37 @@ type pageEncoder struct {
 	dictionary dictionary
 }
 
-func newPageEncoder() (*pageEncoder, error) {
+// NewEncoder returns an Encoder.
+func NewEncoder() (*Encoder, error) {
 	// Higher levels take several times as long and save at most a tenth of the size. A
 	// window as large as a page finds all of its repetitions.
-	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(pageBytes), zstd.WithZeroFrames(true))
-	return &pageEncoder{zstd: z}, err
+	z, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(PageBytes), zstd.WithZeroFrames(true))
+	return &Encoder{zstd: z}, err
+}
+
+// EachPart calls add with the batches of each part of the column that is encoded by itself, in the order of
+// the file, and with their approximate size: the batches of a page, or all of a column that may have a dictionary.
+func (l *Column) EachPart(add func(batches []Batch, size int)) {
+	if l.Dictionary {
+		size := 0
+		for i := range l.Batches {
+			size += l.Batches[i].Size
+		}
+		add(l.Batches, size)
+		return
+	}
+	for all := l.Batches; len(all) > 0; {
+		n, size := nextPage(all)
+		add(all[:n], size)
+		all = all[n:]
+	}
 }
 
 // nextPage returns the number of batches that fill a page; at least 1.
-func nextPage(batches []leafBatch) (n, size int) {
+func nextPage(batches []Batch) (n, size int) {
 	for n < len(batches) {
-		k := batches[n].values.size()
-		if n > 0 && size+k > pageBytes {
+		k := batches[n].Size
+		if n > 0 && size+k > PageBytes {
 			break
 		}
 		n++
@@ -72,17 +91,17 @@ func nextPage(batches []leafBatch) (n, size int) {
 	return n, size
 }
 
-// encode fills p with the pages of its batches.
-func (e *pageEncoder) encode(p *pagePart) {
-	p.bytes, p.dictionary, p.uncompressed, p.levels = p.bytes[:0], 0, 0, 0
-	clear(p.pages[:])
-	p.stats = pageStatistics{kind: p.leaf.kind}
+// Encode fills p with the pages of its batches.
+func (e *Encoder) Encode(p *Part) {
+	p.Bytes, p.Dictionary, p.Uncompressed, p.Levels = p.Bytes[:0], 0, 0, 0
+	clear(p.Pages[:])
+	p.Stats = Statistics{Kind: p.Column.Kind}
 	var indices []uint32
-	if p.leaf.dictionary && e.dictionary.build(e, p) {
+	if p.Column.Dictionary && e.dictionary.build(e, p) {
 		e.writeDictionary(p)
 		indices = e.dictionary.indices
 	}
-	for all := p.batches; len(all) > 0; {
+	for all := p.Batches; len(all) > 0; {
 		n, _ := nextPage(all)
 		used := e.writePage(p, all[:n], indices)
 		if indices != nil {
@@ -95,28 +114,28 @@ func (e *pageEncoder) encode(p *pagePart) {
 // writePage writes the page of the batches. It returns the number of values that are not null.
 // indices are of the values in the dictionary from the first value of the page on; nil without
 // a dictionary.
-func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint32) int {
-	l := p.leaf
-	maxDef, maxRep := int(l.desc.MaxDefinitionLevel()), int(l.desc.MaxRepetitionLevel())
+func (e *Encoder) writePage(p *Part, batches []Batch, indices []uint32) int {
+	l := p.Column
+	maxDef, maxRep := int(l.Desc.MaxDefinitionLevel()), int(l.Desc.MaxRepetitionLevel())
 	e.defs.reset()
 	e.reps.reset()
 	e.numbers, e.texts = e.numbers[:0], e.texts[:0]
-	stats := pageStatistics{kind: l.kind}
+	stats := Statistics{Kind: l.Kind}
 	levels, n := 0, 0
 	for i := range batches {
 		b := &batches[i]
-		levels += b.values.n
-		n += b.values.n - b.values.nulls
+		levels += b.Values.N
+		n += b.Values.N - b.Values.Nulls
 		b.levels(&e.valueLevels, uint8(maxDef))
 		switch {
 		case indices != nil:
-		case l.kind != parquet.Types.ByteArray:
-			e.numbers = b.values.appendNumbers(e.numbers)
-		case b.values.shared == nil:
-			e.texts = b.values.appendTexts(e.texts)
-		case b.values.shared.some:
-			stats.addText(b.values.shared.least.text)
-			stats.addText(b.values.shared.most.text)
+		case l.Kind != parquet.Types.ByteArray:
+			e.numbers = b.Values.appendNumbers(e.numbers)
+		case b.Shared == nil:
+			e.texts = b.Values.appendTexts(e.texts)
+		case b.Shared.Some:
+			stats.addText(b.Shared.Least)
+			stats.addText(b.Shared.Most)
 		}
 	}
 	page := e.page[:0]
@@ -134,16 +153,16 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		encoding = encodingRLEDictionary
 		page = e.dictionary.appendIndices(page, indices[:n])
 		e.dictionary.statistics(&stats, indices[:n])
-	case l.kind == parquet.Types.ByteArray && batches[0].values.shared != nil:
+	case l.Kind == parquet.Types.ByteArray && batches[0].Shared != nil:
 		encoding = encodingDeltaBytes
 		page = e.appendShared(page, batches)
-	case l.kind == parquet.Types.ByteArray:
+	case l.Kind == parquet.Types.ByteArray:
 		page = appendPlainTexts(page, e.texts)
-	case l.kind == parquet.Types.Int64:
+	case l.Kind == parquet.Types.Int64:
 		encoding = encodingDelta
 		page = appendDelta(page, e.numbers)
 	default:
-		page = appendPlainNumbers(page, e.numbers, l.kind)
+		page = appendPlainNumbers(page, e.numbers, l.Kind)
 	}
 	e.page = page
 	if indices == nil {
@@ -151,35 +170,35 @@ func (e *pageEncoder) writePage(p *pagePart, batches []leafBatch, indices []uint
 		stats.addNumbers(e.numbers)
 	}
 	stats.nulls = int64(levels - n)
-	p.stats.merge(&stats)
-	p.levels += levels
-	p.pages[encoding]++
+	p.Stats.Merge(&stats)
+	p.Levels += levels
+	p.Pages[encoding]++
 	e.compress(p, func(dst []byte, compressed int) []byte {
-		return appendDataPageHeader(dst, len(page), compressed, levels, encoding, stats.encoded())
+		return appendDataPageHeader(dst, len(page), compressed, levels, encoding, stats.Encoded())
 	})
 	return n
 }
 
 // writeDictionary writes the page of the dictionary.
-func (e *pageEncoder) writeDictionary(p *pagePart) {
-	if p.leaf.kind == parquet.Types.ByteArray {
+func (e *Encoder) writeDictionary(p *Part) {
+	if p.Column.Kind == parquet.Types.ByteArray {
 		e.page = appendPlainTexts(e.page[:0], e.dictionary.texts)
 	} else {
-		e.page = appendPlainNumbers(e.page[:0], e.dictionary.numbers, p.leaf.kind)
+		e.page = appendPlainNumbers(e.page[:0], e.dictionary.numbers, p.Column.Kind)
 	}
 	e.compress(p, func(dst []byte, compressed int) []byte {
 		return appendDictionaryPageHeader(dst, len(e.page), compressed, e.dictionary.len())
 	})
-	p.dictionary = len(p.bytes)
+	p.Dictionary = len(p.Bytes)
 }
 
 // compress appends e.page to p, behind the header that header appends.
-func (e *pageEncoder) compress(p *pagePart, header func(dst []byte, compressed int) []byte) {
+func (e *Encoder) compress(p *Part, header func(dst []byte, compressed int) []byte) {
 	e.compressed = e.zstd.EncodeAll(e.page, e.compressed[:0])
-	before := len(p.bytes)
-	p.bytes = header(p.bytes, len(e.compressed))
-	p.uncompressed += len(p.bytes) - before + len(e.page)
-	p.bytes = append(p.bytes, e.compressed...)
+	before := len(p.Bytes)
+	p.Bytes = header(p.Bytes, len(e.compressed))
+	p.Uncompressed += len(p.Bytes) - before + len(e.page)
+	p.Bytes = append(p.Bytes, e.compressed...)
 }
 
 // appendLevels appends levels up to most, behind their length in bytes.
@@ -191,12 +210,12 @@ func appendLevels(b []byte, levels *levelRuns, most int) []byte {
 }
 
 // appendShared appends shared texts as DELTA_BYTE_ARRAY.
-func (e *pageEncoder) appendShared(b []byte, batches []leafBatch) []byte {
+func (e *Encoder) appendShared(b []byte, batches []Batch) []byte {
 	lengths := e.lengths[:0]
 	for i := range batches {
-		c := batches[i].values
-		for k, n := range c.shared.prefixes {
-			if !c.isNull(k) {
+		c := batches[i].Values
+		for k, n := range batches[i].Shared.Prefixes {
+			if !c.IsNull(k) {
 				lengths = append(lengths, int64(n))
 			}
 		}
@@ -204,11 +223,11 @@ func (e *pageEncoder) appendShared(b []byte, batches []leafBatch) []byte {
 	b = appendDelta(b, lengths)
 	lengths = lengths[:0]
 	for i := range batches {
-		c := batches[i].values
+		c := batches[i].Values
 		begin := 0
-		for k := range c.n {
-			end := c.offset(k + 1)
-			if !c.isNull(k) {
+		for k := range c.N {
+			end := c.Offset(k + 1)
+			if !c.IsNull(k) {
 				lengths = append(lengths, int64(end-begin))
 			}
 			begin = end
@@ -217,7 +236,7 @@ func (e *pageEncoder) appendShared(b []byte, batches []leafBatch) []byte {
 	e.lengths = lengths
 	b = appendDelta(b, lengths)
 	for i := range batches {
-		b = append(b, batches[i].values.data...)
+		b = append(b, batches[i].Values.Data...)
 	}
 	return b
 }
@@ -241,7 +260,7 @@ func (d *dictionary) len() int { return len(d.texts) + len(d.numbers) }
 
 // build fills d from the values of p. ok is false if a dictionary does not make the column
 // smaller, or would be too large.
-func (d *dictionary) build(e *pageEncoder, p *pagePart) (ok bool) {
+func (d *dictionary) build(e *Encoder, p *Part) (ok bool) {
 	d.texts, d.numbers, d.indices = d.texts[:0], d.numbers[:0], d.indices[:0]
 	d.plain, d.stored = 0, 0
 	if d.byText == nil {
@@ -250,11 +269,11 @@ func (d *dictionary) build(e *pageEncoder, p *pagePart) (ok bool) {
 	clear(d.byText)
 	clear(d.byNumber)
 	clear(d.small[:])
-	for i := range p.batches {
-		if p.leaf.kind == parquet.Types.ByteArray {
-			ok = d.addTexts(p.batches[i].values)
+	for i := range p.Batches {
+		if p.Column.Kind == parquet.Types.ByteArray {
+			ok = d.addTexts(p.Batches[i].Values)
 		} else {
-			e.numbers = p.batches[i].values.appendNumbers(e.numbers[:0])
+			e.numbers = p.Batches[i].Values.appendNumbers(e.numbers[:0])
 			ok = d.addNumbers(e.numbers)
 		}
 		if !ok {
@@ -265,15 +284,15 @@ func (d *dictionary) build(e *pageEncoder, p *pagePart) (ok bool) {
 }
 
 // addTexts adds the texts of c. ok is false if there are too many.
-func (d *dictionary) addTexts(c *arrowColumn) (ok bool) {
+func (d *dictionary) addTexts(c *Values) (ok bool) {
 	var last []byte // with the index at, if some is set
 	at, some := uint32(0), false
-	for i, end := 0, 0; i < c.n; i++ {
+	for i, end := 0, 0; i < c.N; i++ {
 		begin := end
-		if end = c.offset(i + 1); c.isNull(i) {
+		if end = c.Offset(i + 1); c.IsNull(i) {
 			continue
 		}
-		s := c.data[begin:end]
+		s := c.Data[begin:end]
 		d.plain += 4 + len(s)
 		if !some || !bytes.Equal(s, last) {
 			known := false
@@ -330,7 +349,7 @@ func (d *dictionary) appendIndices(b []byte, indices []uint32) []byte {
 }
 
 // statistics adds the values with the indices to stats.
-func (d *dictionary) statistics(stats *pageStatistics, indices []uint32) {
+func (d *dictionary) statistics(stats *Statistics, indices []uint32) {
 	d.used = resized(d.used, d.len())
 	clear(d.used)
 	for _, i := range indices {
@@ -360,9 +379,9 @@ func resized[T any](x []T, n int) []T {
 // maxStatisticBytes bounds a minimum or maximum; a longer one is left out.
 const maxStatisticBytes = 4096
 
-// A pageStatistics holds the minimum and the maximum of the values of a page or a column.
-type pageStatistics struct {
-	kind     parquet.Type
+// A Statistics holds the minimum and the maximum of the values of a page or a column.
+type Statistics struct {
+	Kind     parquet.Type
 	some     bool  // there is a value
 	min, max int64 // of doubles, by [ordered]
 	// minText and maxText are valid until the batches change.
@@ -374,11 +393,11 @@ type pageStatistics struct {
 func ordered(bits int64) int64 { return bits ^ bits>>63&math.MaxInt64 }
 
 // addNumbers adds all numbers of a page at once; s has none yet.
-func (s *pageStatistics) addNumbers(numbers []int64) {
+func (s *Statistics) addNumbers(numbers []int64) {
 	if len(numbers) == 0 {
 		return
 	}
-	double := s.kind == parquet.Types.Double
+	double := s.Kind == parquet.Types.Double
 	least, most := int64(math.MaxInt64), int64(math.MinInt64)
 	for _, v := range numbers {
 		if double {
@@ -389,13 +408,13 @@ func (s *pageStatistics) addNumbers(numbers []int64) {
 	s.min, s.max, s.some = least, most, true
 }
 
-func (s *pageStatistics) addTexts(texts [][]byte) {
+func (s *Statistics) addTexts(texts [][]byte) {
 	for _, v := range texts {
 		s.addText(v)
 	}
 }
 
-func (s *pageStatistics) addText(v []byte) {
+func (s *Statistics) addText(v []byte) {
 	switch {
 	case !s.some:
 		s.minText, s.maxText, s.some = v, v, true
@@ -406,14 +425,14 @@ func (s *pageStatistics) addText(v []byte) {
 	}
 }
 
-// merge adds the values of o.
-func (s *pageStatistics) merge(o *pageStatistics) {
+// Merge adds the values of o.
+func (s *Statistics) Merge(o *Statistics) {
 	nulls := s.nulls + o.nulls
 	switch {
 	case !o.some:
 	case !s.some:
 		*s = *o
-	case s.kind == parquet.Types.ByteArray:
+	case s.Kind == parquet.Types.ByteArray:
 		s.addText(o.minText)
 		s.addText(o.maxText)
 	default:
@@ -422,14 +441,14 @@ func (s *pageStatistics) merge(o *pageStatistics) {
 	s.nulls = nulls
 }
 
-// encoded returns the statistics as they are in the file.
-func (s *pageStatistics) encoded() metadata.EncodedStatistics {
+// Encoded returns the statistics as they are in the file.
+func (s *Statistics) Encoded() metadata.EncodedStatistics {
 	e := metadata.EncodedStatistics{HasNullCount: true, NullCount: s.nulls}
 	if !s.some {
 		return e
 	}
 	least, most := s.min, s.max
-	if s.kind == parquet.Types.Double {
+	if s.Kind == parquet.Types.Double {
 		least, most = ordered(least), ordered(most)
 		if least == 0 { // −0 and 0 are equal: the format asks for the lower and the higher one
 			least = math.MinInt64
@@ -438,103 +457,73 @@ func (s *pageStatistics) encoded() metadata.EncodedStatistics {
 			most = 0
 		}
 	}
-	if s.kind == parquet.Types.ByteArray {
+	if s.Kind == parquet.Types.ByteArray {
 		e.Min, e.Max = s.minText, s.maxText
 	} else {
 		e.Signed = true
-		e.Min = appendPlainNumbers(nil, []int64{least}, s.kind)
-		e.Max = appendPlainNumbers(nil, []int64{most}, s.kind)
+		e.Min = appendPlainNumbers(nil, []int64{least}, s.Kind)
+		e.Max = appendPlainNumbers(nil, []int64{most}, s.Kind)
 	}
 	e.HasMin, e.HasMax = len(e.Min) <= maxStatisticBytes, len(e.Max) <= maxStatisticBytes
 	return e
 }
 
-// A leafData holds the values of one column of a Parquet file in the rows of a row group: a
-// leaf of the columns of successive batches.
-type leafData struct {
-	desc *pqschema.Column
-	kind parquet.Type
-	// dictionary says that the values may have a dictionary.
-	dictionary bool
-	batches    []leafBatch
+// A Column holds the values of one column of a Parquet file in the rows of a row group, in
+// successive batches.
+type Column struct {
+	Desc *pqschema.Column
+	Kind parquet.Type
+	// Dictionary says that the values may have a dictionary.
+	Dictionary bool
+	Batches    []Batch
 }
 
-// A leafBatch holds the values of a leafData in one batch.
-type leafBatch struct {
-	rows int
-	// lists are the lists around the values, the outermost first.
-	lists  []*arrowColumn
-	values *arrowColumn
+// A Batch holds the values of a Column in some rows.
+type Batch struct {
+	Rows int
+	// Lists are the lists around the values, the outermost first.
+	Lists  []*Values
+	Values *Values
+	Shared *SharedTexts // set if Values holds the rests of shared texts
+	Size   int          // approximate, before encoding
 }
 
-// leavesOf returns the leaves of the batches in the order of a file with the schema: one leaf
-// for each field of a list of structs, one leaf for any other column.
-func leavesOf(batches []*batch, schema *pqschema.Schema) []leafData {
-	all := make([]leafData, schema.NumColumns())
-	for i := range all {
-		desc := schema.Column(i)
-		all[i] = leafData{
-			desc: desc, kind: desc.PhysicalType(), dictionary: hasDictionary(desc.Path()),
-			batches: make([]leafBatch, 0, len(batches)),
-		}
-	}
-	for _, b := range batches {
-		leaf := 0
-		for _, c := range b.cols {
-			l := leafBatch{rows: b.rows}
-			for c.isList() {
-				l.lists = append(l.lists, c)
-				c = c.children[0]
-			}
-			fields := []*arrowColumn{c}
-			if c.isStruct() {
-				fields = c.children
-			}
-			for _, l.values = range fields {
-				all[leaf].batches = append(all[leaf].batches, l)
-				leaf++
-			}
-		}
-	}
-	return all
-}
-
-// sizeOf returns the approximate size of the values of the batches before encoding.
-func sizeOf(batches []leafBatch) int {
-	n := 0
-	for i := range batches {
-		n += batches[i].values.size()
-	}
-	return n
+// SharedTexts describes texts of which the values hold only what follows the bytes that a text shares with
+// the text before.
+type SharedTexts struct {
+	Prefixes []int32 // number of shared bytes of each text; 0 for null and for the first text
+	// Least and Most are the minimum and the maximum, if Some is set.
+	Some        bool
+	Least, Most []byte
 }
 
 // levels appends the definition and repetition levels of the batch to e.
-func (l *leafBatch) levels(e *valueLevels, most uint8) {
-	if len(l.lists) == 0 {
+func (l *Batch) levels(e *valueLevels, most uint8) {
+	if len(l.Lists) == 0 {
 		if most > 0 {
-			e.appendDefs(l.values, 0, l.values.n, most)
+			e.appendDefs(l.Values, 0, l.Values.N, most)
 		}
 		return
 	}
-	outer := l.lists[0]
+	outer := l.Lists[0]
 	present := uint8(0) // definition level of a list that is present but empty
-	if outer.field.Nullable {
+	if outer.Nullable {
 		present = 1
 	}
 	begin := 0
-	for row := range l.rows {
-		end := outer.offset(row + 1)
+	for row := range l.Rows {
+		end := outer.Offset(row + 1)
 		switch {
-		case outer.isNull(row):
+		case outer.IsNull(row):
 			e.defs.add(present-1, 1)
 			e.reps.add(0, 1)
 		case begin == end:
 			e.defs.add(present, 1)
 			e.reps.add(0, 1)
-		case len(l.lists) == 1:
+		case len(l.Lists) == 1:
 			e.reps.add(0, 1)
 			e.reps.add(1, end-begin-1)
-			e.appendDefs(l.values, begin, end, most)
+			e.appendDefs(l.Values, begin, end, most)
 		default:
 			l.innerLevels(e, begin, end, present, most)
 		}
@@ -544,18 +533,18 @@ func (l *leafBatch) levels(e *valueLevels, most uint8) {
 
 // innerLevels appends the levels of a row that holds the inner lists from index from up to
 // index to.
-func (l *leafBatch) innerLevels(e *valueLevels, from, to int, present, most uint8) {
-	inner := l.lists[1]
+func (l *Batch) innerLevels(e *valueLevels, from, to int, present, most uint8) {
+	inner := l.Lists[1]
 	rep := uint8(0) // of the first value of the row
 	for i := from; i < to; i++ {
-		begin, end := inner.offset(i), inner.offset(i+1)
+		begin, end := inner.Offset(i), inner.Offset(i+1)
 		if begin == end {
 			e.defs.add(present+2, 1)
 			e.reps.add(rep, 1)
 		} else {
 			e.reps.add(rep, 1)
 			e.reps.add(2, end-begin-1)
-			e.appendDefs(l.values, begin, end, most)
+			e.appendDefs(l.Values, begin, end, most)
 		}
 		rep = 1
 	}
@@ -563,13 +552,13 @@ func (l *leafBatch) innerLevels(e *valueLevels, from, to int, present, most uint
 
 // appendDefs appends the definition levels of the values of c from index from up to index
 // to: most, or one less for null.
-func (e *valueLevels) appendDefs(c *arrowColumn, from, to int, most uint8) {
-	if c.nulls == 0 {
+func (e *valueLevels) appendDefs(c *Values, from, to int, most uint8) {
+	if c.Nulls == 0 {
 		e.defs.add(most, to-from)
 		return
 	}
 	for ; from < to; from++ {
-		if c.isNull(from) {
+		if c.IsNull(from) {
 			e.defs.add(most-1, 1)
 		} else {
 			e.defs.add(most, 1)

@@ -1,4 +1,4 @@
-package columnar
+package pages
 
 import (
 	"encoding/binary"
@@ -35,15 +35,15 @@ type pageReader struct {
 }
 
 // open makes the reader read the pages that p names, in the file src. maxBytes bounds a page.
-func (r *pageReader) open(src io.ReaderAt, p *columnPages, maxBytes int64) error {
-	if p.err != nil {
-		return p.err
+func (r *pageReader) open(src io.ReaderAt, p *Chunk, maxBytes int64) error {
+	if p.Err != nil {
+		return p.Err
 	}
 	decode, err := decompressorOf(p.codec)
 	if err != nil {
 		return err
 	}
-	*r = pageReader{src: src, at: p.offset, end: p.offset + p.size, left: p.values, decode: decode, zstd: p.codec == compress.Codecs.Zstd, maxBytes: maxBytes, data: r.data[:0]}
+	*r = pageReader{src: src, at: p.offset, end: p.offset + p.Size, left: p.Values, decode: decode, zstd: p.codec == compress.Codecs.Zstd, maxBytes: maxBytes, data: r.data[:0]}
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (r *pageReader) readPage(memory *[]byte) (bool, error) {
 	case h.compressed < 0 || h.uncompressed < 0 || h.values < 0:
 		return false, fmt.Errorf("a page of %d bytes with %d values", h.compressed, h.values)
 	case int64(h.uncompressed) > r.maxBytes:
-		return false, &tooLargeError{int64(h.uncompressed), r.maxBytes}
+		return false, &TooLargeError{int64(h.uncompressed), r.maxBytes}
 	case int64(h.compressed) > r.end-r.at-int64(size):
 		return false, errPage
 	}
@@ -277,38 +277,40 @@ var pageZstd = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil, zstd.WithDecodeAllCapLimit(true))
 })
 
-// A columnPages says where the pages of a column of a row group are. It takes a tenth of the
+// A Chunk says where the pages of a column of a row group are. It takes a tenth of the
 // memory of Arrow's metadata, which many open files would hold.
-type columnPages struct {
-	offset, size int64 // in the file
-	values       int64
-	nulls        int64 // among values, by the statistics of the footer; −1 if unknown
-	decodedBytes int64 // approximate memory of the values, as stated by the file; 0 if unknown
-	codec        compress.Compression
-	err          error // what is wrong with the metadata of the column
+type Chunk struct {
+	Size         int64 // of the pages in the file
+	Values       int64 // with nulls
+	Nulls        int64 // among Values, by the statistics of the footer; −1 if unknown
+	DecodedBytes int64 // approximate memory of the values, as stated by the file; 0 if unknown
+	Err          error // what is wrong with the metadata of the column
+
+	offset int64 // of the pages in the file
+	codec  compress.Compression
 }
 
-// pagesOf returns the place of the pages of a column of a row group, in a file of fileSize bytes.
-func pagesOf(meta *metadata.FileMetaData, group *metadata.RowGroupMetaData, column int, fileSize int64) columnPages {
+// ChunkOf returns the place of the pages of a column of a row group, in a file of fileSize bytes.
+func ChunkOf(meta *metadata.FileMetaData, group *metadata.RowGroupMetaData, column int, fileSize int64) Chunk {
 	c, err := group.ColumnChunk(column)
 	if err != nil {
-		return columnPages{err: err}
+		return Chunk{Err: err}
 	}
-	p := columnPages{offset: c.DataPageOffset(), size: c.TotalCompressedSize(), values: c.NumValues(), codec: c.Compression(), nulls: -1}
+	p := Chunk{Size: c.TotalCompressedSize(), Values: c.NumValues(), Nulls: -1, offset: c.DataPageOffset(), codec: c.Compression()}
 	if set, err := c.StatsSet(); set && err == nil {
 		if stats, err := c.Statistics(); err == nil && stats != nil && stats.HasNullCount() {
-			p.nulls = stats.NullCount()
+			p.Nulls = stats.NullCount()
 		}
 	}
-	p.decodedBytes = max(0, p.values) * elementBytes
+	p.DecodedBytes = max(0, p.Values) * elementBytes
 	if meta.Schema.Column(column).PhysicalType() == parquet.Types.ByteArray {
-		p.decodedBytes += max(0, c.TotalUncompressedSize())
+		p.DecodedBytes += max(0, c.TotalUncompressedSize())
 	}
 	switch {
 	case c.CryptoMetadata() != nil:
-		p.err = errors.New("the column is encrypted; decrypt the file first")
-	case p.offset < 0 || p.size < 0 || p.size > fileSize || p.offset > fileSize-p.size && !c.HasDictionaryPage():
-		p.err = fmt.Errorf("its pages are at bytes %d to %d, but the file has %d bytes", p.offset, p.offset+p.size, fileSize)
+		p.Err = errors.New("the column is encrypted; decrypt the file first")
+	case p.offset < 0 || p.Size < 0 || p.Size > fileSize || p.offset > fileSize-p.Size && !c.HasDictionaryPage():
+		p.Err = fmt.Errorf("its pages are at bytes %d to %d, but the file has %d bytes", p.offset, p.offset+p.Size, fileSize)
 	}
 	if at := c.DictionaryPageOffset(); c.HasDictionaryPage() && at > 0 && at < p.offset {
 		p.offset = at
@@ -316,7 +318,7 @@ func pagesOf(meta *metadata.FileMetaData, group *metadata.RowGroupMetaData, colu
 	if meta.WriterVersion().LessThan(metadata.Parquet816FixedVersion) {
 		// parquet-mr 1.2.8 and older leave the header of the dictionary out of the size (IMPALA-694).
 		const mostHeader = 100
-		p.size += min(mostHeader, max(0, fileSize-p.offset-p.size))
+		p.Size += min(mostHeader, max(0, fileSize-p.offset-p.Size))
 	}
 	return p
 }
