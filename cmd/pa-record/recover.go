@@ -49,13 +49,13 @@ func recoverRun(c *cli.Context) error {
 		}
 		exports = []string{name + ".json"}
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return missingJournal(path, exports[0])
-	}
 	cmdline.ReadsFile(c, "the journal", path)
 	addExports(c, exports)
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return missingJournal(path, exports[0])
 	}
 	files, err := newExports(exports, c.Bool("overwrite"))
 	if err != nil {
