@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -82,4 +83,11 @@ func kindNames() []string {
 		all = append(all, k.name)
 	}
 	return all
+}
+
+// kindsAndDefault lists the kinds for people: "triton (the default) or openai".
+func kindsAndDefault() string {
+	all := kindNames()
+	all[0] += " (the default)"
+	return cmdline.OneOf(all)
 }

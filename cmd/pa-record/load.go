@@ -38,7 +38,7 @@ func (s *settings) loadFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level that is below -l or meets --slo, by halving the range start:end:step, until it is no wider than a step"},
 		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
-		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` poisson and gamma keep the rate: scaled (the N requests of --request-count, or of the rate times --duration, take N/rate) or unscaled (gaps as drawn, as always with measurement windows)", DefaultText: "scaled"},
+		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` " + load.Drawn("and") + " keep the rate: scaled (the N requests of --request-count, or of the rate times --duration, take N/rate) or unscaled (gaps as drawn, as always with measurement windows)", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
@@ -368,7 +368,7 @@ func (p *parser) arrivals(s *settings) (like load.Rate, ok bool) {
 		p.errorf("--schedule %s: expected %s or %s", s.Arrivals, scheduleScaled, scheduleUnscaled)
 		return like, false
 	case arrivals == load.Constant:
-		p.errorf("--schedule belongs to --request-distribution poisson or gamma; the gaps of a constant rate are not drawn: give one of them, or drop it")
+		p.errorf("--schedule belongs to --request-distribution %s; the gaps of a constant rate are not drawn: give one of them, or drop it", load.Drawn("or"))
 		return like, false
 	}
 	shape := load.Rate{PerSecond: 1, Arrivals: arrivals, Burstiness: s.Burstiness}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -54,6 +55,9 @@ func recoverRun(c *cli.Context) error {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return missingJournal(path, exports[0])
+	}
 	files, err := newExports(exports, c.Bool("overwrite"))
 	if err != nil {
 		return err
@@ -75,6 +79,14 @@ func recoverRun(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.Writer, "%s: requests recovered: %d (%s); wrote %s\n", path, rec.Requests, how, strings.Join(rec.Exports, ", "))
 	return err
+}
+
+// missingJournal says why there may be no journal at path, whose export is at export.
+func missingJournal(path, export string) error {
+	if isFile(export) {
+		return fmt.Errorf("%s: no such file, but %s is there: the run has ended, or was recovered already", path, export)
+	}
+	return fmt.Errorf("%s: no such file; check the path (a run that was killed leaves its journal beside the export)", path)
 }
 
 // isFile reports whether path is a regular file that exists.

@@ -337,7 +337,7 @@ func (s *settings) flags() []cli.Flag {
 // commonFlags are on the first screen of the help.
 var commonFlags = []cmdline.CommonFlag{
 	{Name: "url", Usage: "server `URL`: host:port, http(s)://…, or sim://"},
-	{Name: "service-kind", Usage: "`KIND` of server: triton (the default) or openai"},
+	{Name: "service-kind", Usage: "`KIND` of server: " + kindsAndDefault()},
 	{Name: "model", Usage: "`NAME` of the model"},
 	{Name: "streaming", Usage: "stream the answers"},
 	{Name: "concurrency-range", Usage: "requests in flight: `LEVELS` is 8, 1:16:5 or 1,4,8"},
@@ -352,7 +352,7 @@ var commonFlags = []cmdline.CommonFlag{
 var commonInputFlags = []cmdline.CommonFlag{
 	{Name: "output", Usage: "write to `FILE` instead of standard output"},
 	{Name: "count", Usage: "write the first `N` requests"},
-	{Name: "service-kind", Usage: "`KIND` of server: triton (the default) or openai"},
+	{Name: "service-kind", Usage: "`KIND` of server: " + kindsAndDefault()},
 	{Name: "model", Usage: "`NAME` of the model"},
 	{Name: "input-data", Usage: "`DATA` is a file or folder of prompts or requests"},
 	{Name: "synthetic-input-tokens-mean", Usage: "make up prompts of `N` tokens on average"},

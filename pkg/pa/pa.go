@@ -96,7 +96,9 @@ func (l *Load) backend() (*openai.Backend, error) {
 // is no file.
 func Record(ctx context.Context, l Load, file string) (res *recorder.Result, err error) {
 	defer func() {
-		if err != nil {
+		if named, ok := errors.AsType[*journal.FileError](err); ok && named.Path == file {
+			err = fmt.Errorf("record %w", err)
+		} else if err != nil {
 			err = fmt.Errorf("record %s: %w", file, err)
 		}
 	}()

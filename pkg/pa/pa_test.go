@@ -170,8 +170,8 @@ func TestRecordErrors(t *testing.T) {
 	if _, err := pa.Record(t.Context(), pa.Load{URL: url, Requests: 1}, file); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pa.Record(t.Context(), pa.Load{URL: url, Requests: 1}, file); err == nil {
-		t.Error("an existing file was replaced")
+	if _, err := pa.Record(t.Context(), pa.Load{URL: url, Requests: 1}, file); err == nil || err.Error() != "record "+file+": the file exists" {
+		t.Errorf("an existing file: %v", err)
 	}
 	if _, err := pa.Analyze(t.Context(), file+".none"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is missing: %v", err)

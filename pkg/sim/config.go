@@ -154,7 +154,7 @@ func (c *Config) Validate() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 	if !slices.ContainsFunc(c.apis(), func(a api) bool { return *a.addr != Off }) {
-		bad("all three addresses are %q; give at least one", Off)
+		bad("all addresses are %q; give at least one", Off)
 	}
 	if slices.Contains(c.Models, "") {
 		bad("models: a name is empty")

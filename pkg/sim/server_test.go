@@ -43,7 +43,7 @@ func TestConfigValidate(t *testing.T) {
 	}
 	err := bad.Validate()
 	for _, want := range []string{
-		"all three addresses", "models: a name is empty", "triton models: a name is empty", `"a" is there twice`, "unknown interface 9",
+		"all addresses", "models: a name is empty", "triton models: a name is empty", `"a" is there twice`, "unknown interface 9",
 		"ttft: unknown kind 0", "itl: the mean is negative", "output tokens: the mean", "add_sub delay: 2h0m0s is more", "prefill", "max concurrency",
 		"tokens per event", "unknown vocabulary", "unknown final", "context tokens", "max request bytes", "max newcomers", "header timeout", "ledger bytes",
 		"fault rule 1: unknown fault", "fault rule 2: every is negative", "fault rule 3: after",

@@ -312,17 +312,30 @@ func (c *checker) steady() Item {
 	return Item{Name: name, Status: Pass, Text: "the first requests and the first tenth are like the rest, and latencies do not drift"}
 }
 
+// askedArrivals returns whether a description of a load names a rate, and the distribution of the gaps
+// between its requests: "poisson" of "request rate 10, poisson, at most 4 in flight", "" for equal gaps.
+func askedArrivals(load string) (rated bool, distribution string) {
+	_, rest, rated := strings.Cut(load, "request rate ")
+	_, rest, _ = strings.Cut(rest, ", ")
+	if strings.HasPrefix(rest, "at most ") {
+		return rated, ""
+	}
+	rest, _, _ = strings.Cut(rest, ",")
+	distribution, _, _ = strings.Cut(rest, " of ")
+	return rated, distribution
+}
+
 // process asks whether requests were sent as the process that the load names.
 func (c *checker) process() Item {
 	const name = "arrivals"
-	load := strings.Split(c.x.Load, ", ")
+	rated, distribution := askedArrivals(c.x.Load)
 	switch {
 	case c.x.Mode == export.ModeConcurrency && !c.scheduled():
 		return unknown(name, "a closed loop has no process of arrivals")
-	case slices.ContainsFunc(load, func(part string) bool { return strings.HasPrefix(part, "gamma") }):
-		return unknown(name, "only Poisson arrivals are tested, and the load asked for gamma distributed gaps")
-	case slices.Contains(load, "poisson"):
-	case c.x.Load == "" && c.rep.FromRecorder(), slices.ContainsFunc(load, func(part string) bool { return strings.HasPrefix(part, "request rate") }):
+	case distribution == "poisson":
+	case distribution != "":
+		return unknown(name, "only Poisson arrivals are tested, and the load asked for "+distribution+" distributed gaps")
+	case rated, c.x.Load == "" && c.rep.FromRecorder():
 		return unknown(name, "only Poisson arrivals are tested, and the load asked for equal gaps; coordinated omission says how late requests were")
 	case c.x.Load != "":
 		return unknown(name, "only Poisson arrivals are tested, and the load is a recorded schedule")

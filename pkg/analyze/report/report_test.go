@@ -176,11 +176,27 @@ func TestGolden(t *testing.T) {
 }
 
 // The document of the CSV names its columns, in their order, and every metric that
-// there is a line of; it says which version it is by how the header begins.
+// there is a line of; it says which version it is by how the header begins. -update writes its
+// row of the metrics of requests.
 func TestCSVDocument(t *testing.T) {
-	doc, err := os.ReadFile("../../../schemas/report_csv.md")
+	const path = "../../../schemas/report_csv.md"
+	doc, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var keys []string
+	for _, m := range answer.StrictMetrics {
+		keys = append(keys, "`"+m.Key()+"`")
+	}
+	row := "| " + strings.Join(keys, ", ") + " | `n` to `max` |"
+	if *update {
+		doc = regexp.MustCompile("(?m)^.* \\| `n` to `max` \\|$").ReplaceAllLiteral(doc, []byte(row))
+		if err := os.WriteFile(path, doc, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !strings.Contains(string(doc), "\n"+row+"\n") {
+		t.Errorf("the document lacks this row (-update writes it):\n%s", row)
 	}
 	var b bytes.Buffer
 	cfg := parts(t)

@@ -507,3 +507,27 @@ func TestWriterErrors(t *testing.T) {
 		}
 	}
 }
+
+// Random requests have values in each column of a field, or a round trip of them would not show that
+// the column is lost.
+func TestRandomFillsColumns(t *testing.T) {
+	s := newRandom(1, 1)
+	filled := map[string]bool{}
+	value := func(name string, field any) { filled[name] = filled[name] || !reflect.ValueOf(field).Elem().IsZero() }
+	for range 100 {
+		r := s.Request()
+		d := s.derived(len(r.Responses))
+		for _, c := range scalars {
+			value(c.name, c.field(r))
+		}
+		for _, c := range derivedScalars {
+			value(c.name, c.derived(d))
+		}
+	}
+	filled["stated"] = true // TestStatistics sets it
+	for _, c := range slices.Concat(scalars, derivedScalars) {
+		if !filled[c.name] {
+			t.Errorf("%s has no value in 100 requests", c.name)
+		}
+	}
+}

@@ -115,6 +115,27 @@ func TestWriterMeta(t *testing.T) {
 	}
 }
 
+// The schema describes each member of a request's "pa".
+func TestMetaMembersDescribed(t *testing.T) {
+	data, err := os.ReadFile("../../../schemas/profile_export.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]any `json:"properties"`
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(data, &schema); err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range metaMembers {
+		if schema.Defs["request_meta"].Properties[m.name] == nil {
+			t.Errorf("request_meta has no %q", m.name)
+		}
+	}
+}
+
 func TestAppendText(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"", `""`},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 )
 
 // Arrivals is the distribution of the gaps between the requests of a Rate.
@@ -31,19 +32,24 @@ var distributions = [...]struct {
 }
 
 // Distributions lists the names of all Arrivals, for messages: "constant, poisson or gamma".
-func Distributions() string {
-	text := ""
-	for i, d := range distributions {
-		switch i {
-		case 0:
-		case len(distributions) - 1:
-			text += " or "
-		default:
-			text += ", "
+func Distributions() string { return listed("or", func(Arrivals) bool { return true }) }
+
+// Drawn lists the names of the Arrivals whose gaps are drawn, with the conjunction before the last:
+// "poisson or gamma".
+func Drawn(conjunction string) string {
+	return listed(conjunction, func(a Arrivals) bool { return distributions[a].gaps != nil })
+}
+
+// listed lists the names of the chosen Arrivals, with the conjunction before the last.
+func listed(conjunction string, chosen func(Arrivals) bool) string {
+	var names []string
+	for a := range Arrivals(len(distributions)) {
+		if chosen(a) {
+			names = append(names, a.String())
 		}
-		text += d.name
 	}
-	return text
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " " + conjunction + " " + names[last]
 }
 
 // String returns the name for --request-distribution: "constant".

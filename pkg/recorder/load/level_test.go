@@ -78,6 +78,9 @@ func TestValidate(t *testing.T) {
 }
 
 func TestParseArrivals(t *testing.T) {
+	if got := Drawn("and"); got != "poisson and gamma" {
+		t.Errorf("drawn are %s", got)
+	}
 	for _, a := range []Arrivals{Constant, Poisson, Gamma} {
 		if got, err := ParseArrivals(a.String()); got != a || err != nil {
 			t.Errorf("ParseArrivals(%q) = %v, %v", a, got, err)
