@@ -247,14 +247,14 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 	}
 	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
 		if v := c.String(name); v != "" {
-			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), v))
+			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, v))
 		}
 	}
 	for _, m := range c.StringSlice("triton-model") {
-		errs = append(errs, setSim(cfg, "triton_model", m))
+		errs = append(errs, setSim(cfg, "triton_model", "--triton-model", m))
 	}
 	for _, rule := range c.StringSlice("fault") {
-		errs = append(errs, setSim(cfg, "fault", rule))
+		errs = append(errs, setSim(cfg, "fault", "--fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
 		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
@@ -302,7 +302,7 @@ func simConfigOf(s string) (cfg sim.Config, err error) {
 	}
 	for key, values := range q {
 		for _, v := range values {
-			if err := setSim(&cfg, key, v); err != nil {
+			if err := setSim(&cfg, key, key, v); err != nil {
 				return cfg, fmt.Errorf("-u %s: %w", s, err)
 			}
 		}
@@ -310,8 +310,8 @@ func simConfigOf(s string) (cfg sim.Config, err error) {
 	return cfg, nil
 }
 
-// setSim sets one field of a simulated server's configuration by name.
-func setSim(cfg *sim.Config, key, value string) (err error) {
+// setSim sets one field of a simulated server's configuration by its key. name is what an error calls the key.
+func setSim(cfg *sim.Config, key, name, value string) (err error) {
 	switch key {
 	case "ttft":
 		cfg.TTFT, err = plan.ParseDelay(value)
@@ -343,7 +343,7 @@ func setSim(cfg *sim.Config, key, value string) (err error) {
 		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
