@@ -26,7 +26,8 @@ type serviceKind struct {
 	modelInBody bool
 	// builtin makes the entries that are sent without --input-data.
 	builtin func(e *inputData, s *settings, fill workload.Fill) error
-	// form is requestForm without what stands beside a request.
+	// form returns the function that makes the request of an entry. requestForm adds the session,
+	// the think time and the schedule.
 	form func(s *settings) (func(*workload.Entry) (export.Fields, error), error)
 	// metricsPort is the usual port of the metrics; "" for the port of the requests.
 	metricsPort string

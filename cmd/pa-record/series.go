@@ -141,9 +141,9 @@ func (r *repeatedRun) warmUp(ctx context.Context, i int) error {
 	return nil
 }
 
-// warmupsBefore returns the warm-up runs that come before the planned run of index i: of its server,
-// if it is the first of that server; with --interleave before the first run those of all servers,
-// in turns.
+// warmupsBefore returns the warm-up runs that come before the planned run of index i. The first run of
+// each server comes after the warm-up runs of this server. With --interleave the first run of all comes
+// after the warm-up runs of all servers, which take turns.
 func (s *settings) warmupsBefore(i int) (all []plannedRun) {
 	run := s.plannedRuns()[i]
 	servers := []int{run.server}

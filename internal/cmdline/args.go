@@ -26,8 +26,8 @@ type givenFlag struct {
 	hasValue bool // the value is joined to the name
 }
 
-// parse separates args into flags and positional arguments. Flags may stand behind positional
-// arguments; all arguments behind "--" are positional. parse leaves out the flags that ask for help
+// parse separates args into flags and positional arguments. A flag may come after a positional
+// argument; each argument after "--" is positional. parse leaves out the flags that ask for help
 // or the version.
 func (a arguments) parse(args []string) (set []givenFlag, rest []string, err error) {
 	for i := 0; i < len(args); i++ {

@@ -3,8 +3,8 @@ package cmdline
 import "github.com/urfave/cli/v2"
 
 // A namedFlag keeps the names of a flag, because the cli library asks all flags for their names at
-// every lookup, and each flag cuts its names at a comma or blank by a regular expression. It also
-// says what its value has to do with files.
+// every lookup, and each flag cuts its names at a comma or blank by a regular expression. The
+// fileMark says what a command does with the files that the value names.
 type namedFlag struct {
 	valueFlag
 	names []string

@@ -111,7 +111,7 @@ func newAnalysis(ctx context.Context, r export.Reader, cfg Config, contradicted 
 	return a
 }
 
-// use counts a request of level i of which it is known whether it was streamed.
+// use counts a request of level i. Whether the request was streamed has been decided.
 func (a *analysis) use(i int, p *Point) {
 	if a.cfg.Observer != nil {
 		a.cfg.Observer.Request(i, p)

@@ -6,8 +6,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 )
 
-// parseGate reads an expression over the metrics, of which the primary ones have verdicts; the package comment has the grammar. older and
-// newer are the names of the sides: ours.failed_share is new.failed_share where newer is ours.
+// parseGate reads an expression over the metrics; the package comment has the grammar. Only the primary
+// metrics have verdicts. older and newer are the names of the sides: ours.failed_share is new.failed_share where newer is ours.
 // Messages use these names. The error is an [*expr.SyntaxError].
 func parseGate(text string, metrics []Metric, older, newer string) (*GateExpr, error) {
 	tree, err := expr.Parse(text, expr.Language[condition]{

@@ -19,7 +19,7 @@ import (
 
 // A RunLevel is one load level of a run, or the part of it that was selected.
 type RunLevel struct {
-	Run         *Run // of which it is a level
+	Run         *Run // that has the level
 	Mode, Value string
 	Load        string // see [analyze.Experiment]
 	// Selected is the part that all figures are about; nil for the whole level.
@@ -251,8 +251,8 @@ func (l *RunLevel) failuresUnknown() bool {
 // ofLevel is the subject of the figures of a whole level.
 const ofLevel = "the level"
 
-// levelFigures returns the figures of a level but those of quality. They are compared
-// like the figures of servers: without a verdict, and with an interval if there are several runs a side.
+// levelFigures returns the figures of a level, without the figures of quality. Figures of levels are compared
+// like figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
 	var all []serverfigures.Figure
 	for _, p := range figure.Parts {

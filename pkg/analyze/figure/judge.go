@@ -30,7 +30,7 @@ type ObjectiveJudge struct {
 	metrics    []answer.Metric
 	values     [][]float64 // values[i] are the values of metrics[i]
 	ok, failed int
-	failures   []int           // positions of the failed requests among those of the level
+	failures   []int           // positions of the failed requests among the requests of the level
 	shares     []expr.Share    // conditions of the objective as shares of values; nil if they are not shares
 	levels     []attainedLevel // one for each of Verdicts
 }

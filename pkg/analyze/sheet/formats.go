@@ -3,9 +3,9 @@ package sheet
 // Formats are the forms in which a result is written. A result lacks the formats whose function is nil. Numbers of
 // JSON and CSV have all their digits; JSON leaves out numbers that do not exist, and CSV has an empty cell for them.
 type Formats struct {
-	// Sheets are for people: of text and of Markdown.
+	// Sheets returns what people read: the sheets of Markdown, and of the text if Text is nil.
 	Sheets func() []*Sheet
-	// Text are the sheets of text if they differ from those of Markdown.
+	// Text returns the sheets of the text. nil: text and Markdown have the same sheets.
 	Text func() []*Sheet
 	JSON func() Object
 	// Columns are the header of CSV.

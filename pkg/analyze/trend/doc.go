@@ -13,7 +13,7 @@
 // number is NaN.
 //
 // docs/reference/trend.md describes the statistics. The package uses no random numbers, and opens no
-// files but those of a baseline.
+// files except the files of a baseline.
 //
 // A [Baseline] is a directory of accepted runs, one folder for each point:
 //
