@@ -20,7 +20,7 @@ func TestShardFiles(t *testing.T) {
 	whole := memrun.RandomRun(rng, 150, "8", "16")
 	parts := memrun.Divide(whole, 4, 0, 12_345_678, -3, 40)
 	dir := t.TempDir()
-	names := []string{"s.json", "s.parquet", "s.arrow", "s.journal.arrows"}
+	names := []string{"s.json", "s.parquet", "s.arrow", "s.journal"}
 	open := func(names ...string) export.Reader {
 		var all []shards.Shard
 		for _, name := range names {

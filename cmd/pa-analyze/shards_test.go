@@ -208,7 +208,7 @@ const (
 )
 
 // damagedFormats are the formats of the damaged shard.
-var damagedFormats = []string{"json", "parquet", "arrow", "journal.arrows"}
+var damagedFormats = []string{"json", "parquet", "arrow", "journal"}
 
 // damagedShards makes damaged shards of rank 2 beside the shards of ranks 0 and 1.
 type damagedShards struct {

@@ -17,13 +17,13 @@ import (
 	"github.com/pa-tools/pa/pkg/sim"
 )
 
-// calm makes a server slow enough for four slots to give about a megabyte a
-// second: several batches, one every quarter of a second, before the disk is full.
+// calm makes a server slow enough for four slots to give about 100 kB of journal a second: several
+// buffers, one every quarter of a second, before the disk is full.
 var calm = []string{"--ttft", "5ms", "--itl", "1ms", "--output-tokens", "20"}
 
-// journalRoomBytes is the room that the journal of a calm load fills within about a second: a
-// megabyte, or half of it in make test.
-func journalRoomBytes() int { return 1_000_000 / testenv.Stride(2) }
+// journalRoomBytes is the room that the journal of a calm load fills within about a second. 64 KiB
+// of it are reserved for the end of the journal.
+func journalRoomBytes() int { return 200_000 / testenv.Stride(2) }
 
 // endless is a load that only a full disk ends.
 func endless(srv simProcess, exports ...string) []string {
@@ -77,14 +77,13 @@ func TestFileSizeLimit(t *testing.T) {
 }
 
 // If the disk has no room for the journal, a second journal or the export, the run ends with one
-// line, and the journal can be read and recovered. The disk has a megabyte in make test, too: on a
-// smaller disk the export might fit where a block of the journal did not.
+// line, and the journal can be read and recovered. The export has a multiple of the journal's bytes.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	srv := startSim(t, calm...)
 	dir, keep := t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
-	r := runChild(t, []string{tmpfsEnv + "=1000000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, append(endless(srv, path), "--spill-dir", dir)...)
+	r := runChild(t, []string{tmpfsEnv + "=200000:" + dir + ":" + keep}, syscall.CLONE_NEWNS, append(endless(srv, path), "--spill-dir", dir)...)
 	journal := exportStem(path) + journal.Suffix
 	full := "no space left on device; it cannot be moved to " + dir + ": no space left on device"
 	want := "pa-record: write the export: journal " + journal + ": " + full + "; "
@@ -106,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 	if said := fmt.Sprintf("requests recovered: %d (the run %s); wrote ", len(requests), why); !strings.Contains(stdout, said) {
 		t.Errorf("recover says %q, want %q", stdout, said)
 	}
-	path = exportStem(kept[:len(kept)-len(".journal.arrows")]) + ".json"
+	path = exportStem(kept[:len(kept)-len(".journal")]) + ".json"
 	if run, _ := exporttest.Read(t, path); run.Meta.Interrupted != "" || run.Meta.EndNS == 0 || !slices.Contains(run.Meta.Warnings, why) {
 		t.Errorf("the export says %+v, want the warning %q", run.Meta, why)
 	}
@@ -124,7 +123,7 @@ func TestDiskFullSpills(t *testing.T) {
 	dir, keep, spill := t.TempDir(), t.TempDir(), t.TempDir()
 	path := filepath.Join(dir, "x.json")
 	n := 300 / testenv.Stride(2) // requests
-	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(journalRoomBytes()/2) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
+	r := runChild(t, []string{tmpfsEnv + "=" + strconv.Itoa(journalRoomBytes()) + ":" + dir + ":" + keep}, syscall.CLONE_NEWNS, "--service-kind", "openai", "-u", srv.openAI, "--streaming",
 		"--concurrency-range", "4", "--request-count", strconv.Itoa(n), "--profile-export-file", path, "--spill-dir", spill)
 	first := exportStem(path) + journal.Suffix
 	kept, _ := filepath.Glob(filepath.Join(spill, "*"))

@@ -119,7 +119,7 @@ func distinctOutputs(command string, flags []cli.Flag) (all []distinctFile) {
 			if command == "recover" {
 				continue
 			}
-			add("e.journal.arrows", "e.json", flag, "FILE")
+			add("e.journal", "e.json", flag, "FILE")
 			add("e.2.json", "e.json", flag, "FILE", "--repeat", "2")
 			add("e.old.2.json", "e.json", flag, "FILE", "--repeat", "2", "-u", "old=a:1", "-u", "new=a:2")
 			add("e.rank1.json", "e.json", flag, "FILE", "--rank", "1", "--world-size", "2", "--start-at", "2100-01-01T00:00:00Z", "--request-count", "2")
@@ -170,7 +170,7 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 		all = append(all, in)
 	}
 	if command == "recover" {
-		all = append(all, distinctFile{flag: "the journal", name: "in.journal.arrows", args: []string{"FILE"}, text: "in"})
+		all = append(all, distinctFile{flag: "the journal", name: "in.journal", args: []string{"FILE"}, text: "in"})
 	}
 	return all
 }

@@ -21,7 +21,7 @@ func recoverCommand() *cli.Command {
 		Usage:     "write the export of a run that was killed",
 		ArgsUsage: "JOURNAL",
 		Description: `While it records, pa-record keeps everything in a journal beside the export,
-NAME.journal.arrows. When the process is killed the journal stays; this writes
+NAME.journal. When the process is killed the journal stays; this writes
 the export from it and then removes the journal. The requests in flight and
 the requests of about the last second are missing.`,
 		Flags: []cli.Flag{

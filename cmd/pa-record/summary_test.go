@@ -232,7 +232,7 @@ func TestSummaryInterrupted(t *testing.T) {
 	over, sent := make(chan struct{}), make(chan struct{})
 	go func() { // sends the signal once the journal holds requests
 		defer close(sent)
-		journal := strings.TrimSuffix(file, ".json") + ".journal.arrows"
+		journal := strings.TrimSuffix(file, ".json") + ".journal"
 		var empty int64 // size of the journal without requests
 		for {
 			if info, err := os.Stat(journal); err == nil {

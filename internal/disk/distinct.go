@@ -173,7 +173,7 @@ func (f *family) members(names []string) []use {
 	return all
 }
 
-// String returns "--html a.html", or "the journal of --profile-export-file, a.journal.arrows".
+// String returns "--html a.html", or "the journal of --profile-export-file, a.journal".
 func (u *use) String() string {
 	if u.role == "" {
 		return u.flag + " " + u.path

@@ -67,7 +67,7 @@ func fileSuffixes(name string) []string {
 		names = append(names, name+suffix)
 	}
 	stem := strings.TrimSuffix(name, filepath.Ext(name))
-	return append(names, stem+".parquet", stem+".arrow", stem+".journal.arrows")
+	return append(names, stem+".parquet", stem+".arrow", stem+".journal")
 }
 
 // ResultFile returns the path of the file of requests in the folder of a tool's

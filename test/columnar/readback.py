@@ -62,9 +62,9 @@ def overflowed(row):
     return row
 
 
-def reason_of(request, derived):
+def reason_of(request):
     """Why a request does not count. The derived columns know that one without a response failed."""
-    if derived and not request["response_timestamps"]:
+    if not request["response_timestamps"]:
         return request["pa"].get("reason", "failed")
     return request["pa"].get("reason", "")
 
@@ -79,7 +79,7 @@ def check_rows(name, rows, requests):
         want = requests[key]
         check(f"{at}: start_ns", row["start_ns"], want["timestamp"])
         check(f"{at}: recv_ns", list(row["recv_ns"]), want["response_timestamps"])
-        check(f"{at}: reason", row["reason"], reason_of(want, "ttft_ns" in row))
+        check(f"{at}: reason", row["reason"], reason_of(want))
         inputs = row["inputs"]
         if inputs is not None:
             inputs = {text(f["name"]): text(f["value"]) for f in inputs}
@@ -113,26 +113,7 @@ def check_pyarrow(folder, document, requests):
     check("pyarrow: Arrow file equals Parquet", arrow.equals(table), True)
     check_header("pyarrow, Arrow file", arrow.schema.metadata, document)
 
-    with pyarrow.ipc.open_stream(folder / "run.journal.arrows") as reader:
-        journal = reader.read_all()
-    journal.validate(full=True)
-    derived = set(table.column_names) - set(journal.column_names)
-    check("pyarrow: derived columns", len(derived), 31)
-    # Without the deriver, a journal cannot know that a request without a response failed.
-    same = [name for name in journal.column_names if name != "reason"]
-    check("pyarrow: journal equals Parquet", journal.select(same).equals(table.select(same)), True)
     check_statistics(folder / "run.parquet", table)
-
-    rows = 0
-    with pyarrow.ipc.open_stream(folder / "killed.journal.arrows") as reader:
-        try:
-            for batch in reader:
-                batch.validate(full=True)
-                rows += batch.num_rows
-            sys.exit("pyarrow, killed journal: no error at its end")
-        except (pyarrow.ArrowInvalid, OSError):
-            pass
-    check("pyarrow, killed journal: whole batches", (rows > 0, rows % 500), (True, 0))
 
 
 def check_statistics(path, table):
@@ -188,7 +169,7 @@ def check_duckdb(folder, requests):
     counts = dict(con.sql(f"SELECT reason, count(*) FROM '{path}' GROUP BY reason").fetchall())
     want = {}
     for r in requests.values():
-        want[reason_of(r, True)] = want.get(reason_of(r, True), 0) + 1
+        want[reason_of(r)] = want.get(reason_of(r), 0) + 1
     check("DuckDB: reasons", counts, want)
     total = con.sql(f"SELECT sum(list_sum(recv_ns::HUGEINT[])) FROM '{path}'").fetchall()[0][0]
     check("DuckDB: sum of recv_ns", int(total), sum(min(t, 2**63 - 1) for r in requests.values() for t in r["response_timestamps"]))
@@ -215,7 +196,7 @@ def check_page(con, path):
 
 
 def check_polars(folder, requests):
-    for name, read in [("run.parquet", polars.read_parquet), ("run.arrow", polars.read_ipc), ("run.journal.arrows", polars.read_ipc_stream)]:
+    for name, read in [("run.parquet", polars.read_parquet), ("run.arrow", polars.read_ipc)]:
         check_rows(f"polars, {name}", read(folder / name).iter_rows(named=True), requests)
 
 
@@ -264,7 +245,7 @@ def main():
         sys.exit("Spark: java is missing; install a Java runtime, such as default-jre-headless")
     else:
         spark = "not by Spark (java is missing)"
-    print(f"{len(requests)} requests are the same in JSON, Parquet, an Arrow file and a journal, read by "
+    print(f"{len(requests)} requests are the same in JSON, Parquet and an Arrow file, read by "
           f"pyarrow {pyarrow.__version__}, DuckDB {duckdb.__version__}, polars {polars.__version__}, pandas {pandas.__version__} and {spark}")
 
 

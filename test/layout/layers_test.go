@@ -64,7 +64,7 @@ var rows = map[string][][]string{
 		{"pkg/export", "pkg/export/columnar/internal/pages"},
 		{"pkg/export/pawindow", "pkg/export/shards"},
 		{"pkg/export/profilejson"},
-		{"pkg/export/columnar"},
+		{"pkg/export/columnar", "pkg/export/recordlog"},
 		{"pkg/export/formats"},
 	},
 	"pkg/recorder": {

@@ -8,12 +8,12 @@ import (
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
 // Write writes the requests that r has left into a file. The end of the name chooses Parquet, Arrow
-// or JSON; a name that ends in .arrows gets a journal.
+// or JSON; a name that ends in .journal gets a journal.
 func Write(t testing.TB, name string, r *memrun.Reader) {
 	t.Helper()
 	write(t, name, r, answer.NewDeriver(&r.Header))
@@ -52,7 +52,7 @@ func write(t testing.TB, name string, r *memrun.Reader, deriver export.Deriver) 
 	if create, ok := formats.ForName(name); ok {
 		w, err = create(&out, deriver)
 	} else {
-		w, err = columnar.NewJournalWriter(&out, &r.Header)
+		w, err = recordlog.NewWriter(recordlog.To(&out), &r.Header)
 	}
 	if err != nil {
 		t.Fatal(err)

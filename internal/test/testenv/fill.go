@@ -36,6 +36,8 @@ func Fill(t *testing.T, p any, but ...string) {
 			v.SetInt(-n * 1e7)
 		case reflect.Uint8:
 			v.SetUint(uint64(n % 3))
+		case reflect.Uint32:
+			v.SetUint(math.MaxUint32 - uint64(n))
 		case reflect.Uint64:
 			v.SetUint(math.MaxUint64 - uint64(n))
 		case reflect.String:

@@ -99,6 +99,9 @@ func fieldNames(s *arrow.Schema) []string {
 	return names
 }
 
+// maxFooterBytes bounds the footer of an Arrow file.
+const maxFooterBytes = 256 << 20
+
 // checkArrowEnd checks the end and the footer of an Arrow file. It returns an
 // *export.CutError for a file that was cut short.
 func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
@@ -111,7 +114,7 @@ func checkArrowEnd(name string, src io.ReaderAt, size int64) error {
 		return &export.CutError{Name: name, Offset: size, Where: "the footer of the Arrow file", Nothing: true}
 	}
 	n := int64(binary.LittleEndian.Uint32(tail))
-	if n > min(size-int64(len(arrowMagic)+2)-tailBytes, maxFrameMetadata) {
+	if n > min(size-int64(len(arrowMagic)+2)-tailBytes, maxFooterBytes) {
 		return fmt.Errorf("%s: the file is damaged: its footer cannot have %d bytes", name, n)
 	}
 	footer := make([]byte, n)

@@ -14,7 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Bounds of a batch of an Arrow file or a journal. The Writer writes a batch that reaches a
+// Bounds of a batch of an Arrow file. The Writer writes a batch that reaches a
 // bound. A single request may be larger than maxBatchBytes.
 const (
 	maxBatchRows  = 10_000

@@ -1,6 +1,5 @@
-// Package columnar reads and writes a run as a table: as Parquet, as an Arrow file, and
-// as the journal that pa-record writes while it records. Only this package imports Apache
-// Arrow.
+// Package columnar reads and writes a run as a table: as Parquet and as an Arrow file. Only
+// this package imports Apache Arrow.
 //
 //	w, err := columnar.NewParquetWriter(f, answer.NewDeriver(r.Run())) // or NewArrowWriter
 //	if err != nil {
@@ -28,22 +27,13 @@
 // package does not parse them: an [export.Deriver] computes the derived columns, and
 // an [export.Row] has them.
 //
-// # Journal
-//
-// A journal is an Arrow IPC stream to which a [JournalWriter] only appends. Each message
-// carries its kind and a checksum (CRC-32C), and some carry a header of the run or lines
-// of telemetry. Other readers of Arrow ignore these additions. A Reader of a journal
-// without an end returns the requests up to the last whole batch, then an
-// *export.CutError. A Reader of a damaged journal returns the requests before the damage,
-// then a *[CorruptionError].
-//
 // # Files
 //
 // schema.go lists the columns. Writing: batch.go collects requests as rows, and writer.go passes batches to a sink:
-// arrow.go, parquetwriter.go (its pages are made by package pages), or journalwriter.go (its frames, by journalframe.go).
+// arrow.go, or parquetwriter.go (its pages are made by package pages).
 //
 // Reading: reader.go chooses rows (selection.go) and reads ahead (feed.go). It reads from a source (source.go): arrow.go,
-// journalreader.go, or parquetreader.go, whose columns package pages reads. A source returns columns as vectors
+// or parquetreader.go, whose columns package pages reads. A source returns columns as vectors
 // (pages.Vector; of Arrow by arrowvector.go), and row.go makes requests of them.
 //
 // header.go, telemetry.go and text.go say how headers, telemetry and texts are stored. limits.go and flatbuffer.go
@@ -51,7 +41,7 @@
 //
 // # Memory
 //
-// A Writer of Arrow or a journal holds one batch of about 32 MiB and needs about the same
+// A Writer of Arrow holds one batch of about 32 MiB and needs about the same
 // again to encode it. A ParquetWriter holds two row groups of about 32 MiB: it fills one
 // while it encodes the other on all cores. Texts that start alike take less. It also takes
 // batches of requests that the goroutines of a Reader fill.
@@ -61,12 +51,12 @@
 // ([export.Need]) the goroutines hand over each request when it is decoded, and hold
 // one block. All of this is less if many files are read at the same time; pages of plain integers are packed, too. The other Readers hold one batch.
 // To find the requests of each level, opening reads three columns of a Parquet file, and the
-// whole of an Arrow file or journal.
+// whole of an Arrow file.
 //
 // # Damaged and hostile files
 //
 // Reading never panics: counts and sizes are checked before Arrow uses them, and a panic
 // of Arrow becomes an error. Parquet and Arrow files have no checksum, so damage can
-// appear as a wrong value; journals have checksums. A page that decompresses to gigabytes
+// appear as a wrong value. A page that decompresses to gigabytes
 // (a decompression bomb) takes that memory while it is read.
 package columnar

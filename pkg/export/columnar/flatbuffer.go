@@ -34,17 +34,14 @@ const (
 	footerSchema       = 1
 	footerDictionaries = 2
 	footerBatches      = 3
-	messageHeaderType  = 1
-	messageHeader      = 2
 	schemaFields       = 1
 	schemaMetadata     = 2
 	fieldTypeType      = 2
 	fieldChildren      = 5
 	fieldMetadata      = 6
 
-	headerSchema = 1  // of messageHeaderType
-	typeUnion    = 14 // of fieldTypeType
-	blockBytes   = 24
+	typeUnion  = 14 // of fieldTypeType
+	blockBytes = 24
 )
 
 // checkArrowFooter checks the footer of an Arrow file.
@@ -58,19 +55,6 @@ func checkArrowFooter(b []byte) error {
 		f.fail()
 	}
 	f.schema(f.follow(schema))
-	return f.err
-}
-
-// checkSchemaMessage checks the first message of a stream.
-func checkSchemaMessage(b []byte) error {
-	f := flatReader{b: b}
-	root := f.follow(0)
-	typ, ok := f.field(root, messageHeaderType)
-	header, ok2 := f.field(root, messageHeader)
-	if !ok || !ok2 || !f.has(typ, 1) || f.b[typ] != headerSchema {
-		f.fail()
-	}
-	f.schema(f.follow(header))
 	return f.err
 }
 

@@ -9,18 +9,13 @@ import (
 )
 
 // Formats returns the formats of this package for [export.Opener].
-func Formats() []export.Format { return []export.Format{Parquet(), Arrow(), Journal()} }
+func Formats() []export.Format { return []export.Format{Parquet(), Arrow()} }
 
 // Parquet returns the format of NewParquetWriter. A file that is cut short is an *export.CutError.
 func Parquet() export.Format { return format{"Parquet", []byte(parquetMagic), newParquetReader} }
 
 // Arrow returns the format of NewArrowWriter. A file that is cut short is an *export.CutError.
 func Arrow() export.Format { return format{"Arrow", []byte(arrowMagic), newArrowReader} }
-
-// Journal returns the format of NewJournalWriter. The Reader of a journal that is cut short or damaged
-// returns the whole batches before that place; then its Err returns an *export.CutError or a
-// *CorruptionError. Open returns that error itself only if the schema is not whole.
-func Journal() export.Format { return format{"journal", endOfStream[:4], newJournalReader} }
 
 // A format opens files that begin with magic.
 type format struct {

@@ -26,7 +26,6 @@ type testFormat struct {
 var testFormats = []testFormat{
 	{"parquet", Parquet(), func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w, nil) }},
 	{"arrow", Arrow(), func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w, nil) }},
-	{"journal", Journal(), func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
 }
 
 // encode writes all that r delivers.

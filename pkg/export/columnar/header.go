@@ -1,11 +1,8 @@
 package columnar
 
 import (
-	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -16,40 +13,6 @@ import (
 
 // The header of a run is stored as the text of a profile_export.json without requests, so
 // that the same document describes both.
-
-// runText returns the header of run as JSON.
-func runText(run *export.Run) ([]byte, error) {
-	var b bytes.Buffer
-	w := profilejson.NewWriter(&b)
-	if run == nil {
-		run = &export.Run{}
-	}
-	for i := range run.Experiments {
-		e := &run.Experiments[i]
-		if err := errors.Join(w.BeginExperiment(e.Mode, e.Value), w.EndExperiment(e)); err != nil {
-			return nil, errors.Join(err, w.Close(nil))
-		}
-	}
-	if err := w.Close(run); err != nil {
-		return nil, err
-	}
-	return b.Bytes(), nil
-}
-
-// parseRun is the inverse of runText. name is the place of the text, for messages.
-func parseRun(name string, text []byte, lim export.Limits) (*export.Run, []export.Warning, error) {
-	r, err := profilejson.NewReader(context.Background(), name, bytes.NewReader(text), int64(len(text)), lim)
-	if err != nil {
-		return nil, nil, err
-	}
-	if r.Next() {
-		return nil, nil, fmt.Errorf("%s: holds requests", name)
-	}
-	if err := errors.Join(r.Err(), r.Close()); err != nil {
-		return nil, nil, err
-	}
-	return r.Run(), r.Warnings(), nil
-}
 
 // runTextMetadata returns metadata with text, in base64 if text is not UTF-8: Arrow and
 // Parquet require UTF-8.
@@ -65,7 +28,7 @@ func runTextMetadata(text []byte) (m fileMetadata) {
 // metadataOf returns the metadata of a file with the header of run and telemetry t. derivation
 // describes the derived columns; it is nil if the file has none.
 func metadataOf(run *export.Run, t *telemetryBuffer, derivation *export.Derivation) (fileMetadata, error) {
-	text, err := runText(run)
+	text, err := profilejson.RunText(run)
 	if err != nil {
 		return fileMetadata{}, err
 	}
@@ -120,7 +83,7 @@ func readHeader(name string, columns []string, get func(key string) string, lim 
 	if len(text) == 0 {
 		return h, nil
 	}
-	run, warnings, err := parseRun(name+": metadata "+runKey, text, lim)
+	run, warnings, err := profilejson.ParseRun(name+": metadata "+runKey, text, lim)
 	h.run, h.warnings = run, append(h.warnings, warnings...)
 	return h, err
 }
@@ -132,7 +95,6 @@ type header struct {
 	warnings   []export.Warning
 	tail       error // error that ends the reading after the batches
 	derivation *export.Derivation
-	places     []int // see Reader
 	lines      lineSource
 	maxLine    int64
 }

@@ -39,7 +39,7 @@ type tooLargeError = pages.TooLargeError
 // minBatchLimit is the lowest result of batchLimit.
 const minBatchLimit = 1 << 30
 
-// batchLimit returns the maximum bytes of a batch of an Arrow file or journal.
+// batchLimit returns the maximum bytes of a batch of an Arrow file.
 func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }
 
 // rowsFactor is the memory of decoded rows as a multiple of the limit of a value.

@@ -246,8 +246,6 @@ func TestRoundTripLarge(t *testing.T) {
 // limitRows makes w write batches or row groups of at most n requests.
 func limitRows(w export.Writer, n int) {
 	switch w := w.(type) {
-	case *JournalWriter:
-		w.w.batch.maxRows = n
 	case *ParquetWriter:
 		w.batch.maxRows, w.parquet.maxRows = n, n
 	case *Writer:
@@ -259,8 +257,6 @@ func limitRows(w export.Writer, n int) {
 func limitBytes(w export.Writer, n int) (usual int) {
 	var limit *int
 	switch w := w.(type) {
-	case *JournalWriter:
-		limit = &w.w.batch.maxBytes
 	case *ParquetWriter:
 		limit = &w.parquet.maxBytes
 	case *Writer:
@@ -272,10 +268,7 @@ func limitBytes(w export.Writer, n int) (usual int) {
 
 // waiting returns the requests and the bytes that wait to be written as one batch or row group.
 func waiting(w export.Writer) (rows, size int) {
-	switch w := w.(type) {
-	case *JournalWriter:
-		return w.w.batch.rows, w.w.batch.size()
-	case *ParquetWriter:
+	if w, ok := w.(*ParquetWriter); ok {
 		return max(w.parquet.groupRows, w.batch.rows), w.parquet.groupSize + w.batch.size()
 	}
 	b := w.(*Writer).batch

@@ -56,7 +56,7 @@ const maxExperiments = 1 << 16
 // newReader returns a Reader of src.
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 	r := &Reader{
-		selection: selection{src: src, places: h.places, derivation: h.derivation},
+		selection: selection{src: src, derivation: h.derivation},
 		name:      h.name, run: h.run, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine,
 	}
 	r.reader.selection = &r.selection
@@ -154,13 +154,8 @@ func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
 	}
 }
 
-// locate adds the file and the batch to err. It returns a *CorruptionError, which has a
-// position, unchanged.
+// locate adds the file and the batch to err.
 func (r *Reader) locate(batch int, err error) error {
-	var corrupt *CorruptionError
-	if errors.As(err, &corrupt) {
-		return err
-	}
 	off, what := r.src.place(batch)
 	var large *tooLargeError
 	if errors.As(err, &large) || off < 0 {
@@ -315,8 +310,7 @@ func (r *Reader) Row() export.Row {
 // Experiment returns the index of the current request's experiment.
 func (r *Reader) Experiment() int { return r.experiment }
 
-// Err returns the error that ended the reading early. Only a journal gives a
-// *CorruptionError.
+// Err returns the error that ended the reading early.
 func (r *Reader) Err() error { return r.err }
 
 // Warnings returns the problems in the data so far, each kind once with a count.

@@ -69,7 +69,7 @@ type schemaColumn struct {
 }
 
 // schemaColumns lists all columns in the order of the file. The derived columns, from
-// firstDerived on, are last, because a journal has none.
+// firstDerived on, are last, because a file may have none.
 var schemaColumns = [...]schemaColumn{
 	{name: "experiment", use: few, dataType: int32Type},
 	{name: "mode", use: few | writeOnly, dataType: stringType},

@@ -9,10 +9,7 @@ import (
 
 // A selection says what a Reader reads of its file, as a [export.Need] asks for it.
 type selection struct {
-	src source
-	// places maps the file's experiments to indices in the run; nil if both have the
-	// same order.
-	places     []int
+	src        source
 	derivation *export.Derivation // of the derived columns; nil without these
 	need       export.Need
 	seed       uint64 // of the sample
@@ -59,11 +56,7 @@ func (s *selection) rowPart(d *rowDecoder, t *rows, i, batch int) part {
 
 // rowExperiment returns the index in run of the experiment of row i.
 func (s *selection) rowExperiment(t *rows, i int) int {
-	experiment := int(t.cols[colExperiment].Num(i))
-	if experiment >= 0 && experiment < len(s.places) {
-		experiment = s.places[experiment]
-	}
-	return experiment
+	return int(t.cols[colExperiment].Num(i))
 }
 
 // A rowReader decodes rows in their order, and the rows to be checked.

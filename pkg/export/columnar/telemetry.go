@@ -14,10 +14,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Telemetry is text, one object of [export.ScrapeEncoder] per line. A journal has it in
-// frames of its own. A file has it in its metadata, compressed with zstd and cut into
-// pieces of base64, "pa.samples.0" and so on. There every reader of Parquet and Arrow
-// ignores it, and a reader that keeps metadata keeps it.
+// Telemetry is text, one object of [export.ScrapeEncoder] per line. A file has it in its
+// metadata, compressed with zstd and cut into pieces of base64, "pa.samples.0" and so on.
+// There every reader of Parquet and Arrow ignores it, and a reader that keeps metadata keeps it.
 
 // telemetryKey, a dot and the number of a piece are a key of the metadata.
 const telemetryKey = "pa.samples"

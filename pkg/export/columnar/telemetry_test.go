@@ -75,7 +75,6 @@ func TestTelemetry(t *testing.T) {
 	}{
 		{Parquet(), func(w io.Writer) (export.Writer, error) { return NewParquetWriter(w, nil) }},
 		{Arrow(), func(w io.Writer) (export.Writer, error) { return NewArrowWriter(w, nil) }},
-		{Journal(), func(w io.Writer) (export.Writer, error) { return NewJournalWriter(w, nil) }},
 	} {
 		t.Run(tt.format.Name(), func(t *testing.T) {
 			var b bytes.Buffer
@@ -121,25 +120,6 @@ func TestTelemetry(t *testing.T) {
 				t.Errorf("Scrapes = %v, want why the context ended", err)
 			}
 		})
-	}
-}
-
-// A journal that breaks off has the telemetry that was flushed.
-func TestTelemetryKilled(t *testing.T) {
-	var b bytes.Buffer
-	w, err := NewJournalWriter(&b, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := telemetry(3)
-	for i := range all {
-		if err := errors.Join(w.WriteScrape(&all[i]), w.Flush()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	r := open(t, Journal(), b.Bytes()[:b.Len()-5])
-	if got := scrapes(t, r); len(got) != 2 || got[1] != text(&all[1]) {
-		t.Errorf("%d scrapes: %q", len(got), got)
 	}
 }
 

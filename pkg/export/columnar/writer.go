@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
 // A Writer writes one run as Parquet or as an Arrow file. See [export.Writer]
@@ -71,7 +72,7 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 		return err
 	}
 	e := export.Experiment{Mode: mode, Value: value}
-	if _, err := runText(&export.Run{Experiments: []export.Experiment{e}}); err != nil {
+	if _, err := profilejson.RunText(&export.Run{Experiments: []export.Experiment{e}}); err != nil {
 		return w.calls.Fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments), err))
 	}
 	w.run.Experiments = append(w.run.Experiments, e)
@@ -105,7 +106,7 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 		return err
 	}
 	w.update(e)
-	if _, err := runText(&export.Run{Experiments: w.run.Experiments[len(w.run.Experiments)-1:]}); err != nil {
+	if _, err := profilejson.RunText(&export.Run{Experiments: w.run.Experiments[len(w.run.Experiments)-1:]}); err != nil {
 		return w.calls.Fail(fmt.Errorf("experiment %d: %w", len(w.run.Experiments)-1, err))
 	}
 	w.calls.State = export.BetweenExperiments

@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
 // Suffixes lists the names that ForName knows, for messages.
@@ -20,10 +21,10 @@ const Suffixes = ".json, .json.gz, .json.zst, .parquet or .arrow"
 
 // JournalSuffix ends the name of a journal: the recording of a run that has not ended, or that
 // was killed.
-const JournalSuffix = ".journal.arrows"
+const JournalSuffix = ".journal"
 
 // JournalPath returns the path of the journal of an export. For run.json, run.json.zst and
-// run.parquet it is run.journal.arrows.
+// run.parquet it is run.journal.
 func JournalPath(exportPath string) string { return stem(exportPath) + JournalSuffix }
 
 // stem returns the name of an export without the suffixes of its format.
@@ -39,7 +40,7 @@ func stem(path string) string {
 // Readers returns the formats of recorded runs, in the order in which to try them. Package tool has the
 // formats of other tools' result files.
 func Readers() []export.Format {
-	return append([]export.Format{reportFormat{}, profilejson.Format{}}, columnar.Formats()...)
+	return append([]export.Format{reportFormat{}, profilejson.Format{}}, append(columnar.Formats(), recordlog.Format())...)
 }
 
 // A Create returns a Writer of a new document to w. Closing the Writer completes the

@@ -21,7 +21,6 @@ func FuzzReaders(f *testing.F) {
 	for i, create := range []Create{
 		func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewParquetWriter(w, d) },
 		func(w io.Writer, d export.Deriver) (export.Writer, error) { return columnar.NewArrowWriter(w, d) },
-		func(w io.Writer, _ export.Deriver) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	} {
 		f.Add(uint8(i), twoRequests(f, create, oneEvent{}))
 		f.Add(uint8(i)|brief, twoRequests(f, create, oneEvent{}))
@@ -32,7 +31,6 @@ func FuzzReaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte) {
 		// Compressed pages and runs of one value may be far larger than the file, up to the limits.
 		testenv.BoundMemory(t, len(data), 64<<20, 1000, func() { readColumns(t, all[int(kind&^brief)%len(all)], kind&brief != 0, data, lim) })
-		_ = columnar.JournalFrame(bytes.Clone(data)).Renumber(7)
 	})
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-// make readback has readback.py compare the files of one synthetic run in every format. The run is in
-// run.json, run.parquet, run.arrow and run.journal.arrows. killed.journal.arrows lacks what came after the last flush.
+// make readback has readback.py compare the files of one synthetic run. The run is in run.json,
+// run.parquet and run.arrow.
 // report.json is the report of run.json. shards/0.parquet and shards/1.parquet hold another run of two ranks,
 // for queries in SQL.
 func TestWriteForReadback(t *testing.T) {
@@ -41,7 +41,6 @@ func writeFormats(dir string) error {
 		"run.arrow": func(w io.Writer) (export.Writer, error) {
 			return columnar.NewArrowWriter(w, answer.NewDeriver(header()))
 		},
-		"run.journal.arrows": func(w io.Writer) (export.Writer, error) { return columnar.NewJournalWriter(w, nil) },
 	}
 	for name, create := range files {
 		var out bytes.Buffer
@@ -59,12 +58,6 @@ func writeFormats(dir string) error {
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), out.Bytes(), 0o600); err != nil {
 			return err
-		}
-		if name == "run.journal.arrows" {
-			// A kill in the middle of a batch.
-			if err := os.WriteFile(filepath.Join(dir, "killed.journal.arrows"), out.Bytes()[:out.Len()*2/3], 0o600); err != nil {
-				return err
-			}
 		}
 	}
 	return writeShards(filepath.Join(dir, "shards"))
@@ -235,11 +228,6 @@ func writeRun(w export.Writer) error {
 			}
 			if err := w.WriteRequest(r); err != nil {
 				return err
-			}
-			if j, ok := w.(*columnar.JournalWriter); ok && i%500 == 499 {
-				if err := j.Flush(); err != nil {
-					return err
-				}
 			}
 		}
 		if err := w.EndExperiment(&export.Experiment{WindowBoundaries: []uint64{start, 1<<64 - 1}}); err != nil {

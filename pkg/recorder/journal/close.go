@@ -12,7 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
@@ -45,7 +45,7 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	w.makeFolders()
 	waitForExamination := w.examine(edit)
-	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().bytes))
+	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().Bytes))
 	defer release()
 	written, requests, werr := finalize(writing, w.path, w.cfg.Exports, edit)
 	waitForExamination() // it reads the journal
@@ -120,9 +120,9 @@ func (w *Writer) endJournal(run *export.Run) error {
 	select {
 	case <-w.ctx.Done(): // the operating system writes it later
 		return err
-	default:
+	case <-w.queue.synced:
 	}
-	if err == nil {
+	if err == nil && w.ctx.Err() == nil {
 		err = w.failed(w.file.Sync())
 	}
 	return err
@@ -141,11 +141,16 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 		return
 	}
 	whole := w.queue.Written()
-	if w.cutTo(whole.bytes) != nil {
+	if w.cutTo(whole.Bytes) != nil {
 		return
 	}
-	if columnar.EndJournal(w.file, whole.blocks, run) != nil {
-		_ = w.cutTo(whole.bytes) // readers leave out a part of a frame at the end
+	end, err := recordlog.End(run)
+	if err != nil || whole.Bytes == 0 {
+		return
+	}
+	whole.Add(end, nil)
+	if _, err := w.file.Write(end); err != nil {
+		_ = w.cutTo(whole.Bytes - int64(len(end))) // readers leave out a part of a frame at the end
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 
 // smallJournalBytes is the largest size of a small journal. Its exports are written in a
 // fraction of a second on any machine that is not overloaded.
-const smallJournalBytes = 16 << 20
+const smallJournalBytes = 2 << 20
 
 // timeToWrite returns how long writing the exports may take after the context of the run
 // ended. A small journal gets time for a slow machine; it rarely needs the time. A program

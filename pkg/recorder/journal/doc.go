@@ -19,14 +19,16 @@
 //
 // # What survives what
 //
-// A journal is a sequence of whole batches in the format of [columnar.Journal].
+// A journal is a sequence of frames in the format of package recordlog: one for each request,
+// which the request enters when it ends. A few buffers of 256 KiB change places between the
+// recorder, which fills them, and a goroutine, which writes them.
 //
-//   - Killed process: the requests of all batches in the file survive. The recorder
-//     flushes a few times a second. A last batch that was cut is left out.
-//   - Crashed machine: the operating system chooses when it writes the file to the disk;
-//     only Close waits for that.
-//   - Slow disk: no call waits for the disk. One goroutine writes; the batches queue up
-//     in memory. The recorder calls [Writer.Backlog], drops outputs when the queue is
+//   - Killed process: the requests of all frames in the file survive. The recorder
+//     flushes a few times a second. A last frame that was cut is left out.
+//   - Crashed machine: what was on the disk survives. A goroutine has the file written to the
+//     disk every second while requests come, and Close once more.
+//   - Slow disk: no call waits for the disk. The buffers queue up in memory, and there are
+//     more of them then. The recorder calls [Writer.Backlog], drops outputs when the queue is
 //     nearly full, and ends the run when it is full.
 //   - Full disk: the journal moves to Config.SpillDir, once, and the run goes on. If that
 //     fails, too, the end of the journal still fits, because Open reserves room for it.

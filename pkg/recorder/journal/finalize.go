@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
 // finalize writes the exports from the journal at path. edit, if not nil, changes their
@@ -32,7 +32,7 @@ func finalize(ctx context.Context, path string, exports []*Export, edit func(*ex
 
 // openEdited opens the journal at path for reading. edit, if not nil, changes the header.
 func openEdited(ctx context.Context, path string, edit func(*export.Run)) (*editedRun, error) {
-	o := export.Opener{Formats: []export.Format{columnar.Journal()}}
+	o := export.Opener{Formats: []export.Format{recordlog.Format()}}
 	r, err := o.Open(ctx, path)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -85,7 +86,7 @@ func TestJournalMeddledWith(t *testing.T) {
 			if lost := 4 - tt.kept; lost > 0 && (len(written.Meta.Warnings) != 1 || !strings.HasPrefix(written.Meta.Warnings[0], fmt.Sprintf("requests lost: %d, because another program cut the journal", lost))) {
 				t.Errorf("the export warns %q, want the loss of %d", written.Meta.Warnings, lost)
 			}
-			if left := append(glob(t, spill), glob(t, filepath.Join(dir, "*.arrows"))...); tt.name != "journal replaced" && len(left) > 0 {
+			if left := append(glob(t, spill), glob(t, filepath.Join(dir, "*.journal"))...); tt.name != "journal replaced" && len(left) > 0 {
 				t.Errorf("left: %q", left)
 			}
 		})
@@ -131,7 +132,7 @@ func startOnFullDisk(t *testing.T, cfg Config) *Writer {
 	if err := w.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
 		t.Fatal(err)
 	}
-	w.queue.dst = &fullDisk{w.file, 25_000} // nothing was written yet
+	w.queue.dst = &fullDisk{w.file, 200} // nothing was written yet
 	err = w.BeginExperiment(export.ModeConcurrency, "1")
 	for i := range 4 {
 		err = errors.Join(err,
@@ -176,8 +177,9 @@ func TestJournalMoves(t *testing.T) {
 				t.Errorf("a second run: %v, want %v", err, ErrBusy)
 			}
 			if killed {
-				_ = w.file.Close() // and with it the lock
 				_ = w.queue.Close()
+				<-w.queue.synced
+				_ = w.file.Close() // and with it the lock
 				if _, err := NewWriter(w.cfg); !errors.Is(err, ErrLeftover) {
 					t.Errorf("a run after the kill: %v, want %v", err, ErrLeftover)
 				}
@@ -214,12 +216,15 @@ func TestJournalCannotMove(t *testing.T) {
 	if err := w.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
 		t.Fatal(err)
 	}
-	w.queue.dst = &fullDisk{w.file, 25_000}
+	w.queue.dst = &fullDisk{w.file, 200}
 	err = w.BeginExperiment(export.ModeConcurrency, "1")
 	for range 1000 {
 		err = errors.Join(err, w.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}), w.Flush())
 		if err != nil {
 			break
+		}
+		for w.queue.Waiting() > 0 { // until it is in the file, or lost
+			runtime.Gosched()
 		}
 	}
 	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "it cannot be moved to "+spill) {

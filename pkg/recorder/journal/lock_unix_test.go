@@ -88,9 +88,9 @@ func TestOpenLooksAgain(t *testing.T) {
 		overwrite  bool
 		want       error // its reason; nil: none
 	}{
-		{"a leftover journal", "x.journal.arrows", "old", false, ErrLeftover},
-		{"a leftover journal, to be replaced", "x.journal.arrows", "old", true, nil},
-		{"a journal without content", "x.journal.arrows", "", false, nil},
+		{"a leftover journal", "x.journal", "old", false, ErrLeftover},
+		{"a leftover journal, to be replaced", "x.journal", "old", true, nil},
+		{"a journal without content", "x.journal", "", false, nil},
 		{"an export", "x.json", "old", false, ErrExists},
 		{"an export, to be replaced", "x.json", "old", true, nil},
 	} {

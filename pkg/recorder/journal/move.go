@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/disk"
-	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
 // A mover moves a journal that cannot be written further into another folder.
@@ -24,33 +25,33 @@ var errRemoved = errors.New("it was removed or renamed during the run")
 
 // A moved is a journal in its second file.
 type moved struct {
-	file      *os.File // locked
-	path      string
-	cause     error // why it moved
-	size      int64 // of the first file, in bytes
-	lost      int   // number of requests that another program cut from the first file
-	renumbers bool  // later frames need another ordinal, because frames are missing
+	file  *os.File // locked
+	path  string
+	cause error // why it moved
+	size  int64 // of the first file, in bytes
+	lost  int   // number of requests that another program cut from the first file
 }
 
-// move copies the blocks that are still in the first file into a new file. Where another
+// move copies the frames that are still in the first file into a new file. Where another
 // program cut the first file, the new one gets the headers again, without which readers
-// could not go on, and a note on the lost requests. records describe the blocks of the first
-// file; move returns the records of the new one.
-func (m *mover) move(cause error, records []record) (*moved, []record, error) {
+// could not go on, and a note on the lost requests. written and headers describe the first
+// file; move returns those of the new one.
+func (m *mover) move(cause error, written recordlog.Prefix, headers []header) (*moved, recordlog.Prefix, []header, error) {
+	fail := func(err error) (*moved, recordlog.Prefix, []header, error) { return nil, written, headers, err }
 	st, err := m.from.Stat()
 	if err != nil {
-		return nil, nil, err
+		return fail(err)
 	}
 	f, err := m.create()
 	if err != nil {
-		return nil, nil, diskError("it cannot be moved to "+m.dir, err)
+		return fail(diskError("it cannot be moved to "+m.dir, err))
 	}
 	to := &moved{file: f, path: f.Name(), cause: cause, size: st.Size()}
-	records, err = to.copy(m.from, records)
+	kept, again, err := to.copy(m.from, written, headers)
 	if err != nil {
-		return nil, nil, errors.Join(diskError("it cannot be moved to "+m.dir, err), disk.RemoveHeld(f, to.path))
+		return fail(errors.Join(diskError("it cannot be moved to "+m.dir, err), disk.RemoveHeld(f, to.path)))
 	}
-	return to, records, nil
+	return to, kept, again, nil
 }
 
 // create makes the new file, which only its owner may read. See movedTo for its name.
@@ -100,41 +101,34 @@ func isRegularOrMoved(path string) bool {
 	return moved
 }
 
-// copy writes the blocks of the first file to the new one.
-func (m *moved) copy(from *os.File, records []record) ([]record, error) {
-	var kept []record
-	var bytes int64
-	for _, r := range records {
-		if bytes+r.bytes > m.size {
-			break
+// copy writes the frames of the first file to the new one.
+func (m *moved) copy(from *os.File, written recordlog.Prefix, headers []header) (kept recordlog.Prefix, again []header, err error) {
+	kept = written
+	if m.size < written.Bytes {
+		kept = recordlog.WholeFrames(from, m.size)
+	}
+	if n, err := io.Copy(m.file, io.NewSectionReader(from, 0, kept.Bytes)); err != nil || n < kept.Bytes {
+		return kept, nil, errors.Join(err, ifShort(n, kept.Bytes))
+	}
+	add := func(frame []byte) error {
+		kept.Add(frame, nil)
+		_, err := m.file.Write(frame)
+		return err
+	}
+	m.lost = written.Requests - kept.Requests
+	for _, h := range headers {
+		if h.off >= kept.Bytes {
+			h = header{kept.Bytes, bytes.Clone(h.frame)} // move may fail
+			if err := add(h.frame); err != nil {
+				return kept, nil, err
+			}
 		}
-		bytes += r.bytes
-		kept = append(kept, r)
+		again = append(again, h)
 	}
-	if n, err := io.Copy(m.file, io.NewSectionReader(from, 0, bytes)); err != nil || n < bytes {
-		return nil, errors.Join(err, ifShort(n, bytes))
+	if m.lost > 0 {
+		err = add(recordlog.Note(m.note()))
 	}
-	for _, r := range records[len(kept):] {
-		m.renumbers = true
-		if m.lost += r.requests; r.header == nil {
-			continue
-		}
-		if err := columnar.JournalFrame(r.header).Renumber(uint64(len(kept))); err != nil {
-			return nil, err
-		}
-		if _, err := m.file.Write(r.header); err != nil {
-			return nil, err
-		}
-		kept = append(kept, r)
-	}
-	if m.lost == 0 {
-		return kept, nil
-	}
-	note := counter{w: m.file}
-	if err := columnar.AppendNote(&note, uint64(len(kept)), m.note()); err != nil {
-		return nil, err
-	}
-	return append(kept, record{bytes: note.n}), nil
+	return kept, again, err
 }
 
 // note says which requests are missing.
@@ -148,24 +142,4 @@ func ifShort(n, want int64) error {
 		return fmt.Errorf("%d of %d bytes could be read: %w", n, want, io.ErrUnexpectedEOF)
 	}
 	return nil
-}
-
-// renumber gives a frame the ordinal of its new place.
-func (m *moved) renumber(frame []byte, ordinal uint64) error {
-	if !m.renumbers {
-		return nil
-	}
-	return columnar.JournalFrame(frame).Renumber(ordinal)
-}
-
-// A counter counts the bytes that pass to w.
-type counter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *counter) Write(b []byte) (int, error) {
-	n, err := c.w.Write(b)
-	c.n += int64(n)
-	return n, err
 }

@@ -8,98 +8,91 @@ import (
 	"os"
 	"sync"
 	"syscall"
+	"time"
 
-	"github.com/pa-tools/pa/pkg/export/columnar"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
-// A diskQueue is an unbounded queue in front of a file. Write copies a block into memory
-// and never waits; one goroutine writes the blocks in order. The user must stop writing
-// when too many bytes are Waiting.
+// A diskQueue is an unbounded queue of buffers in front of a file. Take never waits; one goroutine
+// seals and writes the buffers in order, and another one has the file written to the disk about
+// every second. The user must stop writing when too many bytes are Waiting.
 //
 // If the file fails, the queue moves to a second file, once: see [mover]. After an error
 // without a second file, or an error of the second file, the queue writes nothing more, so
 // that the file has no gap.
 type diskQueue struct {
-	dst   io.Writer
-	mover *mover        // nil: there is no second file
-	wake  chan struct{} // room for one signal, so that Write never blocks
-	done  chan struct{} // closed when the goroutine has ended
+	dst    io.Writer
+	mover  *mover        // nil: there is no second file
+	wake   chan struct{} // room for one signal, so that Take never blocks
+	done   chan struct{} // closed when the goroutine that writes has ended
+	dirty  chan struct{} // room for one signal: there is something to sync
+	synced chan struct{} // closed when the goroutine that syncs has ended
 
-	mu       sync.Mutex
-	requests int      // number of requests in the blocks so far
-	blocks   []block  // oldest first
-	spare    []byte   // memory of a written block
-	waiting  int64    // bytes of blocks and of the block that is being written
-	records  []record // of the blocks in the file
-	before   int      // number of requests in the written blocks
-	written  extent
-	closed   bool
-	err      error
-	leave    error // why the queue must move before the next block
-	stayed   error // why it could not
-	moved    *moved
+	mu      sync.Mutex
+	buffers [][]byte // oldest first, each of whole frames
+	spare   [][]byte // memory of written buffers
+	waiting int64    // bytes of buffers and of the buffer that is being written
+	written recordlog.Prefix
+	headers []header // in the file, in their order
+	closed  bool
+	err     error
+	leave   error // why the queue must move before the next buffer
+	stayed  error // why it could not
+	moved   *moved
 }
 
-// A block holds the bytes of one call of Write: a frame of the journal.
-type block struct {
-	data     []byte
-	requests int // in this block and all earlier ones
+// A header is a frame without which later frames cannot be read.
+type header struct {
+	off   int64 // in the file
+	frame []byte
 }
 
-// A record describes a block in the file.
-type record struct {
-	bytes    int64
-	requests int    // in this block
-	header   []byte // a copy of the block; nil if it holds requests or telemetry
-}
+// Bounds of diskQueue.spare: a Writer needs two buffers, and more after a moment in which the
+// file kept it waiting.
+const (
+	maxSpares     = 4
+	maxSpareBytes = 1 << 20 // of each
+)
 
-// An extent counts the blocks that are completely in the file, and their bytes.
-type extent struct {
-	blocks uint64
-	bytes  int64
-}
+// syncEvery is the time from one sync of the file to the next.
+const syncEvery = time.Second
 
-// maxSpareBytes bounds diskQueue.spare.
-const maxSpareBytes = 4 << 20
-
-// newDiskQueue starts the goroutine, which ends with Close. mover may be nil.
+// newDiskQueue starts the goroutines, which end with Close. mover may be nil.
 func newDiskQueue(dst io.Writer, mover *mover) *diskQueue {
-	q := &diskQueue{dst: dst, mover: mover, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	q := &diskQueue{
+		dst: dst, mover: mover, wake: make(chan struct{}, 1), done: make(chan struct{}),
+		dirty: make(chan struct{}, 1), synced: make(chan struct{}),
+	}
 	go q.run()
+	go q.syncs()
 	return q
 }
 
 var errQueueClosed = errors.New("written to after it was closed")
 
-// Write queues a copy of b. It returns the file's error from writing this or an earlier
-// block.
-func (q *diskQueue) Write(b []byte) (int, error) {
-	q.mu.Lock()
-	switch {
-	case q.err != nil:
-		defer q.mu.Unlock()
-		return 0, q.err
-	case q.closed:
-		defer q.mu.Unlock()
-		return 0, errQueueClosed
-	}
-	data := q.spare
-	q.spare = nil
-	q.blocks = append(q.blocks, block{append(data[:0], b...), q.requests})
-	q.waiting += int64(len(b))
-	q.mu.Unlock()
-	q.signal()
-	return len(b), nil
-}
+var _ recordlog.Sink = (*diskQueue)(nil)
 
-// Count says how many requests all blocks up to the next one hold.
-func (q *diskQueue) Count(requests int) {
+// Take queues a buffer of whole frames and returns an empty one. It returns the file's error from
+// writing this or an earlier buffer.
+func (q *diskQueue) Take(full []byte) (empty []byte, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.requests = requests
+	switch {
+	case q.err != nil:
+		return full[:0], q.err
+	case q.closed:
+		return full[:0], errQueueClosed
+	}
+	q.buffers = append(q.buffers, full)
+	q.waiting += int64(len(full))
+	if n := len(q.spare); n > 0 {
+		empty, q.spare = q.spare[n-1][:0], q.spare[:n-1]
+	}
+	signal(q.wake)
+	return empty, nil
 }
 
-// Leave makes the queue move to its second file before it writes the next block, because of
+// Leave makes the queue move to its second file before it writes the next buffer, because of
 // cause.
 func (q *diskQueue) Leave(cause error) {
 	q.mu.Lock()
@@ -130,8 +123,8 @@ func (q *diskQueue) Waiting() int64 {
 	return q.waiting
 }
 
-// Written returns the blocks that are completely in the file.
-func (q *diskQueue) Written() extent {
+// Written returns the frames that are completely in the file.
+func (q *diskQueue) Written() recordlog.Prefix {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.written
@@ -144,20 +137,21 @@ func (q *diskQueue) Err() error {
 	return q.err
 }
 
-// Close waits until all blocks are in the file or the file has failed, and returns the
+// Close waits until all buffers are in the file or the file has failed, and returns the
 // file's error. It does not close the file. It may be called more than once.
 func (q *diskQueue) Close() error {
 	q.mu.Lock()
 	q.closed = true
 	q.mu.Unlock()
-	q.signal()
+	signal(q.wake)
 	<-q.done
 	return q.Err()
 }
 
-func (q *diskQueue) signal() {
+// signal sends to a channel with room for one signal, unless it has one.
+func signal(c chan struct{}) {
 	select {
-	case q.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -167,19 +161,66 @@ func (q *diskQueue) run() {
 	for range q.wake {
 		for {
 			b, more := q.next()
-			if b.data == nil {
+			if b == nil {
 				if !more {
 					return
 				}
 				break
 			}
-			q.wrote(b, q.put(&b))
+			q.wrote(b, q.put(b))
+			signal(q.dirty)
 		}
 	}
 }
 
-// put writes a block to the file, or moves and writes it to the second file.
-func (q *diskQueue) put(b *block) error {
+// syncs has the file written to the disk. A sync may take long, so it must not keep the other
+// goroutine from writing.
+func (q *diskQueue) syncs() {
+	defer close(q.synced)
+	every := time.NewTimer(0)
+	defer every.Stop()
+	for {
+		select {
+		case <-q.done:
+			return
+		case <-q.dirty:
+		}
+		select {
+		case <-q.done:
+			return
+		case <-every.C:
+		}
+		every.Reset(syncEvery)
+		select { // the sync covers what was written while the timer ran
+		case <-q.dirty:
+		default:
+		}
+		q.sync()
+	}
+}
+
+// sync has the current file written to the disk. A file that fails is left.
+func (q *diskQueue) sync() {
+	q.mu.Lock()
+	dst := q.dst
+	q.mu.Unlock()
+	f, ok := dst.(interface{ Sync() error })
+	if !ok {
+		return
+	}
+	err := f.Sync()
+	for _, known := range []error{syscall.EINVAL, syscall.ENOTSUP, syscall.ENOSYS, os.ErrClosed} {
+		if errors.Is(err, known) {
+			return // no such file system has it, or the queue has moved
+		}
+	}
+	if err != nil {
+		q.Leave(err)
+	}
+}
+
+// put writes a buffer to the file, or moves and writes it to the second file.
+func (q *diskQueue) put(b []byte) error {
 	if cause := q.asked(); cause != nil && q.mover != nil {
 		if err := q.move(cause); err != nil { // the first file still takes what comes; restore tries again
 			q.stay(fmt.Errorf("%w; %w", cause, err))
@@ -196,18 +237,25 @@ func (q *diskQueue) put(b *block) error {
 	return q.write(b)
 }
 
-// write writes a block to the current file.
-func (q *diskQueue) write(b *block) error {
+// write seals a buffer and writes it to the current file.
+func (q *diskQueue) write(b []byte) error {
 	if err := q.intact(); err != nil {
 		return err
 	}
-	if m := q.Moved(); m != nil {
-		if err := m.renumber(b.data, q.Written().blocks); err != nil {
-			return err
+	written := q.written // only this goroutine changes it
+	var headers []header
+	written.Add(b, func(kind recordlog.Kind, frame []byte) {
+		if kind != recordlog.KindRequest && kind != recordlog.KindScrape {
+			headers = append(headers, header{written.Bytes, bytes.Clone(frame)})
 		}
+	})
+	if _, err := q.dst.Write(b); err != nil {
+		return err
 	}
-	_, err := q.dst.Write(b.data)
-	return err
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.written, q.headers = written, append(q.headers, headers...)
+	return nil
 }
 
 // asked returns the cause that Leave gave, once; nil if there is none.
@@ -229,17 +277,13 @@ func (q *diskQueue) stay(err error) {
 // move makes the second file the current one. Only the goroutine of the queue may call it,
 // or the user after Close.
 func (q *diskQueue) move(cause error) error {
-	m, records, err := q.mover.move(cause, q.records)
+	m, written, headers, err := q.mover.move(cause, q.written, q.headers)
 	if err != nil {
 		return err
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.dst, q.moved, q.records = m.file, m, records
-	q.written = extent{blocks: uint64(len(records))}
-	for _, r := range records {
-		q.written.bytes += r.bytes
-	}
+	q.dst, q.moved, q.written, q.headers = dataFile{m.file}, m, written, headers
 	return nil
 }
 
@@ -251,53 +295,44 @@ func (e *cutError) Error() string {
 }
 
 // intact returns a *cutError if the file is shorter than the bytes written. The next
-// block would leave a gap, after which no reader could go on.
+// buffer would leave a gap, after which no reader could go on.
 func (q *diskQueue) intact() error {
 	f, ok := q.dst.(interface{ Stat() (os.FileInfo, error) })
 	if !ok {
 		return nil
 	}
 	st, err := f.Stat()
-	if err == nil && st.Mode().IsRegular() && st.Size() < q.Written().bytes {
+	if err == nil && st.Mode().IsRegular() && st.Size() < q.written.Bytes {
 		return &cutError{st.Size()}
 	}
 	return nil
 }
 
-// next removes the oldest block. Its data are nil if there is none; more is false if none
-// will come.
-func (q *diskQueue) next() (b block, more bool) {
+// next removes the oldest buffer. It is nil if there is none; more is false if none will come.
+func (q *diskQueue) next() (b []byte, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.blocks) == 0 {
-		q.blocks = nil // the array has grown to the largest number of blocks so far
-		return block{}, !q.closed
+	if len(q.buffers) == 0 {
+		q.buffers = nil // the array has grown to the largest number of buffers so far
+		return nil, !q.closed
 	}
-	b = q.blocks[0]
-	q.blocks[0] = block{}
-	q.blocks = q.blocks[1:]
+	b = q.buffers[0]
+	q.buffers[0] = nil
+	q.buffers = q.buffers[1:]
 	return b, true
 }
 
 // wrote records the outcome of put.
-func (q *diskQueue) wrote(b block, err error) {
+func (q *diskQueue) wrote(b []byte, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.waiting -= int64(len(b.data))
+	q.waiting -= int64(len(b))
 	if err != nil {
 		q.err = err
-		q.blocks, q.spare, q.waiting = nil, nil, 0
+		q.buffers, q.spare, q.waiting = nil, nil, 0
 		return
 	}
-	r := record{bytes: int64(len(b.data)), requests: b.requests - q.before}
-	q.before = b.requests
-	if !columnar.JournalFrame(b.data).HoldsRows() {
-		r.header = bytes.Clone(b.data)
+	if cap(b) <= maxSpareBytes && len(q.spare) < maxSpares {
+		q.spare = append(q.spare, b)
 	}
-	q.records = append(q.records, r)
-	if cap(b.data) <= maxSpareBytes {
-		q.spare = b.data
-	}
-	q.written.blocks++
-	q.written.bytes += r.bytes
 }

@@ -4,8 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
 // A blockedDisk takes a block each time it is let, and then keeps it.
@@ -40,41 +48,64 @@ func (d *blockedDisk) fail(err error) {
 	d.mu.Unlock()
 }
 
+// block returns a buffer with a note, the first one with the start of a log.
+func block(i int) []byte {
+	b := recordlog.Note(fmt.Sprintf("block %d", i))
+	if i > 0 {
+		return b
+	}
+	var first bytes.Buffer
+	w, err := recordlog.NewWriter(recordlog.To(&first), nil)
+	if err := errors.Join(err, w.Flush()); err != nil {
+		panic(err)
+	}
+	return append(first.Bytes(), b...)
+}
+
 // A disk that stands still keeps nobody waiting; what waits is counted, and
 // written in its order when the disk moves again.
 func TestDiskQueue(t *testing.T) {
 	disk := newBlockedDisk()
 	q := newDiskQueue(disk, nil)
-	var want []byte
-	scratch := make([]byte, 0, 64)
+	var want recordlog.Prefix
 	for i := range 1000 {
-		scratch = fmt.Appendf(scratch[:0], "block %d\n", i) // the caller's memory is used again
-		want = append(want, scratch...)
-		if n, err := q.Write(scratch); n != len(scratch) || err != nil {
-			t.Fatalf("Write = %d, %v", n, err)
+		b := block(i)
+		want.Add(bytes.Clone(b), nil)
+		if empty, err := q.Take(b); len(empty) != 0 || err != nil {
+			t.Fatalf("Take = %d bytes, %v", len(empty), err)
 		}
-		if got := q.Waiting(); got != int64(len(want)) {
-			t.Fatalf("%d bytes wait after block %d, want %d", got, i, len(want))
+		if got := q.Waiting(); got != want.Bytes {
+			t.Fatalf("%d bytes wait after block %d, want %d", got, i, want.Bytes)
 		}
 	}
 	<-disk.entered
 	disk.let <- struct{}{} // one block
 	<-disk.entered         // it is done when the next has begun
-	if got := q.Waiting(); got != int64(len(want)-len("block 0\n")) {
-		t.Errorf("%d bytes wait after one block of %d bytes is written", got, len(want))
+	if got := q.Waiting(); got != want.Bytes-int64(len(block(0))) {
+		t.Errorf("%d bytes wait after one block of %d bytes is written", got, want.Bytes)
 	}
 	close(disk.let)
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(disk.got, want) || q.Waiting() != 0 {
-		t.Errorf("%d bytes written, %d wait; want all %d in order", len(disk.got), q.Waiting(), len(want))
+	if len(disk.got) != int(want.Bytes) || q.Waiting() != 0 || q.Written() != want {
+		t.Errorf("%d bytes written, %d wait, %+v; want %+v", len(disk.got), q.Waiting(), q.Written(), want)
 	}
-	if w := q.Written(); w != (extent{blocks: 1000, bytes: int64(len(want))}) {
-		t.Errorf("written %+v, want all", w)
+	r, err := recordlog.Format().Open(t.Context(), "x", bytes.NewReader(disk.got), int64(len(disk.got)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if _, err := q.Write([]byte("x")); !errors.Is(err, errQueueClosed) {
-		t.Errorf("Write after Close: %v", err)
+	notes := r.Run().Meta.Warnings
+	for i := range notes {
+		if notes[i] != fmt.Sprintf("block %d", i) {
+			t.Fatalf("block %d is %q", i, notes[i])
+		}
+	}
+	if len(notes) != 1000 {
+		t.Errorf("%d blocks, want all", len(notes))
+	}
+	if _, err := q.Take([]byte("x")); !errors.Is(err, errQueueClosed) {
+		t.Errorf("Take after Close: %v", err)
 	}
 	if err := q.Close(); err != nil {
 		t.Errorf("Close again: %v", err)
@@ -85,8 +116,8 @@ func TestDiskQueue(t *testing.T) {
 func TestDiskQueueFails(t *testing.T) {
 	disk := newBlockedDisk()
 	q := newDiskQueue(disk, nil)
-	for range 3 {
-		if _, err := q.Write([]byte("abc")); err != nil {
+	for i := range 3 {
+		if _, err := q.Take(block(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,13 +130,128 @@ func TestDiskQueueFails(t *testing.T) {
 	if err := q.Close(); !errors.Is(err, full) {
 		t.Fatalf("Close: %v, want the disk's error", err)
 	}
-	if _, err := q.Write([]byte("x")); !errors.Is(err, full) {
-		t.Errorf("Write: %v, want the disk's error", err)
+	if _, err := q.Take(block(3)); !errors.Is(err, full) {
+		t.Errorf("Take: %v, want the disk's error", err)
 	}
-	if w := q.Written(); w != (extent{blocks: 1, bytes: 3}) {
+	var want recordlog.Prefix
+	want.Add(block(0), nil)
+	if w := q.Written(); w != want {
 		t.Errorf("written %+v, want the first block alone", w)
 	}
-	if string(disk.got) != "abc" || len(disk.entered) != 0 || q.Waiting() != 0 {
+	if len(disk.got) != len(block(0)) || len(disk.entered) != 0 || q.Waiting() != 0 {
 		t.Errorf("%q is written, %d bytes wait; want the first block alone", disk.got, q.Waiting())
+	}
+}
+
+// Written buffers are used again, a few of them.
+func TestBuffersAgain(t *testing.T) {
+	disk := newBlockedDisk()
+	q := newDiskQueue(disk, nil)
+	for i := range maxSpares + 3 {
+		if empty, err := q.Take(block(i)); empty != nil || err != nil {
+			t.Fatalf("Take = %v, %v; want no memory yet", empty, err)
+		}
+	}
+	if _, err := q.Take(append(make([]byte, 0, maxSpareBytes+1), block(1)...)); err != nil {
+		t.Fatal(err)
+	}
+	close(disk.let)
+	for q.Waiting() > 0 {
+		runtime.Gosched()
+	}
+	q.mu.Lock()
+	spares := len(q.spare)
+	q.mu.Unlock()
+	if empty, err := q.Take(block(1)); spares != maxSpares || empty == nil || len(empty) > 0 || cap(empty) > maxSpareBytes || err != nil {
+		t.Errorf("%d spare buffers; Take = %d of %d bytes, %v; want the memory of a written one", spares, len(empty), cap(empty), err)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A syncedDisk counts the syncs, and the bytes that they cover.
+type syncedDisk struct {
+	mu            sync.Mutex
+	bytes, synced int
+	syncs         int
+	err           error
+}
+
+func (d *syncedDisk) Write(b []byte) (int, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bytes += len(b)
+	return len(b), nil
+}
+
+func (d *syncedDisk) Sync() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.syncs++
+	d.synced = d.bytes
+	return d.err
+}
+
+// state returns the bytes that are synced and the number of syncs, and appends the size to sizes.
+func (d *syncedDisk) state(sizes *[]int) (synced, syncs int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*sizes = append(*sizes, d.bytes)
+	return d.synced, d.syncs
+}
+
+// While requests come, the file is synced each second; else not at all.
+func TestSync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := &syncedDisk{}
+		q := newDiskQueue(disk, nil)
+		time.Sleep(time.Minute)
+		const perSecond = 10
+		var sizes []int // after each block
+		for i := range 100 {
+			if _, err := q.Take(block(i)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			synced, syncs := disk.state(&sizes)
+			if syncs > 1+i/perSecond || i > perSecond && synced < sizes[i-perSecond-1] {
+				t.Fatalf("after %d blocks, ten a second: %d syncs, %d bytes synced of %v", i+1, syncs, synced, sizes)
+			}
+			time.Sleep(syncEvery / perSecond)
+		}
+		time.Sleep(time.Hour)
+		if synced, syncs := disk.state(&sizes); syncs != 11 || synced != sizes[99] {
+			t.Errorf("an hour later: %d syncs, %d bytes synced of %d", syncs, synced, sizes[99])
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A file that cannot be synced is left, unless the file system knows no sync.
+func TestSyncFails(t *testing.T) {
+	for _, tt := range []struct {
+		err   error
+		leave bool
+	}{
+		{&os.PathError{Op: "sync", Err: syscall.EIO}, true},
+		{syscall.EINVAL, false},
+		{os.ErrClosed, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newDiskQueue(&syncedDisk{err: tt.err}, nil)
+			if _, err := q.Take(block(0)); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if cause := q.asked(); (cause != nil) != tt.leave {
+				t.Errorf("%v: left because of %v, want %v", tt.err, cause, tt.leave)
+			}
+			if err := q.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
 	}
 }

@@ -12,15 +12,15 @@ import (
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/columnar"
 	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/export/recordlog"
 )
 
 // Suffix ends the name of a journal.
 const Suffix = formats.JournalSuffix
 
 // PathFor returns the path of the journal of an export: run.json has the journal
-// run.journal.arrows.
+// run.journal.
 func PathFor(exportPath string) string { return formats.JournalPath(exportPath) }
 
 // PathForAll returns the path of the journal of a run with these exports, see Config.Exports. ok
@@ -71,19 +71,19 @@ type Writer struct {
 	// timeToWrite is the function timeToWrite; tests replace it.
 	timeToWrite func(journalBytes int64) time.Duration
 
-	path     string                  // of the journal
-	private  bool                    // the journal is in SpillDir from the start: only its owner may read it
-	file     *os.File                // locked
-	link     string                  // leads from the first place of a journal that moved; "" if there is none
-	queue    *diskQueue              // in front of file
-	reserve  fdReserve               // for writing the exports
-	space    diskReserve             // for the end of the journal
-	journal  *columnar.JournalWriter // nil before the first level
-	requests int                     // number of requests written so far
-	removed  bool                    // the journal was removed, and has to move
-	warned   bool                    // Warn was called
-	header   *export.Run             // as far as known when the first level begins
-	written  []string                // paths of the complete exports
+	path     string            // of the journal
+	private  bool              // the journal is in SpillDir from the start: only its owner may read it
+	file     *os.File          // locked
+	link     string            // leads from the first place of a journal that moved; "" if there is none
+	queue    *diskQueue        // in front of file
+	reserve  fdReserve         // for writing the exports
+	space    diskReserve       // for the end of the journal
+	journal  *recordlog.Writer // nil before the first level
+	requests int               // number of requests written so far
+	removed  bool              // the journal was removed, and has to move
+	warned   bool              // Warn was called
+	header   *export.Run       // as far as known when the first level begins
+	written  []string          // paths of the complete exports
 }
 
 var _ export.Writer = (*Writer)(nil)
@@ -146,7 +146,7 @@ func (w *Writer) Written() []string { return w.written }
 //
 // The Writer reads header when the first level begins. When ctx ends, the run must end
 // at once: Close then writes the exports only if that takes at most 400 ms, or 250 ms when
-// the journal is larger than 16 MiB.
+// the journal is larger than 2 MiB.
 func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 	w.ctx, w.header = ctx, header
 	err := w.clearLink()
@@ -175,7 +175,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 		closeExports(w.cfg.Exports)
 		return errors.Join(err, disk.RemoveHeld(f, w.path))
 	}
-	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
+	w.file, w.queue = f, newDiskQueue(dataFile{f}, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
 }
 
@@ -233,10 +233,8 @@ func (w *Writer) BeginExperiment(mode, value string) error {
 
 // WriteRequest implements export.Writer.
 func (w *Writer) WriteRequest(q *export.Request) error {
-	err := w.journal.WriteRequest(q) // may write the earlier requests, without this one
 	w.requests++
-	w.queue.Count(w.requests)
-	return w.failed(err)
+	return w.failed(w.journal.WriteRequest(q))
 }
 
 // EndExperiment implements export.Writer.
@@ -255,7 +253,7 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 // begin writes the head of the journal, once.
 func (w *Writer) begin() (err error) {
 	if w.journal == nil {
-		w.journal, err = columnar.NewJournalWriter(w.queue, w.header)
+		w.journal, err = recordlog.NewWriter(w.queue, w.header)
 	}
 	return w.failed(err)
 }
@@ -348,7 +346,7 @@ func (w *Writer) remove() error {
 func (w *Writer) Backlog() (waiting, room int64) {
 	waiting = w.queue.Waiting()
 	if w.journal != nil {
-		waiting += w.journal.BufferedBytes()
+		waiting += w.journal.Buffered()
 	}
 	return waiting, w.cfg.MaxBacklogBytes
 }

@@ -1,4 +1,4 @@
-package columnar
+package recordlog
 
 import (
 	"bytes"
@@ -10,9 +10,9 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A journal's experiments come in the order of the list of levels, with their
+// The experiments of a log come in the order of the list of levels, with their
 // own requests, however far the recording got.
-func TestJournalOrder(t *testing.T) {
+func TestOrder(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name    string
@@ -39,7 +39,7 @@ func TestJournalOrder(t *testing.T) {
 			if tt.order != nil {
 				meta.Repeat = &export.RepeatMeta{Index: 1, Of: 2, Group: "g", Order: tt.order}
 			}
-			j, err := NewJournalWriter(&out, &export.Run{Meta: meta})
+			j, err := NewWriter(To(&out), &export.Run{Meta: meta})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +62,7 @@ func TestJournalOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := testFormats[2].format.Open(t.Context(), "x", bytes.NewReader(out.Bytes()), int64(out.Len()), export.Limits{})
+			r, err := openBytes(t, out.Bytes(), export.Limits{})
 			if err != nil {
 				t.Fatal(err)
 			}
