@@ -162,7 +162,10 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 // setFlags sets the flags of the command line, then from the environment and then from the file
 // of --config the flags that are not set yet.
 func (a App) setFlags(c *cli.Context, flags []cli.Flag, given []givenFlag) error {
-	for _, g := range given {
+	for i, g := range given {
+		if replaced(given[:i], g) {
+			fmt.Fprintf(c.App.ErrWriter, "%s: note: %s is given more than once; the last one counts\n", a.Name, Dashed(g.flag.Names()[0]))
+		}
 		if err := set(c, g.flag, g.value, "flag "+Dashed(g.flag.Names()[0])); err != nil {
 			return err
 		}
@@ -176,6 +179,19 @@ func (a App) setFlags(c *cli.Context, flags []cli.Flag, given []givenFlag) error
 		}
 	}
 	return setFromConfig(c, flags)
+}
+
+// replaced reports whether next takes the place of another value of its flag among earlier ones.
+func replaced(earlier []givenFlag, next givenFlag) bool {
+	if _, list := next.flag.(namedList); list {
+		return false
+	}
+	for _, g := range slices.Backward(earlier) {
+		if g.flag.Names()[0] == next.flag.Names()[0] {
+			return g.value != next.value
+		}
+	}
+	return false
 }
 
 // set gives a flag a value. source is where the value comes from, for the error.

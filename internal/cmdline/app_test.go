@@ -185,6 +185,18 @@ func TestFlagAction(t *testing.T) {
 	}
 }
 
+// A flag that is given twice, with two values, is named: the last one counts. Lists take both.
+func TestFlagGivenTwice(t *testing.T) {
+	const note = "tool: note: --limit is given more than once; the last one counts\n"
+	for args, want := range map[string]string{"--limit 3 -n 5": note, "--limit 3 --limit=4 a -n 5": note + note, "-n 5 --limit 5 --all --all": "", "-n 5 -H a -H b": ""} {
+		var stdout, stderr strings.Builder
+		code := testApp(nil).Run(t.Context(), append([]string{"tool", "report"}, strings.Fields(args)...), nil, &stdout, &stderr)
+		if code != ExitOK || stderr.String() != want || !strings.HasPrefix(stdout.String(), "limit=5 ") {
+			t.Errorf("%s: exit code %d, %q, stderr %q, want %q", args, code, stdout.String(), stderr.String(), want)
+		}
+	}
+}
+
 // Each program reads environment variables with a prefix of its own.
 func TestEnvPrefix(t *testing.T) {
 	for name, want := range map[string]string{"pa-record": "PA_RECORD_", "pa-analyze": "PA_ANALYZE_"} {
