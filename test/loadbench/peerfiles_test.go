@@ -5,9 +5,14 @@ package main
 import (
 	"maps"
 	"math"
+	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // The stamps of two answers of three tokens: 20 ms apart, and 20 and 30 ms.
@@ -25,7 +30,7 @@ func TestPeerFigures(t *testing.T) {
 		want figures
 	}{
 		{
-			// Delays of 10, 10, 30 and of 10, 20, 10 µs, which count from the least.
+			// Delays of 10, 10, 30 and of 10, 20, 10 µs, which count from the answers' least.
 			name: "vLLM: the first chunk has the role",
 			file: `{"duration":0.3,"start_times":[0.001,0.002],"ttfts":[0.049,0.148],
 				"itls":[[0.00001,0.02,0.02002],[0.00001,0.02001,0.02999]],"errors":["",""],
@@ -69,6 +74,21 @@ func TestPeerFigures(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An answer whose saved start is wrong has errors, and gives the others none.
+func TestFiguresOfWrongStart(t *testing.T) {
+	rec := recorded{runClock, []tokenTimes{
+		{sent: []int64{100e6, 120e6}, received: []int64{1e6, 21e6}},
+		{sent: []int64{100e6, 120e6}, received: []int64{1e6 - 6e6, 21e6 - 6e6}},
+		{sent: []int64{200e6, 220e6}, received: []int64{101e6 + 5e3, 121e6}},
+	}}
+	f := rec.figures()
+	for name, want := range map[string]float64{"p50 µs": 0, "max µs": 6000, gapP99: 0} {
+		if f[name] != want {
+			t.Errorf("%s: %v, want %v", name, f[name], want)
+		}
 	}
 }
 
@@ -116,9 +136,40 @@ func TestExplain(t *testing.T) {
 	}
 }
 
+func TestResidentPages(t *testing.T) {
+	for text, want := range map[string]float64{"900 250 100 1 0 50 0\n": 250, "900": 0, "900 x": 0, "": 0} {
+		if got := residentPages([]byte(text)); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// The last set has what the process has touched before the last tick but one, which the last one follows.
+func TestWatchPSS(t *testing.T) {
+	if _, err := os.ReadFile("/proc/self/smaps_rollup"); err != nil {
+		testenv.Lacks(t, "proportional sets: %v", err)
+	}
+	ticks, done, watched := make(chan time.Time), make(chan struct{}), make(chan []setSize)
+	go func() { watched <- watchPSS(os.Getpid(), ticks, done) }()
+	const mb = 64
+	ticks <- time.Time{}
+	held := make([]byte, mb*1e6)
+	for i := 0; i < len(held); i += 4096 {
+		held[i] = 1
+	}
+	ticks <- time.Time{}
+	ticks <- time.Time{}
+	close(done)
+	if sizes := <-watched; len(sizes) == 0 || sizes[len(sizes)-1].mb < mb {
+		t.Errorf("sizes %v, want more than %d MB", sizes, mb)
+	}
+	runtime.KeepAlive(held)
+}
+
 func FuzzPeerFile(f *testing.F) {
 	f.Add(`{"start_times":[0],"ttfts":[0],"itls":[[1,1]],"generated_texts":[`+firstText+`]}`, true)
 	f.Add(`{"ttfts":[0],"itls":[[]],"generated_texts":["1"]}`, false)
+	f.Add(`{}`, true)
 	f.Fuzz(func(t *testing.T, file string, vllm bool) {
 		read := readSGLangText
 		if vllm {

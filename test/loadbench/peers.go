@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -27,7 +26,8 @@ const (
 	gapP99    = "gap p99 µs" // of the errors of the times between tokens
 	gapP999   = "gap p99.9 µs"
 	tokenCPU  = "CPU µs/token" // of the whole process
-	pssMB     = "peak PSS MB"
+	loadPSS   = "PSS MB under load"
+	peakPSS   = "peak PSS MB"
 	keptRate  = "rate kept %"
 	startedMS = "first request after ms"
 	reportMS  = "report after ms"
@@ -115,7 +115,7 @@ func (s *suite) comparePeers(ctx context.Context) error {
 	}
 	columns := []column{
 		middleOf("token p50 µs", "p50 µs", 1), middle("p99 µs", 1), middle("p99.9 µs", 1), middle(gapP99, 1), middleOf("p99.9 µs", gapP999, 1),
-		middle(tokenCPU, 1), middle(pssMB, 0), middle(keptRate, 1), middle(startedMS, 0), middle(reportMS, 0),
+		middle(tokenCPU, 1), middle(loadPSS, 0), middle(peakPSS, 0), middle(keptRate, 1), middle(startedMS, 0), middle(reportMS, 0),
 	}
 	var rows [][]string
 	for _, n := range s.streams {
@@ -200,15 +200,17 @@ func (s *suite) runClient(ctx context.Context, srv *server, streams int, program
 		return nil, err
 	}
 	done := make(chan struct{})
-	peak := make(chan float64)
-	go func() { peak <- watchPSS(cmd.Process.Pid, done) }()
+	watched := make(chan []setSize)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	go func() { watched <- watchPSS(cmd.Process.Pid, tick.C, done) }()
 	err := cmd.Wait()
 	ended := time.Now()
 	close(done)
-	memory := <-peak
+	sizes := <-watched
 	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("after %v: %w", limit, ctx.Err())
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			err = fmt.Errorf("killed after %v: %w", limit, err)
 		}
 		return nil, fmt.Errorf("%s %q: %w\n%s", program, args, err, printed.Bytes())
 	}
@@ -226,11 +228,15 @@ func (s *suite) runClient(ctx context.Context, srv *server, streams int, program
 	f := rec.figures()
 	used := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 	f[tokenCPU] = float64(used.Nanoseconds()) / 1e3 / float64(streams*s.rounds*s.tokens)
-	if memory > 0 {
-		f[pssMB] = memory
+	for _, m := range sizes {
+		if m.at.UnixNano() <= rec.lastSent() {
+			f[loadPSS] = max(f[loadPSS], m.mb)
+		}
+		f[peakPSS] = max(f[peakPSS], m.mb)
 	}
 	f[startedMS] = float64(int64(first)-began.UnixNano()) / 1e6
 	f[reportMS] = float64(ended.UnixNano()-rec.lastSent()) / 1e6
+	fmt.Fprintf(s.log, "%v\n", f)
 	return f, nil
 }
 
@@ -270,35 +276,48 @@ func (v *server) firstReceived(ctx context.Context) (uint64, error) {
 	return e.ReceivedNS, nil
 }
 
-// watchPSS returns the largest proportional set of a process in MB until done is closed; 0 if the kernel does not say it.
-// To sum up the set takes a walk through all pages, so it does that only when more memory is resident than before.
-func watchPSS(pid int, done <-chan struct{}) (mb float64) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
+// A setSize is the proportional set of a process at a time: a page that processes share counts by its share.
+type setSize struct {
+	at time.Time
+	mb float64
+}
+
+// watchPSS returns the proportional sets of a process at ticks until done is closed. To sum up a set takes a walk through
+// all pages, so it does that only when more memory is resident than before; none if the kernel does not say it.
+func watchPSS(pid int, ticks <-chan time.Time, done <-chan struct{}) (sizes []setSize) {
 	most := 0.0 // resident pages
 	for {
 		select {
 		case <-done:
-			return mb
-		case <-tick.C:
+			return sizes
+		case <-ticks:
 		}
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
 		if err != nil {
 			continue
 		}
-		fields := strings.Fields(string(text))
-		if len(fields) < 2 {
-			continue
-		}
-		pages, err := strconv.ParseFloat(fields[1], 64)
-		if err != nil || pages <= 1.01*most {
+		pages := residentPages(text)
+		if pages <= 1.01*most {
 			continue
 		}
 		most = pages
 		if text, err = os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid)); err == nil {
-			mb = max(mb, statusNumber(text, "Pss:")*1024/1e6)
+			sizes = append(sizes, setSize{time.Now(), statusNumber(text, "Pss:") * 1024 / 1e6})
 		}
 	}
+}
+
+// residentPages returns the resident pages in the text of /proc/PID/statm; 0 if it is unreadable.
+func residentPages(statm []byte) float64 {
+	fields := bytes.Fields(statm)
+	if len(fields) < 2 {
+		return 0
+	}
+	n, err := strconv.ParseFloat(string(fields[1]), 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // copyProgram copies an executable file.
