@@ -112,6 +112,14 @@ bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=c
 	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) \
 		-analyze bin/pa-analyze -requests $(REQUESTS) -tokens $(TOKENS) -length $(LENGTH) $(if $(CHECK),-check)
 
+.PHONY: bench-peers
+bench-peers: REPS = 3
+bench-peers: STREAMS = 64,512,1400
+bench-peers: build ## the same beside the Rust clients of vLLM and SGLang, which it installs on first use (REPS=3 STREAMS=64,512,1400; Linux, Python, 12 minutes)
+	peers=$$(realservers/peers/install.sh $(OUT)/peers) && \
+		$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections peers \
+		-rounds 4 -tokens 200 -peers "$$peers"
+
 .PHONY: soak
 soak: build ## record 512 streams for DURATION (1h), and compare the last tenth with the first: memory, goroutines, descriptors, the clock (6 MB of $TMPDIR a second)
 	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -sections soak -soak $(DURATION)

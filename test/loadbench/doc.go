@@ -6,6 +6,7 @@
 //
 //	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,rank,schedule,soak,memory]
 //	loadbench -analyze bin/pa-analyze -sections analysis,definitions,columnar,shards [-requests 10000] [-check]
+//	loadbench -record bin/pa-record -sections peers -rounds 4 -tokens 200 -peers "$(realservers/peers/install.sh)"
 //
 // The server writes into the text of each token the time at which it handed the token to its
 // kernel. The error of a recorded time is |recorded − written|. It includes the time in the

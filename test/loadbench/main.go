@@ -44,6 +44,8 @@ type suite struct {
 	rounds   int // requests per stream
 	streams  []int
 	length   time.Duration // of a recording in the section memory
+	peers    []string      // programs that the section peers compares with
+	vocab    string        // folder of the tokenizer that they load
 	soak     time.Duration
 	section  string // that is measured now
 	held     []held
@@ -59,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		return modes[args[0]](ctx, args[1:], stdout, stderr)
 	}
 	s := &suite{out: stdout, log: stderr}
-	var sections, streams string
+	var sections, streams, peers string
 	var check bool
 	fs := flag.NewFlagSet("loadbench", flag.ContinueOnError)
 	fs.SetOutput(stderr)
@@ -71,8 +73,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
 	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, rank and memory")
-	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards, peers")
 	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
+	fs.StringVar(&peers, "peers", "", "other tools' programs of the section peers, as realservers/peers/install.sh prints their paths")
+	fs.StringVar(&s.vocab, "tokenizer", "pkg/tokenizer/builtin", "folder of the tokenizer that they load")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
 	fs.DurationVar(&s.soak, "soak", time.Hour, "length of the section soak")
 	if err := fs.Parse(args); err != nil {
@@ -85,6 +89,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		}
 		s.streams = append(s.streams, k)
 	}
+	s.peers = strings.Fields(peers)
 	if s.self, err = os.Executable(); err != nil {
 		return err
 	}
@@ -96,6 +101,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 		measure, ok := map[string]func(context.Context) error{
 			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "rank": s.rank, "schedule": s.schedule, "soak": s.soakRun,
 			"analysis": s.analysis, "definitions": s.definitions, "columnar": s.columnar, "memory": s.memory, "shards": s.ranks,
+			"peers": s.comparePeers,
 		}[s.section]
 		if !ok {
 			return fmt.Errorf("-sections: no section %q", s.section)
