@@ -3,7 +3,16 @@
 GO      ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
-GOBUILD  = $(GO) build -buildvcs=false -trimpath -ldflags '$(LDFLAGS)'
+GOBUILD  = $(RARE_GC) $(GO) build -ldflags '$(LDFLAGS)'
+
+# Flags of all go commands here, so that programs, tests and tools share what is compiled. Arrow, the only module
+# that knows the tag tinygo, then uses encoding/json; without the tag it brings a JSON library of its own, and no code
+# of ours reaches either. With grpcnotrace gRPC leaves out its pages for debugging. Debugging information (DWARF)
+# takes a tenth of the time, and the programs are stripped of it; stack traces and profiles do without.
+export GOFLAGS := -buildvcs=false -trimpath -tags=tinygo,grpcnotrace -gcflags=all=-dwarf=false $(GOFLAGS)
+
+# Rare garbage collections save CPU time of compilers and tests.
+RARE_GC = GOGC=400
 
 # Nothing here needs a C compiler but make race, and whatever is built without cgo shares the
 # packages that the others have compiled.
@@ -41,6 +50,10 @@ build: ## build bin/pa-record and bin/pa-analyze (static, the default)
 	@mkdir -p bin
 	$(GOBUILD) -o bin/ ./cmd/...
 
+.PHONY: goflags
+goflags: ## print the flags of go commands: with CGO_ENABLED=0 and these in GOFLAGS, yours share what make has compiled
+	@echo '$(strip $(GOFLAGS))'
+
 PREFIX ?= $(HOME)/.local
 
 .PHONY: install
@@ -49,17 +62,16 @@ install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'PATH lacks $(PREFIX)/bin; add it: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
-# Rare garbage collections save CPU time, and make lint runs go vet.
-TESTENV = GOGC=400
+# make lint runs go vet.
 TESTALL = $(GO) test -vet=off $(TESTFLAGS)
 
 .PHONY: test
 test: ## run the tests; needs nothing but Go
-	$(TESTENV) $(TESTALL) ./...
+	$(RARE_GC) $(TESTALL) ./...
 
 .PHONY: test-long
 test-long: ## the same with all sweeps of damage, floods and huge values in full; CI runs this
-	$(TESTENV) PA_TEST_LONG=1 $(TESTALL) -timeout 30m ./...
+	$(RARE_GC) PA_TEST_LONG=1 $(TESTALL) -timeout 30m ./...
 
 .PHONY: test-crash
 test-crash: ## kill pa-record KILLS (200) times at random moments, and compare what it left with what the server sent
@@ -77,7 +89,7 @@ RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -r
 # start hundreds of them.
 .PHONY: race
 race: ## run the tests of packages with goroutines under the race detector; needs a C compiler
-	$(TESTENV) GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(TESTALL) -race -timeout 30m $(RACE)
+	$(RARE_GC) GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(TESTALL) -race -timeout 30m $(RACE)
 
 .PHONY: lint
 lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
@@ -105,11 +117,11 @@ quickstart: build ## record against the built-in simulated server, then print th
 
 .PHONY: site
 site: ## make a static site of docs/ in out/site: open out/site/index.html
-	$(GO) run -C tools/site -buildvcs=false . -root ../.. -out $(abspath $(OUT))/site
+	$(GO) run -C tools/site . -root ../.. -out $(abspath $(OUT))/site
 
 .PHONY: bench
 bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,rank,schedule REPS=5 STREAMS=64,512,1024; on files: SECTIONS=analysis,definitions,columnar,memory)
-	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) \
+	$(GO) run ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) \
 		-analyze bin/pa-analyze -requests $(REQUESTS) -tokens $(TOKENS) -length $(LENGTH) $(if $(CHECK),-check)
 
 .PHONY: bench-peers
@@ -122,7 +134,7 @@ bench-peers: build ## the same beside the Rust clients of vLLM and SGLang, which
 
 .PHONY: soak
 soak: build ## record 512 streams for DURATION (1h), and compare the last tenth with the first: memory, goroutines, descriptors, the clock (6 MB of $TMPDIR a second)
-	$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -sections soak -soak $(DURATION)
+	$(GO) run ./test/loadbench -record bin/pa-record -sections soak -soak $(DURATION)
 
 .PHONY: microbench
 microbench: ## run the Go benchmarks into out/bench.txt (BENCH=regexp COUNT=6 BENCHTIME=1s)
@@ -136,11 +148,11 @@ bench-diff: bin/tools/benchstat ## compare two results of make microbench (OLD=a
 
 .PHONY: stats-validation
 stats-validation: ## simulate what the statistics of a comparison promise, and print the tables (an hour and a half)
-	$(GO) run -buildvcs=false ./test/statsvalidation
+	$(GO) run ./test/statsvalidation
 
 .PHONY: diff-validation
 diff-validation: build ## compare recordings of servers that are the same and that differ by a known amount (30 minutes; installs them on first use)
-	DIFF_PAIRS=20 $(GO) test -tags realservers -count=1 -timeout 40m -v -run 'TestDiffOfTheSame|TestShortRunsTell|TestSeveralRunsTell' ./test/realservers/
+	DIFF_PAIRS=20 $(GO) test -tags realservers,tinygo,grpcnotrace -count=1 -timeout 40m -v -run 'TestDiffOfTheSame|TestShortRunsTell|TestSeveralRunsTell' ./test/realservers/
 
 # Minimizing an input of several kilobytes takes up to a minute by default, in which
 # nothing else is tried; 10 tries are enough.
@@ -172,7 +184,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 .PHONY: dist
 dist: build $(PLATFORMS:%=dist-%) ## make a release in dist/: archives, packages, wheels, image, formula, SBOM, checksums
-	$(GO) run -C tools/release -buildvcs=false . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
+	$(GO) run -C tools/release . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
 		-version '$(VERSION)' -time $(SOURCE_DATE_EPOCH)
 
 .PHONY: dist-clean
@@ -194,7 +206,7 @@ test-hosts: ## hold the times of 100,000 messages a protocol to a capture, betwe
 
 .PHONY: test-realservers
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
-	$(GO) test -tags realservers -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
+	$(GO) test -tags realservers,tinygo,grpcnotrace -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
 .PHONY: readback
 readback: build ## read what the columnar formats write with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, and run the queries of pa-analyze sql (Python)
@@ -257,7 +269,7 @@ vulncheck: bin/tools/govulncheck ## look for known vulnerabilities (needs the on
 # The tools have a module of their own, so that theirs are not our dependencies.
 bin/tools/%: tools/go.mod tools/go.sum
 	@mkdir -p bin/tools
-	$(GO) build -buildvcs=false -modfile=tools/go.mod -o bin/tools/ \
+	$(GO) build -modfile=tools/go.mod -o bin/tools/ \
 		$$(awk '/^tool \(/ { on = 1; next } /^\)/ { on = 0 } on && $$1 ~ "/$*$$" { print $$1 }' tools/go.mod)
 
 .PHONY: clean

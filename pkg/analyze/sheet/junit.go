@@ -1,7 +1,8 @@
 package sheet
 
 import (
-	"encoding/xml"
+	"fmt"
+	"html"
 	"io"
 	"strings"
 
@@ -25,86 +26,76 @@ type Case struct {
 	Out                     string // what the test printed
 }
 
-type suites struct {
-	XMLName  xml.Name `xml:"testsuites"`
-	Name     string   `xml:"name,attr"`
-	Tests    int      `xml:"tests,attr"`
-	Failures int      `xml:"failures,attr"`
-	Errors   int      `xml:"errors,attr"`
-	Skipped  int      `xml:"skipped,attr"`
-	Suites   []suite  `xml:"testsuite"`
-}
-
-type suite struct {
-	Name     string     `xml:"name,attr"`
-	Tests    int        `xml:"tests,attr"`
-	Failures int        `xml:"failures,attr"`
-	Errors   int        `xml:"errors,attr"`
-	Skipped  int        `xml:"skipped,attr"`
-	Cases    []testcase `xml:"testcase"`
-}
-
-type testcase struct {
-	Class   string   `xml:"classname,attr"`
-	Name    string   `xml:"name,attr"`
-	Failure *problem `xml:"failure,omitempty"`
-	Error   *problem `xml:"error,omitempty"`
-	Skipped *problem `xml:"skipped,omitempty"`
-	Out     string   `xml:"system-out,omitempty"`
-}
-
-type problem struct {
-	Message string `xml:"message,attr"`
-}
-
 // JUnit writes suites under a name, with the counts of their cases, as JUnit XML, which CI systems
 // show as tests.
 func JUnit(name string, all []Suite) Renderer {
 	return func(w io.Writer) error {
-		doc := suites{Name: sanitize.Text(name)}
+		var total outcomes
+		var doc []byte
 		for _, s := range all {
-			x := suite{Name: sanitize.Text(s.Name), Tests: len(s.Cases)}
+			var of outcomes
+			var cases []byte
 			for _, c := range s.Cases {
-				x.Cases = append(x.Cases, c.xml())
-				switch {
-				case c.Failure != "":
-					x.Failures++
-				case c.Error != "":
-					x.Errors++
-				case c.Skipped != "":
-					x.Skipped++
-				}
+				of.count(c)
+				cases = c.appendXML(cases)
 			}
-			doc.Suites = append(doc.Suites, x)
-			doc.Tests, doc.Failures, doc.Errors, doc.Skipped = doc.Tests+x.Tests, doc.Failures+x.Failures, doc.Errors+x.Errors, doc.Skipped+x.Skipped
+			if len(cases) > 0 {
+				cases = append(cases, "\n  "...)
+			}
+			doc = fmt.Appendf(doc, "\n  <testsuite name=%s%s>%s</testsuite>", attribute(s.Name), of, cases)
+			total = outcomes{total.tests + of.tests, total.failures + of.failures, total.errors + of.errors, total.skipped + of.skipped}
 		}
-		if _, err := io.WriteString(w, xml.Header); err != nil {
-			return err
+		if len(doc) > 0 {
+			doc = append(doc, '\n')
 		}
-		e := xml.NewEncoder(w)
-		e.Indent("", "  ")
-		if err := e.Encode(doc); err != nil {
-			return err
-		}
-		_, err := io.WriteString(w, "\n")
+		_, err := fmt.Fprintf(w, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=%s%s>%s</testsuites>\n", attribute(name), total, doc)
 		return err
 	}
 }
 
-// xml returns the case with texts that are safe to show.
-func (c *Case) xml() testcase {
-	because := func(text string) *problem {
-		if text == "" {
-			return nil
-		}
-		return &problem{sanitize.Text(text)}
-	}
-	var out []string
-	for line := range strings.SplitSeq(c.Out, "\n") {
-		out = append(out, sanitize.Text(line))
-	}
-	return testcase{
-		Class: sanitize.Text(c.Class), Name: sanitize.Text(c.Name), Out: strings.Join(out, "\n"),
-		Failure: because(c.Failure), Error: because(c.Error), Skipped: because(c.Skipped),
+type outcomes struct{ tests, failures, errors, skipped int }
+
+func (o *outcomes) count(c Case) {
+	o.tests++
+	switch {
+	case c.Failure != "":
+		o.failures++
+	case c.Error != "":
+		o.errors++
+	case c.Skipped != "":
+		o.skipped++
 	}
 }
+
+// String returns the numbers as attributes of an element.
+func (o outcomes) String() string {
+	return fmt.Sprintf(` tests="%d" failures="%d" errors="%d" skipped="%d"`, o.tests, o.failures, o.errors, o.skipped)
+}
+
+func (c *Case) appendXML(b []byte) []byte {
+	b = fmt.Appendf(b, "\n    <testcase classname=%s name=%s>", attribute(c.Class), attribute(c.Name))
+	childless := len(b)
+	for _, child := range []struct{ name, message string }{{"failure", c.Failure}, {"error", c.Error}, {"skipped", c.Skipped}} {
+		if child.message != "" {
+			b = fmt.Appendf(b, "\n      <%s message=%s></%[1]s>", child.name, attribute(child.message))
+		}
+	}
+	if c.Out != "" {
+		b = append(b, "\n      <system-out>"...)
+		for i, line := range strings.Split(c.Out, "\n") {
+			if i > 0 {
+				b = append(b, "&#xA;"...)
+			}
+			b = append(b, html.EscapeString(sanitize.Text(line))...)
+		}
+		b = append(b, "</system-out>"...)
+	}
+	if len(b) > childless {
+		b = append(b, "\n    "...)
+	}
+	return append(b, "</testcase>"...)
+}
+
+// attribute returns text as the quoted value of an attribute. HTML escapes the same characters as XML, and
+// sanitize.Text replaces the characters that XML cannot hold. Both programs would link encoding/xml for this alone.
+func attribute(text string) string { return `"` + html.EscapeString(sanitize.Text(text)) + `"` }
