@@ -11,24 +11,40 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// An Outputs gives the outputs of requests as strings, which a Python program would see. Tools
-// that read the requests in lockstep share one, and each string is made once. The zero
-// value is ready.
+// An Output holds the values that one response, or several successive responses, have in the
+// output of a name. Several have the same [export.Envelope], and texts in it.
+type Output struct {
+	Responses []export.Response
+	Index     int // of Responses[0] in the request
+	// Value is the value of the first response; nil if it lacks the output.
+	Value *export.Value
+	// Text is the value as a Python program sees it, without bytes that are no UTF-8, and Raw
+	// has all bytes; both are "" with an Envelope.
+	Text, Raw string
+	// Valid says that all texts in the Envelope are UTF-8.
+	Valid bool
+}
+
+// InEnvelope reports whether the values have an [export.Envelope] and texts in it.
+func (o *Output) InEnvelope() bool {
+	return o.Value != nil && o.Value.Envelope != nil && len(o.Value.Data) > 0
+}
+
+// An Outputs gives the outputs of requests in the form of [Output]. Tools that read the requests in
+// lockstep share one, and each string is made once. The zero value is ready.
 type Outputs struct {
 	source *turnReader // nil: not shared
 
 	mu     sync.Mutex
-	turn   int // of texts
+	turn   int // of all
 	name   string
-	found  [][]byte
 	joined strings.Builder
-	texts  []string
+	all    []Output
 }
 
-// Of returns the output of that name of each response, without bytes that are no UTF-8; ""
-// for a response that lacks it, or whose value has an envelope: see Joined. The slice is valid
-// until the next request. A string stays valid, and keeps the strings of the whole request in memory.
-func (o *Outputs) Of(q *export.Request, name string) []string {
+// Of returns the outputs of that name. The slice is valid until the next request. A string stays
+// valid, and keeps the strings of the whole request in memory.
+func (o *Outputs) Of(q *export.Request, name string) []Output {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -36,37 +52,61 @@ func (o *Outputs) Of(q *export.Request, name string) []string {
 	case o.turn != o.source.turn:
 		o.turn, o.name = o.source.turn, name
 	case o.name == name:
-		return o.texts
-	default: // other tools may still read the texts of another name
+		return o.all
+	default: // other tools may still read the outputs of another name
 		return new(Outputs).Of(q, name)
 	}
-	o.found = o.found[:0]
+	o.all = o.all[:0]
 	size := 0
 	for i := range q.Responses {
-		v, _ := q.Responses[i].Outputs.Get(name)
-		if v.Envelope != nil {
-			v.Data = nil
+		v := ValueOf(&q.Responses[i], name)
+		one := Output{Responses: q.Responses[i : i+1], Index: i, Value: v}
+		if n := len(o.all); n > 0 && one.InEnvelope() && o.all[n-1].InEnvelope() && o.all[n-1].Value.Envelope == v.Envelope {
+			last := &o.all[n-1]
+			last.Responses = q.Responses[last.Index : i+1]
+			last.Valid = last.Valid && utf8.Valid(v.Data)
+			continue
 		}
-		o.found = append(o.found, v.Data)
-		size += len(v.Data)
+		switch {
+		case v == nil:
+		case v.Envelope != nil:
+			one.Valid = utf8.Valid(v.Data)
+		default:
+			size += len(v.Data)
+		}
+		o.all = append(o.all, one)
 	}
 	o.joined.Reset()
 	o.joined.Grow(size)
-	for _, text := range o.found {
-		o.joined.Write(text)
-	}
-	all := o.joined.String()
-	valid := utf8.ValidString(all)
-	o.texts = o.texts[:0]
-	for _, found := range o.found {
-		text := all[:len(found)]
-		all = all[len(found):]
-		if !valid {
-			text = strings.ToValidUTF8(text, "")
+	for i := range o.all {
+		if v := o.all[i].Value; v != nil && v.Envelope == nil {
+			o.joined.Write(v.Data)
 		}
-		o.texts = append(o.texts, text)
 	}
-	return o.texts
+	rest := o.joined.String()
+	valid := utf8.ValidString(rest)
+	for i := range o.all {
+		one := &o.all[i]
+		if one.Value == nil || one.Value.Envelope != nil {
+			continue
+		}
+		n := len(one.Value.Data)
+		one.Raw, rest = rest[:n], rest[n:]
+		if one.Text = one.Raw; !valid {
+			one.Text = strings.ToValidUTF8(one.Raw, "")
+		}
+	}
+	return o.all
+}
+
+// ValueOf returns the output of that name; nil for a response without it.
+func ValueOf(p *export.Response, name string) *export.Value {
+	for i := range p.Outputs {
+		if f := &p.Outputs[i]; f.Name == name {
+			return &f.Value
+		}
+	}
+	return nil
 }
 
 // Joined returns the text of a value with an envelope, without bytes that are no UTF-8.

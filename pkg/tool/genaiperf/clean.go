@@ -1,6 +1,7 @@
 package genaiperf
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -36,12 +37,9 @@ type cleanEnvelope struct {
 // that reads the file on most machines.
 const mostEnvelopes = 16
 
-// holds reports whether a response with the value v, which has an envelope, is one event with
-// the text v.Data.
+// holds reports whether a response with the value v, which has an envelope and a text in it, is one
+// event with the text v.Data.
 func (c *cleaner) holds(v *export.Value) bool {
-	if len(v.Data) == 0 {
-		return false
-	}
 	for i := range c.envelopes {
 		if c.envelopes[i].envelope == v.Envelope {
 			return c.envelopes[i].holds
@@ -77,7 +75,7 @@ func (c *cleaner) clean(rs []response) []response {
 		c.rejoin(rs, "data:")
 	}
 	for i := range rs {
-		if rs[i].value != nil || c.match(&rs[i]) {
+		if rs[i].run != nil || c.match(&rs[i]) {
 			continue
 		}
 		if c.rules.merge >= mergeJoin {
@@ -95,11 +93,11 @@ func (c *cleaner) clean(rs []response) []response {
 		left := rs[:0]
 		for i := range rs {
 			r := &rs[i]
-			if r.raw == "" && r.value == nil && c.rules.rejoin != rejoinNot {
+			if r.raw == "" && r.run == nil && c.rules.rejoin != rejoinNot {
 				continue
 			}
 			switch {
-			case r.value == nil && !c.textOf(r).truthy:
+			case r.run == nil && !c.textOf(r).truthy:
 			case len(left) == i:
 				left = rs[:i+1]
 			default:
@@ -179,11 +177,19 @@ func (c *cleaner) learn(raw string, t pyText) {
 	})
 }
 
+// rejoins reports whether clean may append a part of a response to the previous one, which must
+// not be a run of several then.
+func (c *cleaner) rejoins(rs []response) bool {
+	return c.rules.rejoin != rejoinNot && slices.ContainsFunc(rs, func(r response) bool {
+		return r.run == nil && !strings.HasPrefix(r.raw, "data: ")
+	})
+}
+
 // rejoinInCircle appends the part of a response before its first "data: " to the previous
 // response. The previous one of the first is the last, as in Python.
 func rejoinInCircle(rs []response) {
 	for i := len(rs) - 1; i >= 0; i-- {
-		if rs[i].value != nil { // it begins so
+		if rs[i].run != nil { // it begins so
 			continue
 		}
 		before := &rs[(i+len(rs)-1)%len(rs)]
@@ -207,7 +213,7 @@ func rejoinInCircle(rs []response) {
 func (c *cleaner) rejoin(rs []response, needed string) {
 	for i := len(rs) - 1; i > 0; i-- {
 		raw := rs[i].raw
-		if rs[i].value != nil || strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
+		if rs[i].run != nil || strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
 			continue
 		}
 		at := strings.Index(raw, "data: ")
@@ -423,17 +429,17 @@ func (c *cleaner) readable(all []string) string {
 }
 
 func (c *cleaner) dropDone(rs []response) []response {
-	if n := len(rs); n > 0 && c.rules.withoutPrefix(rs[n-1].whole()) == "[DONE]" {
+	if n := len(rs); n > 0 && rs[n-1].run == nil && c.rules.withoutPrefix(rs[n-1].raw) == "[DONE]" {
 		rs = rs[:n-1]
 	}
 	return rs
 }
 
 func (c *cleaner) trim(rs []response) []response {
-	for len(rs) > 0 && rs[0].value == nil && !c.textOf(&rs[0]).truthy {
+	for len(rs) > 0 && rs[0].run == nil && !c.textOf(&rs[0]).truthy {
 		rs = rs[1:]
 	}
-	for len(rs) > 0 && rs[len(rs)-1].value == nil && !c.textOf(&rs[len(rs)-1]).truthy {
+	for len(rs) > 0 && rs[len(rs)-1].run == nil && !c.textOf(&rs[len(rs)-1]).truthy {
 		rs = rs[:len(rs)-1]
 	}
 	if len(rs) == 0 && c.rules.drop == trimEmpty {
