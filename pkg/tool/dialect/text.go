@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
@@ -30,31 +31,100 @@ func (o *Output) InEnvelope() bool {
 	return o.Value != nil && o.Value.Envelope != nil && len(o.Value.Data) > 0
 }
 
-// An Outputs gives the outputs of requests in the form of [Output]. Tools that read the requests in
-// lockstep share one, and each string is made once. The zero value is ready.
-type Outputs struct {
+// A Parts gives parts of requests in the form in which a Python program sees them. Tools that read
+// the requests in lockstep share one, and each part is made once. The zero value is ready.
+type Parts struct {
 	source *turnReader // nil: not shared
 
 	mu     sync.Mutex
-	turn   int // of all
-	name   string
+	turn   int    // of all that follows
+	name   string // of the outputs; "" for none
 	joined strings.Builder
 	all    []Output
+	body   payload
+	parsed [2]parsedJSON // the body by each library
 }
 
-// Of returns the outputs of that name. The slice is valid until the next request. A string stays
-// valid, and keeps the strings of the whole request in memory.
-func (o *Outputs) Of(q *export.Request, name string) []Output {
+// A payload is the body of a request.
+type payload struct {
+	known bool
+	text  string // without bytes that are no UTF-8
+	ok    bool   // the request has a body
+}
+
+// A parsedJSON is the result of py.ParseJSON.
+type parsedJSON struct {
+	known bool
+	value py.Value
+	err   error
+}
+
+// begin forgets the parts of an earlier request. The caller holds mu.
+func (o *Parts) begin() {
+	if o.source != nil && o.turn == o.source.turn {
+		return
+	}
+	if o.source != nil {
+		o.turn = o.source.turn
+	}
+	o.name, o.body, o.parsed = "", payload{}, [2]parsedJSON{}
+}
+
+// payload returns the body of q. The caller holds mu.
+func (o *Parts) payload(q *export.Request) *payload {
+	if o.begin(); !o.body.known {
+		v, ok := q.Inputs.Get("payload")
+		o.body = payload{known: true, text: Valid(v.Bytes()), ok: ok}
+	}
+	return &o.body
+}
+
+// Payload returns the body of a request, without bytes that are no UTF-8; ok is false if it has none.
+func (o *Parts) Payload(q *export.Request) (text string, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.source == nil:
-	case o.turn != o.source.turn:
-		o.turn, o.name = o.source.turn, name
-	case o.name == name:
+	p := o.payload(q)
+	return p.text, p.ok
+}
+
+// ParsePayload returns what py.ParseJSON returns for the text of Payload.
+func (o *Parts) ParsePayload(q *export.Request, l py.Library) (py.Value, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	text := o.payload(q).text
+	p := &o.parsed[0]
+	if l == py.ORJSON {
+		p = &o.parsed[1]
+	}
+	if !p.known {
+		p.known = true
+		p.value, p.err = py.ParseJSON(text, l)
+	}
+	return p.value, p.err
+}
+
+// JSONPayload is the function Payload, of the shared body.
+func (o *Parts) JSONPayload(q *export.Request) py.Value {
+	text, _ := o.Payload(q)
+	if v, _ := q.Inputs.Get("payload"); len(v.Data) != len(text) {
+		return Payload(q)
+	}
+	v, _ := o.ParsePayload(q, py.JSON)
+	return v
+}
+
+// Outputs returns the outputs of that name. The slice is valid until the next request. A string stays
+// valid, and keeps the strings of the whole request in memory.
+func (o *Parts) Outputs(q *export.Request, name string) []Output {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch o.begin(); o.name {
+	case name:
 		return o.all
+	case "":
+		o.name = name
 	default: // other tools may still read the outputs of another name
-		return new(Outputs).Of(q, name)
+		return new(Parts).Outputs(q, name)
 	}
 	o.all = o.all[:0]
 	size := 0
@@ -109,6 +179,41 @@ func ValueOf(p *export.Response, name string) *export.Value {
 	return nil
 }
 
+// An Envelopes remembers whether a tool finds the texts in the latest envelopes. The zero value is
+// ready.
+type Envelopes struct {
+	known [mostEnvelopes]struct {
+		envelope *export.Envelope
+		holds    bool
+	}
+	next int // index to use for another one
+}
+
+// mostEnvelopes is the number of envelopes that are remembered: at least one for each goroutine
+// that reads the file on most machines.
+const mostEnvelopes = 16
+
+// probe is a text that no event holds by chance.
+const probe = "7Kq0-a text that nobody wrote-x2Vd"
+
+// Hold reports whether the tool finds the text of every value with the envelope of v, which has one
+// and a text in it. found reports that for raw, the whole of a value with a text in that envelope.
+func (e *Envelopes) Hold(v *export.Value, found func(raw, text string) bool) bool {
+	for i := range e.known {
+		if e.known[i].envelope == v.Envelope {
+			return e.known[i].holds
+		}
+	}
+	holds := true
+	for _, text := range [...]string{Valid(v.Data), probe} {
+		holds = holds && found(Joined(&export.Value{Data: []byte(text), Envelope: v.Envelope}), text)
+	}
+	one := &e.known[e.next]
+	e.next = (e.next + 1) % mostEnvelopes
+	one.envelope, one.holds = v.Envelope, holds
+	return holds
+}
+
 // Joined returns the text of a value with an envelope, without bytes that are no UTF-8.
 func Joined(v *export.Value) string {
 	return Valid(v.Envelope.Front) + Valid(v.Data) + Valid(v.Envelope.Back)
@@ -133,7 +238,7 @@ func (t *Texts) Of(q *export.Request) (answer, reasoning string, ok bool) {
 	for i := range q.Responses {
 		out := q.Responses[i].Outputs
 		if v, there := out.Get("text_output"); there && v.Text {
-			t.answers.Write(v.Data)
+			t.answers.Write(v.Bytes())
 			ok = true
 		}
 		v, there := out.Get("response")
@@ -141,13 +246,14 @@ func (t *Texts) Of(q *export.Request) (answer, reasoning string, ok bool) {
 			continue
 		}
 		ok = true
-		if i == 0 && bytes.HasPrefix(bytes.TrimLeft(v.Data, " \r\n"), []byte("{")) {
-			if openai.Parse(v.Data, &t.chunk) == nil {
+		data := v.Bytes()
+		if i == 0 && bytes.HasPrefix(bytes.TrimLeft(data, " \r\n"), []byte("{")) {
+			if openai.Parse(data, &t.chunk) == nil {
 				t.take()
 			}
 			break
 		}
-		split.Feed(v.Data)
+		split.Feed(data)
 		t.events(&split)
 	}
 	split.Feed([]byte("\n\n")) // the stream may end inside an event; count it

@@ -17,47 +17,21 @@ type cleaner struct {
 	format format
 	raise  func(*exception)
 	// failed counts the unreadable responses.
-	failed   int
-	form     py.Form // of responses that hold one event with a text
-	texts    map[string]textResult
-	attempts jsonscan.Attempts // to remember texts
-	// envelopes are the latest envelopes of responses, next the index to use for another one.
-	envelopes [mostEnvelopes]cleanEnvelope
-	next      int
+	failed    int
+	form      py.Form // of responses that hold one event with a text
+	texts     map[string]textResult
+	attempts  jsonscan.Attempts // to remember texts
+	envelopes dialect.Envelopes
 }
-
-// A cleanEnvelope says whether an envelope makes a response of one event with this text of any
-// plain text.
-type cleanEnvelope struct {
-	envelope *export.Envelope
-	holds    bool
-}
-
-// mostEnvelopes is the number of envelopes that are remembered: at least one for each goroutine
-// that reads the file on most machines.
-const mostEnvelopes = 16
 
 // holds reports whether a response with the value v, which has an envelope and a text in it, is one
 // event with the text v.Data.
 func (c *cleaner) holds(v *export.Value) bool {
-	for i := range c.envelopes {
-		if c.envelopes[i].envelope == v.Envelope {
-			return c.envelopes[i].holds
-		}
-	}
-	read := func(text string) bool {
-		raw := dialect.Joined(&export.Value{Data: []byte(text), Envelope: v.Envelope})
+	return c.envelopes.Hold(v, func(raw, text string) bool {
 		t, err := c.rules.textIn(raw, c.format)
 		return err == nil && t == str(text) && strings.HasPrefix(raw, "data: ") && len(events(raw)) == 1
-	}
-	known := cleanEnvelope{v.Envelope, read(dialect.Valid(v.Data)) && read(probe)}
-	c.envelopes[c.next] = known
-	c.next = (c.next + 1) % mostEnvelopes
-	return known.holds
+	})
 }
-
-// probe is a text that no event holds by chance.
-const probe = "7Kq0-a text that nobody wrote-x2Vd"
 
 // clean returns the remaining responses of a request. It reuses the memory of rs.
 func (c *cleaner) clean(rs []response) []response {

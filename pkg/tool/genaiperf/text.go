@@ -124,7 +124,7 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 		name = "output_ids"
 	}
 	before := int64(0)
-	outputs := a.outputs.Of(q, name)
+	outputs := a.parts.Outputs(q, name)
 	for i := range outputs {
 		o := &outputs[i]
 		v := o.Value
