@@ -23,6 +23,10 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 		cfg.Tokenizer = checked
 	}
 	r = export.Read(r, export.Need{Envelopes: true})
+	if cfg.parts == nil {
+		source := &turnReader{Reader: r}
+		r, cfg.parts = source, &Parts{source: source}
+	}
 	rep, err := analyzeUnchecked(ctx, t, r, cfg)
 	refused := checked.Err()
 	if refused == nil && cfg.strict != nil {
@@ -37,9 +41,6 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 // analyzeUnchecked trusts every count of the tokenizer.
 func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
 	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg), Parts: cfg.parts, Brief: cfg.brief}
-	if in.Parts == nil {
-		in.Parts = new(Parts)
-	}
 	if cfg.Memory == nil {
 		cfg.Memory = NewMemory(0)
 	}

@@ -73,7 +73,7 @@ type Config struct {
 	kinds *explain.Kinds
 	// answers decodes the answers for all tools; nil: the tool decodes them itself.
 	answers *answers
-	// parts are the parts of requests for all tools; nil: the tool makes its own.
+	// parts are the parts of requests for all tools; nil: the tool has its own.
 	parts *Parts
 }
 

@@ -120,6 +120,7 @@ type analysis struct {
 	sessions  map[string]*session
 	order     []*session
 	rs        []response
+	single    []response // of split
 	parts     *dialect.Parts
 	explainer *explain.Explainer // nil outside of the reported level
 	badID     *exception         // raised by the output ids of the current request

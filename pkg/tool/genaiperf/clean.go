@@ -19,7 +19,7 @@ type cleaner struct {
 	// failed counts the unreadable responses.
 	failed    int
 	form      py.Form // of responses that hold one event with a text
-	texts     map[string]textResult
+	texts     map[py.EventKey]pyText
 	attempts  jsonscan.Attempts // to remember texts
 	envelopes dialect.Envelopes
 }
@@ -97,12 +97,6 @@ func (c *cleaner) textOf(r *response) pyText {
 	return r.text
 }
 
-// A textResult is the result of rules.textIn.
-type textResult struct {
-	text      pyText
-	exception *exception
-}
-
 const (
 	mostTexts = 32      // events that are remembered
 	maxText   = 1 << 12 // bytes of such an event
@@ -111,20 +105,20 @@ const (
 // textIn is rules.textIn. It remembers the results of some events: every answer has the same
 // events with a role, with the reason of the end, and [DONE].
 func (c *cleaner) textIn(event string) (pyText, *exception) {
-	if known, ok := c.texts[event]; ok {
+	if known, ok := c.texts[py.EventKeyOf(event)]; ok {
 		c.attempts.Used()
-		return known.text, known.exception
+		return known, nil
 	}
 	remember := len(event) <= maxText && c.attempts.Try()
 	if remember {
 		event = strings.Clone(event) // which may be part of a long text
 	}
 	t, e := c.rules.textIn(event, c.format)
-	if remember {
+	if remember && e == nil { // an exception may repeat the text
 		if c.texts == nil || len(c.texts) >= mostTexts {
-			c.texts = map[string]textResult{}
+			c.texts = map[py.EventKey]pyText{}
 		}
-		c.texts[event] = textResult{t, e}
+		c.texts[py.EventKeyOf(event)] = t
 	}
 	return t, e
 }

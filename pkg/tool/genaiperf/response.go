@@ -47,12 +47,12 @@ func (r *response) appendText(b []byte) []byte {
 	return b
 }
 
-// split returns rs with a response for each one of every run.
-func split(rs []response) []response {
+// split returns rs with a response for each one of every run. The result is valid until the next request.
+func (a *analysis) split(rs []response) []response {
 	if !slices.ContainsFunc(rs, func(r response) bool { return len(r.run) > 1 }) {
 		return rs
 	}
-	var all []response
+	all := a.single[:0]
 	for i := range rs {
 		if rs[i].run == nil {
 			all = append(all, rs[i])
@@ -61,6 +61,7 @@ func split(rs []response) []response {
 			all = append(all, response{recvNS: rs[i].run[k].RecvNS, run: rs[i].run[k : k+1]})
 		}
 	}
+	a.single = all
 	return all
 }
 

@@ -27,7 +27,7 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 		return err
 	}
 	if a.rules.count != countJoined && !a.rep.uncounted {
-		rs = split(rs)
+		rs = a.split(rs)
 	}
 	n, secondNS, end := times(rs)
 	latency, ttft := int64(end-q.StartNS), int64(rs[0].recvNS-q.StartNS)
@@ -158,10 +158,11 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	}
 	switch a.kind {
 	case "openai":
-		if a.clean.rejoins(a.rs) {
-			a.rs = split(a.rs)
+		rs = a.rs
+		if a.clean.rejoins(rs) {
+			rs = a.split(rs)
 		}
-		return a.clean.clean(a.rs), nil
+		return a.clean.clean(rs), nil
 	case "triton_c_api":
 		return a.rs, ids
 	}

@@ -54,6 +54,7 @@ type level struct {
 	chatEndpoint bool
 	form         py.Form // of token events for client
 	envelopes    dialect.Envelopes
+	silent       map[py.EventKey]bool // whether some events without text are token events, for client
 	parts        *dialect.Parts
 	brief        bool // as dialect.Input.Brief
 

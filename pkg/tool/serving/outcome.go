@@ -218,6 +218,9 @@ func (w *answerReader) event(text string) (isToken bool, content string, e error
 	if content, ok := w.form.Match(text); ok && utf8.ValidString(content) {
 		return true, content, nil
 	}
+	if isToken, ok := w.silent[py.EventKeyOf(text)]; ok {
+		return isToken, "", nil
+	}
 	if !utf8.ValidString(text) {
 		return false, "", errors.New("UnicodeDecodeError: an event is no UTF-8")
 	}
@@ -252,10 +255,28 @@ func (w *answerReader) event(text string) (isToken bool, content string, e error
 	case rule == usageWithText && isToken && completion >= 0:
 		w.usageOutput = completion
 	}
-	if isToken && !w.decoded(data) && e == nil && !hasUsage {
+	switch {
+	case isToken && w.decoded(data), e != nil, hasUsage:
+	case content != "":
 		w.form.Learn(text, content, w.content)
+	case len(text) <= maxSilent:
+		w.remember(text, isToken)
 	}
 	return isToken, content, nil
+}
+
+const (
+	mostSilent = 32      // events that are remembered
+	maxSilent  = 1 << 12 // bytes of such an event
+)
+
+// remember remembers whether an event without text is a token event. Every answer has the same event with a
+// role, and with the reason of the end.
+func (l *level) remember(text string, isToken bool) {
+	if l.silent == nil || len(l.silent) >= mostSilent {
+		l.silent = map[py.EventKey]bool{}
+	}
+	l.silent[py.EventKeyOf(strings.Clone(text))] = isToken
 }
 
 // content returns the text of an event that is a token event.
