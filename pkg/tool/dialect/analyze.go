@@ -145,7 +145,7 @@ func Meter(run *export.Run) *answer.Meter {
 	return answer.NewMeter(run, answer.Config{Streaming: &streamed})
 }
 
-// Meter is the function Meter. It shares the decoding of answers with other tools.
+// Meter returns what the function Meter returns for the run, and shares the decoding of answers with other tools.
 func (in *Input) Meter() explain.Meter {
 	m := Meter(in.Run)
 	if in.answers == nil {

@@ -103,7 +103,7 @@ func (o *Parts) ParsePayload(q *export.Request, l py.Library) (py.Value, error) 
 	return p.value, p.err
 }
 
-// JSONPayload is the function Payload, of the shared body.
+// JSONPayload returns what the function Payload returns, and parses the body once for all tools.
 func (o *Parts) JSONPayload(q *export.Request) py.Value {
 	text, _ := o.Payload(q)
 	if v, _ := q.Inputs.Get("payload"); len(v.Data) != len(text) {
