@@ -13,10 +13,11 @@ import (
 //	data: {"choices":[{"delta":{"content":"  text  "}}]}
 //	|------------- front ----------------|      |-back-|
 //
-// The zero value matches nothing and is ready to learn.
+// Events that differ in the parts that an [EventKey] leaves out, too, have the same form; the program must not
+// read these. The zero value matches nothing and is ready to learn.
 type Form struct {
-	front, back string
-	attempts    jsonscan.Attempts
+	start, middle, front, back string
+	attempts                   jsonscan.Attempts
 }
 
 const (
@@ -29,7 +30,11 @@ const (
 // empty. ok is false for a text that has another form, or a string with escapes or control
 // characters.
 func (f *Form) Match(text string) (inside string, ok bool) {
-	if f.front == "" || len(text) <= len(f.front)+len(f.back) || !strings.HasPrefix(text, f.front) || !strings.HasSuffix(text, f.back) {
+	k := EventKeyOf(text)
+	if f.start != k.start || f.middle != k.middle {
+		return "", false
+	}
+	if text = k.rest; f.front == "" || len(text) <= len(f.front)+len(f.back) || !strings.HasPrefix(text, f.front) || !strings.HasSuffix(text, f.back) {
 		return "", false
 	}
 	inside = text[len(f.front) : len(text)-len(f.back)]
@@ -50,7 +55,9 @@ func (f *Form) Learn(text, found string, read func(text string) (found string, o
 		return
 	}
 	quoted := `"` + found + `"`
-	for from := 0; ; from++ {
+	k := EventKeyOf(text)
+	rest := len(text) - len(k.rest)
+	for from := rest; ; from++ {
 		i := strings.Index(text[from:], quoted)
 		if i < 0 {
 			return
@@ -58,7 +65,7 @@ func (f *Form) Learn(text, found string, read func(text string) (found string, o
 		from += i
 		front, back := text[:from+1], text[from+1+len(found):]
 		if got, ok := read(front + probe + back); ok && got == probe {
-			f.front, f.back = strings.Clone(front), strings.Clone(back)
+			f.start, f.middle, f.front, f.back = strings.Clone(k.start), strings.Clone(k.middle), strings.Clone(front[rest:]), strings.Clone(back)
 			return
 		}
 	}

@@ -17,6 +17,11 @@ func readContent(text string) (string, bool) {
 	return content.Text(), content.Kind() == String
 }
 
+// keyed is an event with an id, a time of creation and a content.
+func keyed(id, created, content string) string {
+	return `data: {"id":"` + id + `","object":"x","created":` + created + `,"choices":[{"content":"` + content + `"}]}` + "\n\n"
+}
+
 func TestForm(t *testing.T) {
 	const event = `data: {"id":"a","choices":[{"content":"one"}]}` + "\n\n"
 	for _, tt := range []struct {
@@ -28,6 +33,9 @@ func TestForm(t *testing.T) {
 		{"not ASCII", event, strings.Replace(event, "one", "é€", 1), "é€", true},
 		{"no text", event, strings.Replace(event, "one", "", 1), "", false},
 		{"another id", event, strings.Replace(event, `"a"`, `"b"`, 1), "", false},
+		{"another id and time", keyed("a", "1", "one"), keyed("b", "23", "two"), "two", true},
+		{"another time that is no number", keyed("a", "1", "one"), keyed("a", "01", "two"), "", false},
+		{"the text in the id, too", keyed("one", "1", "one"), keyed("b", "1", "two"), "two", true},
 		{"an escape", event, strings.Replace(event, "one", `a\n`, 1), "", false},
 		{"a control character", event, strings.Replace(event, "one", "\x01", 1), "", false},
 		{"more members", event, strings.Replace(event, `"one"`, `"x","content":"y"`, 1), "", false},
@@ -59,6 +67,7 @@ func TestForm(t *testing.T) {
 func FuzzForm(f *testing.F) {
 	f.Add(`{"choices":[{"content":"a"}]}`, `{"choices":[{"content":"b"}]}`)
 	f.Add(`data: {"choices":[{"content":"a","content":"a"}]}`, `data: {"choices":[{"content":"x","content":"a"}]}`)
+	f.Add(keyed("a", "1", "a"), keyed("b", "2", "c"))
 	f.Add(`{"a":"a","choices":[{"content":"a"}]}`, `{"a":"a","choices":[{"content":"a\\"}]}`)
 	f.Fuzz(func(t *testing.T, first, next string) {
 		found, ok := readContent(first)

@@ -35,6 +35,10 @@ func TestDefineOfEnvelopes(t *testing.T) {
 	draw := func() string {
 		text := texts[rng.IntN(len(texts))]
 		one := fmt.Sprintf(event, object, text, text, "null")
+		if rng.IntN(2) == 0 {
+			own := fmt.Sprintf(`{"id":"%d","object":"%s","created":%d,`, rng.IntN(3), object, 1+rng.IntN(3))
+			one = strings.Replace(one, `{"object":"`+object+`",`, own, 1)
+		}
 		switch rng.IntN(24) {
 		case 0:
 			return one + fmt.Sprintf(event, object, "d", "d", "null")

@@ -31,6 +31,10 @@ const (
 	rowOfShards    = "`report` of the shards"
 	rowOfMerged    = "`report` of the merged file"
 	rowMerge       = "`merge`"
+	rowHTML        = "`html`"
+	rowRequests    = "`requests`"
+	rowCheck       = "`check`"
+	rowDiff        = "`diff`, of two such files"
 )
 
 // allGroups names all groups of metrics of a report.
@@ -63,10 +67,15 @@ func (s *suite) command(name string, args ...string) candidate {
 // exportFile returns the path and the size in MB of the file that sections read. The first
 // call makes the file.
 func (s *suite) exportFile() (path string, mb float64, err error) {
-	path = filepath.Join(s.dir, "profile_export.json")
+	return s.exportOf("profile_export.json", 0)
+}
+
+// exportOf is exportFile for a file of that name, with the random numbers of a rank.
+func (s *suite) exportOf(name string, rank int) (path string, mb float64, err error) {
+	path = filepath.Join(s.dir, name)
 	info, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {
-		size, err := madeUp{requests: s.requests, tokens: s.tokens, counts: uncounted, ranks: 1}.create(path)
+		size, err := madeUp{requests: s.requests, tokens: s.tokens, counts: uncounted, rank: rank, ranks: 1}.create(path)
 		return path, float64(size) / 1e6, err
 	}
 	if err != nil {
@@ -105,6 +114,28 @@ func (s *suite) analysis(ctx context.Context) error {
 	s.hold("CPU of report ÷ profilejson.Reader", m.ratio(rowReport, rowReader, cpuS), 3.5)              // 1.5
 	s.hold("peak memory of report ÷ json.Unmarshal", m.ratio(rowReport, rowUnmarshal, peakMB), 1.2)     // 0.44
 	s.hold("CPU of report with all groups of metrics ÷ report", m.ratio(rowGroups, rowReport, cpuS), 2) // 1.1
+	return s.others(ctx, file, mb)
+}
+
+// others measures other commands beside the report of the same file.
+func (s *suite) others(ctx context.Context, file string, mb float64) error {
+	second, _, err := s.exportOf("profile_export_2.json", 1)
+	if err != nil {
+		return err
+	}
+	m, err := s.compare(ctx, fmt.Sprintf("Commands, %d requests of %d responses, %.0f MB", s.requests, s.tokens, mb), "command", besideReport,
+		s.command(rowReport, s.analyze, "report", file),
+		s.command(rowHTML, s.analyze, "html", "--overwrite", "-o", filepath.Join(s.dir, "page.html"), file),
+		s.command(rowRequests, s.analyze, "requests", file),
+		s.command(rowCheck, s.analyze, "check", file),
+		s.command(rowDiff, s.analyze, "diff", file, second))
+	if err != nil {
+		return err
+	}
+	s.hold("CPU of html ÷ report", m.ratio(rowHTML, rowReport, cpuS), 3)         // 1.5
+	s.hold("CPU of requests ÷ report", m.ratio(rowRequests, rowReport, cpuS), 4) // 1.5
+	s.hold("CPU of check ÷ report", m.ratio(rowCheck, rowReport, cpuS), 3)       // 1.2
+	s.hold("CPU of diff ÷ report", m.ratio(rowDiff, rowReport, cpuS), 9)         // 4.2
 	return nil
 }
 
@@ -127,7 +158,7 @@ func (s *suite) definitions(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.hold("CPU of definitions ÷ report", m.ratio(rowDefinitions, rowReport, cpuS), 25)                   // 10.7
+	s.hold("CPU of definitions ÷ report", m.ratio(rowDefinitions, rowReport, cpuS), 14)                   // 6.1
 	s.hold("CPU of report --dialect genai-perf-main ÷ report", m.ratio(rowGenAIPerf, rowReport, cpuS), 3) // 1.25
 	return nil
 }

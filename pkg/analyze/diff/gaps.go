@@ -29,6 +29,7 @@ type gapSorter struct {
 	maxBytes int64
 	blocks   *spool.Blocks
 	last     []gap // of no run yet
+	spare    []gap // a buffer of sort
 	runs     [][]spool.Block
 	packer   spool.Packer
 }
@@ -45,14 +46,49 @@ func (s *gapSorter) add(g gap) {
 	}
 }
 
-// sortGaps sorts the gaps of a run.
-func sortGaps(gaps []gap) {
-	slices.SortStableFunc(gaps, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
+// sort sorts the last gaps. The gaps of an answer are in order already, so that sort merges neighbouring rows of
+// ascending gaps until one is left.
+func (s *gapSorter) sort() {
+	var ends []int // of the rows
+	for i := range s.last {
+		if i > 0 && s.last[i].end < s.last[i-1].end {
+			ends = append(ends, i)
+		}
+	}
+	ends = append(ends, len(s.last))
+	for len(ends) > 1 {
+		merged, from := s.spare[:0], 0
+		left := ends[:0]
+		for len(ends) > 1 {
+			merged = appendMerged(merged, s.last[from:ends[0]], s.last[ends[0]:ends[1]])
+			from, ends = ends[1], ends[2:]
+			left = append(left, from)
+		}
+		if len(ends) == 1 {
+			merged = append(merged, s.last[from:ends[0]]...)
+			left = append(left, ends[0])
+		}
+		ends = left
+		s.last, s.spare = merged, s.last
+	}
+}
+
+// appendMerged appends the gaps of two sorted rows to all in their order; gaps of x come before gaps of y that end
+// with them.
+func appendMerged(all, x, y []gap) []gap {
+	for len(x) > 0 && len(y) > 0 {
+		if y[0].end < x[0].end {
+			all, y = append(all, y[0]), y[1:]
+		} else {
+			all, x = append(all, x[0]), x[1:]
+		}
+	}
+	return append(append(all, x...), y...)
 }
 
 // endRun makes a run of the last gaps.
 func (s *gapSorter) endRun() {
-	sortGaps(s.last)
+	s.sort()
 	var run []spool.Block
 	for part := range slices.Chunk(s.last, gapsOfBlock) {
 		s.packer.Bytes = s.packer.Bytes[:0]
@@ -76,17 +112,17 @@ func (s *gapSorter) endRun() {
 // drain calls do with the gaps in the order of their ends, and removes them.
 func (s *gapSorter) drain(do func(g *gap)) error {
 	if s.runs == nil {
-		sortGaps(s.last)
+		s.sort()
 		for i := range s.last {
 			do(&s.last[i])
 		}
-		s.last = nil
+		s.last, s.spare = nil, nil
 		return nil
 	}
 	if len(s.last) > 0 {
 		s.endRun()
 	}
-	s.last = nil
+	s.last, s.spare = nil, nil
 	var open gapRuns
 	for i, blocks := range s.runs {
 		r := &gapRun{number: i, blocks: blocks}

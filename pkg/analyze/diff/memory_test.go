@@ -2,6 +2,7 @@ package diff
 
 import (
 	"bytes"
+	"cmp"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -91,22 +92,27 @@ func TestBeyondMemory(t *testing.T) {
 // Gaps come in the order of their ends, and gaps that end together in the order of add, from one run of gaps or many.
 func TestGapSorter(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 100, gapsOfRun, 2*gapsOfRun + 5} {
+	for _, tt := range []struct{ n, row int }{{0, 1}, {100, 1}, {100, 7}, {gapsOfRun, 1}, {gapsOfRun, 97}, {2*gapsOfRun + 5, 1}, {2*gapsOfRun + 5, 1000}} {
+		n := tt.n
 		s := newGapSorter(1 << 20)
 		rng := rand.New(rand.NewPCG(1, 2))
 		var want []gap
+		begin := 0 // of a row of ascending gaps
 		for i := range n {
-			g := gap{end: uint64(i/10 + rng.IntN(gapsOfRun)), ns: int64(i), perToken: float64(i) / 3, tokens: i % 3}
+			if i%tt.row == 0 {
+				begin = i/10 + rng.IntN(gapsOfRun)
+			}
+			g := gap{end: uint64(begin + i%tt.row*3), ns: int64(i), perToken: float64(i) / 3, tokens: i % 3}
 			want = append(want, g)
 			s.add(g)
 		}
-		sortGaps(want)
+		slices.SortStableFunc(want, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
 		var got []gap
 		if err := s.drain(func(g *gap) { got = append(got, *g) }); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%d gaps: another order", n)
+			t.Errorf("%d gaps in rows of %d: another order", n, tt.row)
 		}
 		if memory, file := s.blocks.Used(); memory != 0 || file != 0 || len(s.last) > 0 {
 			t.Errorf("%d gaps: %d bytes in memory, %d in the file and %d gaps are left", n, memory, file, len(s.last))

@@ -1,7 +1,7 @@
 // Package explain compares how tools define the same measure, and explains why their
 // figures for one file differ from the strict ones of package analyze.
 //
-//	x := explain.NewExplainer(answer.NewMeter(run, answer.Config{}))
+//	x := explain.NewExplainer(answer.NewMeter(run, answer.Config{}), new(explain.Kinds))
 //	x.Request(q)           // for each request that the tool reads
 //	x.First(recvNS)        // the tool's choice of the first token
 //	x.Differs(explain.FirstToken)

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -27,7 +26,7 @@ type Explainer struct {
 
 	q     *export.Request
 	m     *answer.Measured
-	kinds kinds
+	kinds *Kinds
 	// ownFirst says that the tool's first token of the request is not the strict one.
 	ownFirst bool
 	// startNS and endNS are the first start and the last end of the requests that count.
@@ -47,8 +46,8 @@ type note struct {
 	n       int
 }
 
-// NewExplainer returns an Explainer that compares with the measures of a Meter.
-func NewExplainer(m Meter) *Explainer { return &Explainer{meter: m} }
+// NewExplainer returns an Explainer that compares with the measures of a Meter. k may be shared.
+func NewExplainer(m Meter, k *Kinds) *Explainer { return &Explainer{meter: m, kinds: k} }
 
 // Request starts a request that the tool reads. The methods below then describe this
 // request, until the next call of Request.
@@ -292,17 +291,4 @@ func (x *Explainer) Differs(m Measure) []string {
 }
 
 // kindAt describes the responses of the current request that arrived at that time.
-func (x *Explainer) kindAt(recvNS uint64) string {
-	var kinds []string
-	for i := range x.q.Responses {
-		if p := &x.q.Responses[i]; p.RecvNS == recvNS {
-			if k := x.kinds.of(p); !slices.Contains(kinds, k) {
-				kinds = append(kinds, k)
-			}
-		}
-	}
-	if len(kinds) == 0 {
-		return "a response"
-	}
-	return strings.Join(kinds, " and ")
-}
+func (x *Explainer) kindAt(recvNS uint64) string { return x.kinds.describe(x.q, recvNS) }

@@ -1,19 +1,68 @@
 package explain
 
 import (
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// kinds describes responses in words. It reuses its buffers.
-type kinds struct {
+// A Kinds describes responses in words. Explainers that read the requests in lockstep may share one, which
+// describes each response once.
+type Kinds struct {
+	turn func() int // number of the current request; nil: what was described is not remembered
+
+	mu    sync.Mutex
+	at    int // turn of known
+	known []describedTime
 	chunk openai.Chunk
 	data  []byte
 }
 
+// A describedTime describes the responses that arrived at a time.
+type describedTime struct {
+	recvNS uint64
+	kind   string
+}
+
+// NewKinds returns a Kinds to share. turn returns the number of the current request, from 1.
+func NewKinds(turn func() int) *Kinds { return &Kinds{turn: turn} }
+
+// describe describes the responses of a request that arrived at that time.
+func (k *Kinds) describe(q *export.Request, recvNS uint64) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.turn == nil || k.at != k.turn() {
+		if k.known = k.known[:0]; k.turn != nil {
+			k.at = k.turn()
+		}
+	}
+	for i := range k.known {
+		if k.known[i].recvNS == recvNS {
+			return k.known[i].kind
+		}
+	}
+	var kinds []string
+	for i := range q.Responses {
+		if p := &q.Responses[i]; p.RecvNS == recvNS {
+			if one := k.of(p); !slices.Contains(kinds, one) {
+				kinds = append(kinds, one)
+			}
+		}
+	}
+	kind := "a response"
+	if len(kinds) > 0 {
+		kind = strings.Join(kinds, " and ")
+	}
+	k.known = append(k.known, describedTime{recvNS, kind})
+	return kind
+}
+
 // of describes the content of a response, by its first event.
-func (k *kinds) of(p *export.Response) string {
+func (k *Kinds) of(p *export.Response) string {
 	v, ok := p.Outputs.Get("response")
 	if !ok {
 		return tensorKind(p)

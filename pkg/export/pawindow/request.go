@@ -28,7 +28,7 @@ func NullLast(r *export.Request, openAI bool) bool {
 	last := &r.Responses[n-1]
 	if openAI {
 		for i := range last.Outputs {
-			if bytes.Contains(last.Outputs[i].Value.Data, done) {
+			if bytes.Contains(last.Outputs[i].Value.Bytes(), done) {
 				return true
 			}
 		}

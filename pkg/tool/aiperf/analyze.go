@@ -13,7 +13,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -78,7 +77,8 @@ type analysis struct {
 	run     *export.Run
 	rep     *report
 	level   int
-	meter   *answer.Meter
+	meter   explain.Meter
+	parts   *dialect.Parts
 	texts   dialect.Texts
 	// fromUsage takes the server's token counts (--use-server-token-count).
 	fromUsage bool
@@ -128,7 +128,7 @@ const family = "aiperf"
 
 func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	a := &analysis{
-		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: dialect.Meter(in.Run), c: newCollector(r, in.Values),
+		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: in.Meter(), parts: in.Parts, c: newCollector(r, in.Values, in.Brief),
 		rep: &report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
 	}
 	e := &a.run.Experiments[a.level]
@@ -225,7 +225,9 @@ func (a *analysis) Request(q *export.Request) error {
 	if len(a.cfg.Goodput) > 0 && a.good(r) {
 		a.c.good++
 	}
-	a.sweeps.add(r, a.c.streamed, a.c.chunks.Len())
+	if !a.c.brief {
+		a.sweeps.add(r, a.c.streamed, a.c.chunks.Len())
+	}
 	a.explain(r, q)
 	return nil
 }
@@ -260,10 +262,13 @@ func (a *analysis) finish() {
 	}
 	all := append(c.metrics(), c.rates(phase, len(a.cfg.Goodput) > 0)...)
 	if !math.IsInf(from, 0) && to > from {
-		all = append(all, a.sweeps.metrics(a.release.steps, from, to, c.chunks)...)
+		all = append(all, a.stepMetrics(from, to)...)
 	}
-	if c.chunks.Len() > 0 {
-		all = append(all, spread("inter_chunk_latency", c.chunks, 1e-6))
+	switch {
+	case c.brief && c.hasChunks:
+		all = append(all, none(chunkGap))
+	case c.hasChunks:
+		all = append(all, spread(chunkGap, c.chunks, 1e-6))
 	}
 	r := a.rep
 	r.startNS, r.endNS = a.startNS, a.endNS
@@ -284,6 +289,19 @@ func (a *analysis) finish() {
 	}
 }
 
+// stepMetrics returns the effective and active metrics from one instant to another. No definition shows
+// them, so that the report of definitions has them without values.
+func (a *analysis) stepMetrics(from, to float64) []metric {
+	if !a.c.brief {
+		return a.sweeps.metrics(a.release.steps, from, to, a.c.chunks)
+	}
+	var all []metric
+	for i := range a.release.steps {
+		all = append(all, none(a.release.steps[i].tag))
+	}
+	return all
+}
+
 // needs lists the metrics that have no values if the run lacks a part. A tag that ends in
 // "*" names all metrics that begin with the text before it.
 var needs = []struct {
@@ -291,7 +309,7 @@ var needs = []struct {
 	tags []string
 }{
 	{export.PartGaps, []string{
-		secondToken, "inter_chunk_latency", "effective_decode_throughput*", "active_decode_throughput*", "tokens_in_flight",
+		secondToken, chunkGap, "effective_decode_throughput*", "active_decode_throughput*", "tokens_in_flight",
 	}},
 	{export.PartLast, []string{
 		requestLatency, "decode_duration", interToken, perUser, "e2e_output_token_throughput", "adj_request_latency",

@@ -14,7 +14,9 @@ type collector struct {
 	release    *release
 	store      *stat.Store
 	values     map[string]*series // by tag
-	chunks     *stat.List         // gaps between chunks, in nanoseconds
+	chunks     *stat.List         // gaps between chunks, in nanoseconds; empty if brief is set
+	hasChunks  bool               // there are such gaps
+	brief      bool               // dialect.Input.Brief
 	toStart    *stat.List         // from issue to start, in milliseconds
 	effective  *stat.List         // from issue to end, in milliseconds
 	good       int                // requests within all limits
@@ -28,9 +30,9 @@ type collector struct {
 	firstIssued, lastFinished float64
 }
 
-func newCollector(r *release, store *stat.Store) collector {
+func newCollector(r *release, store *stat.Store, brief bool) collector {
 	return collector{
-		release: r, store: store, values: map[string]*series{}, chunks: store.NewList(stat.Whole),
+		release: r, brief: brief, store: store, values: map[string]*series{}, chunks: store.NewList(stat.Whole),
 		toStart: store.NewList(stat.Float), effective: store.NewList(stat.Float),
 		firstStart: math.Inf(1), firstIssued: math.Inf(1),
 	}
@@ -67,8 +69,11 @@ func (c *collector) add(r *record) {
 	for tag, v := range r.figures {
 		c.keep(tag, v, false)
 	}
-	if c.streamed {
-		c.chunks.Add(r.gaps...)
+	if c.streamed && len(r.gaps) > 0 {
+		c.hasChunks = true
+		if !c.brief {
+			c.chunks.Add(r.gaps...)
+		}
 	}
 	c.mismatched.add(r.mismatched(c.release))
 	c.discrepant.add(r.discrepant(c.release))
@@ -110,7 +115,9 @@ func (a *analysis) addFailed(q *export.Request) {
 		return
 	}
 	a.c.addTimes(q.IssuedNS, q.StartNS, end)
-	a.sweeps.failed(q.StartNS, end)
+	if !a.c.brief {
+		a.sweeps.failed(q.StartNS, end)
+	}
 }
 
 // failedInput returns the number of prompt tokens of a failed request. ok is false if

@@ -41,7 +41,7 @@ func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) 
 	if r.hasReasoning {
 		r.figures["reasoning_token_count"] = float64(r.reasoning)
 	}
-	if n, ok := requestedTokens(q); ok && r.hasOutput {
+	if n, ok := requestedTokens(a.parts.JSONPayload(q)); ok && r.hasOutput {
 		r.figures["osl_mismatch_diff_pct"] = float64(r.output-n) / float64(n) * 100
 	}
 	if a.fromUsage || !r.hasUsage {

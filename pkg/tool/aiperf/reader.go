@@ -131,7 +131,7 @@ func (s *source) header(first map[string]json.RawMessage) *export.Run {
 		}
 		metrics := fileMetrics{}
 		_ = json.Unmarshal(first["metrics"], &metrics.all) // next reports the error
-		if decode, ok := metrics.number("decode_duration"); ok && decode > 0 && !metrics.has("inter_chunk_latency") {
+		if decode, ok := metrics.number("decode_duration"); ok && decode > 0 && !metrics.has(chunkGap) {
 			m.Import.Lacks = append(m.Import.Lacks, export.Lack{Part: export.PartGaps, Why: "these records of AIPerf hold no inter_chunk_latency"})
 		}
 		if metrics.has("request_latency") || metrics.has("time_to_first_token") {
@@ -316,13 +316,13 @@ func (s *source) metrics(r *export.Request) error {
 	case streamed:
 		at := r.StartNS + first
 		resultfile.Respond(r, at, nil)
-		for _, gap := range m.list("inter_chunk_latency") {
+		for _, gap := range m.list(chunkGap) {
 			if at += gap; at-r.StartNS > math.MaxInt64 { // before it is past the end of uint64
 				return &resultfile.BadEntry{At: s.At, Msg: "inter_chunk_latency: the gaps of the request add up to more than 292 years", Excluded: r.Excluded() != export.NotExcluded}
 			}
 			resultfile.Respond(r, at, nil)
 		}
-		if !m.has("inter_chunk_latency") && answered && whole > first { // the last, then
+		if !m.has(chunkGap) && answered && whole > first { // the last, then
 			resultfile.Respond(r, r.StartNS+whole, nil)
 		}
 	case answered:
@@ -370,7 +370,7 @@ func (m *fileMetrics) compare(c *resultfile.SelfCheck) {
 	in, out := get("input_sequence_length"), get("output_sequence_length")
 	gaps := resultfile.Sample{ttft}
 	var list []float64
-	if json.Unmarshal(m.all["inter_chunk_latency"].Value, &list) == nil {
+	if json.Unmarshal(m.all[chunkGap].Value, &list) == nil {
 		gaps = append(gaps, list...)
 	} else if latency != ttft {
 		gaps = resultfile.Sample{math.NaN()} // not known

@@ -107,9 +107,11 @@ func (a *analysis) count(r *record, q *export.Request, m *answer.Measured) error
 	if tok == nil {
 		return dialect.ErrNoTokenizer
 	}
-	answer, reasoning, _ := a.texts.Of(q)
-	r.reasoning, r.hasReasoning = int64(tok.Count(reasoning)), reasoning != ""
-	r.output, r.hasOutput = int64(tok.Count(answer))+r.reasoning, true
+	if r.hasOutput = true; !a.c.brief || !a.rep.uncounted {
+		answer, reasoning, _ := a.texts.Of(q)
+		r.reasoning, r.hasReasoning = int64(tok.Count(reasoning)), reasoning != ""
+		r.output = int64(tok.Count(answer)) + r.reasoning
+	}
 	if prompt, ok := promptOf(q); ok {
 		r.input, r.hasInput = int64(tok.Count(prompt)), true
 	}
@@ -224,10 +226,9 @@ func collectTexts(v any, all *[]string) {
 	}
 }
 
-// requestedTokens returns the requested number of output tokens; ok is false if the request
+// requestedTokens returns the number of output tokens that the body of a request asks for; ok is false if it
 // sets none. Requests name it by their API; the newest name comes first.
-func requestedTokens(q *export.Request) (n int64, ok bool) {
-	body := dialect.Payload(q)
+func requestedTokens(body py.Value) (n int64, ok bool) {
 	for _, name := range [...]string{"max_completion_tokens", "max_tokens", "max_output_tokens"} {
 		if v, there := body.Member(name); there && v.Kind() == py.Number {
 			f, err := strconv.ParseFloat(v.Raw(), 64) // JSON may write 1000 as 1e3 or 1000.0

@@ -270,7 +270,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	}
 	found[outputLength], found["output_token_count"] = r.output, r.output-r.reasoning
 	set(r.latency > 0, "e2e_output_token_throughput", float64(r.output)/(float64(r.latency)*1e-9))
-	set(streamed && len(r.gaps) > 0, "inter_chunk_latency", milliseconds(r.gaps))
+	set(streamed && len(r.gaps) > 0, chunkGap, milliseconds(r.gaps))
 	set(r.reasoning > 0, "reasoning_token_count", r.reasoning)
 	set(r.hasUsage && measured.ReasoningTokens.OK, "usage_reasoning_tokens", measured.ReasoningTokens.V)
 	set(r.hasUsage && measured.CachedTokens.OK, cacheRead, measured.CachedTokens.V)
@@ -278,7 +278,7 @@ func (x *recordWriter) metrics(r *record, q *export.Request, measured *answer.Me
 	set(connected, "http_req_connecting", float64(q.Connect+q.TLS)*1e-6)
 	set(connected, "http_req_dns_lookup", float64(q.DNS)*1e-6)
 	set(connected, "http_req_connection_reused", zeroOrOne(q.Reused))
-	if asked, ok := requestedTokens(q); ok {
+	if asked, ok := requestedTokens(dialect.Payload(q)); ok {
 		found["osl_mismatch_diff_pct"] = float64(r.output-asked) / float64(asked) * 100
 	}
 	o := py.Object{}

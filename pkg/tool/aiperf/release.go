@@ -111,7 +111,7 @@ var releases = withPlaces([]*release{{
 		{"http_req_sending", "HTTP Sending", "ms", noGroup},
 		{"http_req_total", "HTTP Total Time", "ms", noGroup},
 		{"http_req_waiting", "HTTP Waiting (TTFB)", "ms", noGroup},
-		{"inter_chunk_latency", "Inter Chunk Latency", "ms", noGroup},
+		{chunkGap, "Inter Chunk Latency", "ms", noGroup},
 		{"osl_mismatch_count", "OSL Mismatch Count", "requests", noGroup},
 		{"osl_mismatch_diff_pct", "OSL Mismatch Diff %", "%", noGroup},
 		{"output_token_count", "Output Token Count", "tokens", noGroup},
@@ -130,13 +130,13 @@ var releases = withPlaces([]*release{{
 	},
 	jsonFirst: []string{
 		requestRate, requestLatency, requestCount, firstToken, secondToken, interToken, outputRate, perUser, outputLength,
-		inputLength, goodput, goodCount, "output_token_count", "reasoning_token_count", "inter_chunk_latency", "total_output_tokens",
+		inputLength, goodput, goodCount, "output_token_count", "reasoning_token_count", chunkGap, "total_output_tokens",
 		"total_reasoning_tokens", "benchmark_duration", "total_isl", "total_osl", "error_request_count", "error_isl", "total_error_isl",
 	},
 	recordTags: []string{
 		firstToken, inputLength, secondToken, "http_req_connection_reused", "http_req_connecting", requestLatency,
 		"http_req_dns_lookup", outputLength, "usage_total_tokens", "usage_prompt_tokens", "output_token_count",
-		"reasoning_token_count", "usage_reasoning_tokens", cacheRead, "time_to_first_output_token", "inter_chunk_latency",
+		"reasoning_token_count", "usage_reasoning_tokens", cacheRead, "time_to_first_output_token", chunkGap,
 		"usage_completion_tokens", "prefill_throughput_per_user", "decode_duration", "osl_mismatch_diff_pct", interToken,
 		"e2e_output_token_throughput", perUser,
 	},
@@ -230,6 +230,7 @@ const (
 const (
 	firstToken     = "time_to_first_token"
 	secondToken    = "time_to_second_token"
+	chunkGap       = "inter_chunk_latency"
 	interToken     = "inter_token_latency"
 	requestLatency = "request_latency"
 	outputLength   = "output_sequence_length"

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 func TestRequestedTokens(t *testing.T) {
@@ -25,7 +26,7 @@ func TestRequestedTokens(t *testing.T) {
 		{`no JSON`, 0, false},
 	} {
 		q := export.Request{Inputs: export.Fields{{Name: "payload", Value: export.Text(tt.payload)}}}
-		got, ok := requestedTokens(&q)
+		got, ok := requestedTokens(dialect.Payload(&q))
 		if ok != tt.ok || ok && got != tt.want {
 			t.Errorf("requestedTokens of %s = %d, %v; want %d, %v", tt.payload, got, ok, tt.want, tt.ok)
 		}

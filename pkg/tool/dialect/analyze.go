@@ -22,8 +22,10 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 	if checked != nil {
 		cfg.Tokenizer = checked
 	}
-	if t.Envelopes {
-		r = export.Read(r, export.Need{Envelopes: true})
+	r = export.Read(r, export.Need{Envelopes: true})
+	if cfg.parts == nil {
+		source := &turnReader{Reader: r}
+		r, cfg.parts = source, &Parts{source: source}
 	}
 	rep, err := analyzeUnchecked(ctx, t, r, cfg)
 	refused := checked.Err()
@@ -38,10 +40,7 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 
 // analyzeUnchecked trusts every count of the tokenizer.
 func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
-	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg), Outputs: cfg.outputs}
-	if in.Outputs == nil {
-		in.Outputs = new(Outputs)
-	}
+	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg), Parts: cfg.parts, Brief: cfg.brief}
 	if cfg.Memory == nil {
 		cfg.Memory = NewMemory(0)
 	}
@@ -146,19 +145,42 @@ func Meter(run *export.Run) *answer.Meter {
 	return answer.NewMeter(run, answer.Config{Streaming: &streamed})
 }
 
+// Meter returns what the function Meter returns for the run, and shares the decoding of answers with other tools.
+func (in *Input) Meter() explain.Meter {
+	m := Meter(in.Run)
+	if in.answers == nil {
+		return m
+	}
+	return &sharingMeter{m, in.answers}
+}
+
+// A sharingMeter measures answers that are decoded for several tools.
+type sharingMeter struct {
+	meter   *answer.Meter
+	answers *answers
+}
+
+// Measure implements [explain.Meter].
+func (s *sharingMeter) Measure(q *export.Request) *answer.Measured {
+	if q != s.answers.decoded.source.Request() { // a copy without impossible numbers
+		return s.meter.Measure(q)
+	}
+	return s.meter.MeasureAnswer(q, s.answers.current())
+}
+
 // newExplainer returns an Explainer of a run; nil unless cfg.Explain is set.
 func newExplainer(run *export.Run, cfg Config) *explain.Explainer {
 	switch {
 	case !cfg.Explain:
 		return nil
 	case cfg.strict != nil:
-		return explain.NewExplainer(cfg.strict)
+		return explain.NewExplainer(cfg.strict, cfg.kinds)
 	}
 	var counter answer.TokenCounter
 	if cfg.Tokenizer != nil {
 		counter = tokenCounter{cfg.Tokenizer}
 	}
-	return explain.NewExplainer(answer.NewMeter(run, answer.Config{Counter: counter, Streaming: cfg.Streaming}))
+	return explain.NewExplainer(answer.NewMeter(run, answer.Config{Counter: counter, Streaming: cfg.Streaming}), new(explain.Kinds))
 }
 
 // tokenCounter makes a Tokenizer an answer.TokenCounter.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -64,10 +65,16 @@ type Config struct {
 	// Args holds further arguments by the tool's own names.
 	Args map[string]string
 
+	// brief makes Input.Brief true.
+	brief bool
 	// strict measures the requests for Explain; nil: the tool's own meter does.
 	strict *strictMeter
-	// outputs makes strings of outputs for all tools; nil: the tool makes its own.
-	outputs *Outputs
+	// kinds describes the responses for all tools; it is set if strict is.
+	kinds *explain.Kinds
+	// answers decodes the answers for all tools; nil: the tool decodes them itself.
+	answers *answers
+	// parts are the parts of requests for all tools; nil: the tool has its own.
+	parts *Parts
 }
 
 // A Level names an experiment by its mode, such as "concurrency", and its value,

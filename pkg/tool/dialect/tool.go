@@ -29,8 +29,6 @@ type Tool struct {
 	Options []string
 	// NoArgs says that the tool has no arguments for Config.Args.
 	NoArgs bool
-	// Envelopes says that the Analysis reads values with an [export.Envelope].
-	Envelopes bool
 	// SkipsTokenizer says that the tool counts no tokens.
 	SkipsTokenizer bool
 	// Transformers is the major release of the transformers library that the tool counts
@@ -88,8 +86,11 @@ type Input struct {
 	Explainer *explain.Explainer
 	// Values keeps the values of requests.
 	Values *stat.Store
-	// Outputs gives the outputs of requests as strings.
-	Outputs *Outputs
+	// Brief says that only the definitions of the report are wanted, so that it need not have what they
+	// do not show.
+	Brief bool
+	// Parts gives parts of requests.
+	Parts *Parts
 }
 
 // An Analysis measures the requests of one run. Analyze calls Begin, Request for each
@@ -98,7 +99,8 @@ type Input struct {
 // LevelRule.ReadAll is set.
 type Analysis interface {
 	Begin(level int)
-	// Request reads one request, which is valid until it returns. An error ends the
+	// Request reads one request, which is valid until it returns. Outputs may have an
+	// [export.Envelope]. An error ends the
 	// reading; ErrNoTokenizer means that there is no report.
 	Request(q *export.Request) error
 	End()

@@ -120,7 +120,8 @@ type analysis struct {
 	sessions  map[string]*session
 	order     []*session
 	rs        []response
-	outputs   *dialect.Outputs
+	single    []response // of split
+	parts     *dialect.Parts
 	explainer *explain.Explainer // nil outside of the reported level
 	badID     *exception         // raised by the output ids of the current request
 	text      []byte             // to be counted
@@ -166,14 +167,14 @@ func (release *release) tool(name string) *dialect.Tool {
 		levels.Default, levels.Several = dialect.Level{}, "GenAI-Perf "+release.Name+" has no default"
 	}
 	return &dialect.Tool{
-		Name: name, Family: family, Options: dialect.LanguageOptions(), NoArgs: true, Levels: levels, Envelopes: true,
+		Name: name, Family: family, Options: dialect.LanguageOptions(), NoArgs: true, Levels: levels,
 		New: func(in dialect.Input) (dialect.Analysis, error) { return newAnalysis(release, in), nil },
 	}
 }
 
 func newAnalysis(release *release, in dialect.Input) *analysis {
 	a := &analysis{
-		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special, outputs: in.Outputs,
+		rules: &release.rules, cfg: in.Config, run: in.Run, at: -1, level: in.Levels[0], special: in.Special, parts: in.Parts,
 		store: in.Values, c: newCollector(in.Values), skipped: newCollector(in.Values),
 		rep:      &report{release: release, goodput: release.rules.goodput && len(in.Goodput) > 0, explainer: in.Explainer, uncounted: in.Uncounted},
 		sessions: map[string]*session{},

@@ -1,6 +1,7 @@
 package genaiperf
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -16,50 +17,21 @@ type cleaner struct {
 	format format
 	raise  func(*exception)
 	// failed counts the unreadable responses.
-	failed   int
-	form     py.Form // of responses that hold one event with a text
-	texts    map[string]textResult
-	attempts jsonscan.Attempts // to remember texts
-	// envelopes are the latest envelopes of responses, next the index to use for another one.
-	envelopes [mostEnvelopes]cleanEnvelope
-	next      int
+	failed    int
+	form      py.Form // of responses that hold one event with a text
+	texts     map[py.EventKey]pyText
+	attempts  jsonscan.Attempts // to remember texts
+	envelopes dialect.Envelopes
 }
 
-// A cleanEnvelope says whether an envelope makes a response of one event with this text of any
-// plain text.
-type cleanEnvelope struct {
-	envelope *export.Envelope
-	holds    bool
-}
-
-// mostEnvelopes is the number of envelopes that are remembered: at least one for each goroutine
-// that reads the file on most machines.
-const mostEnvelopes = 16
-
-// holds reports whether a response with the value v, which has an envelope, is one event with
-// the text v.Data.
+// holds reports whether a response with the value v, which has an envelope and a text in it, is one
+// event with the text v.Data.
 func (c *cleaner) holds(v *export.Value) bool {
-	if len(v.Data) == 0 {
-		return false
-	}
-	for i := range c.envelopes {
-		if c.envelopes[i].envelope == v.Envelope {
-			return c.envelopes[i].holds
-		}
-	}
-	read := func(text string) bool {
-		raw := dialect.Joined(&export.Value{Data: []byte(text), Envelope: v.Envelope})
+	return c.envelopes.Hold(v, func(raw, text string) bool {
 		t, err := c.rules.textIn(raw, c.format)
 		return err == nil && t == str(text) && strings.HasPrefix(raw, "data: ") && len(events(raw)) == 1
-	}
-	known := cleanEnvelope{v.Envelope, read(dialect.Valid(v.Data)) && read(probe)}
-	c.envelopes[c.next] = known
-	c.next = (c.next + 1) % mostEnvelopes
-	return known.holds
+	})
 }
-
-// probe is a text that no event holds by chance.
-const probe = "7Kq0-a text that nobody wrote-x2Vd"
 
 // clean returns the remaining responses of a request. It reuses the memory of rs.
 func (c *cleaner) clean(rs []response) []response {
@@ -77,7 +49,7 @@ func (c *cleaner) clean(rs []response) []response {
 		c.rejoin(rs, "data:")
 	}
 	for i := range rs {
-		if rs[i].value != nil || c.match(&rs[i]) {
+		if rs[i].run != nil || c.match(&rs[i]) {
 			continue
 		}
 		if c.rules.merge >= mergeJoin {
@@ -95,11 +67,11 @@ func (c *cleaner) clean(rs []response) []response {
 		left := rs[:0]
 		for i := range rs {
 			r := &rs[i]
-			if r.raw == "" && r.value == nil && c.rules.rejoin != rejoinNot {
+			if r.raw == "" && r.run == nil && c.rules.rejoin != rejoinNot {
 				continue
 			}
 			switch {
-			case r.value == nil && !c.textOf(r).truthy:
+			case r.run == nil && !c.textOf(r).truthy:
 			case len(left) == i:
 				left = rs[:i+1]
 			default:
@@ -125,12 +97,6 @@ func (c *cleaner) textOf(r *response) pyText {
 	return r.text
 }
 
-// A textResult is the result of rules.textIn.
-type textResult struct {
-	text      pyText
-	exception *exception
-}
-
 const (
 	mostTexts = 32      // events that are remembered
 	maxText   = 1 << 12 // bytes of such an event
@@ -139,20 +105,20 @@ const (
 // textIn is rules.textIn. It remembers the results of some events: every answer has the same
 // events with a role, with the reason of the end, and [DONE].
 func (c *cleaner) textIn(event string) (pyText, *exception) {
-	if known, ok := c.texts[event]; ok {
+	if known, ok := c.texts[py.EventKeyOf(event)]; ok {
 		c.attempts.Used()
-		return known.text, known.exception
+		return known, nil
 	}
 	remember := len(event) <= maxText && c.attempts.Try()
 	if remember {
 		event = strings.Clone(event) // which may be part of a long text
 	}
 	t, e := c.rules.textIn(event, c.format)
-	if remember {
+	if remember && e == nil { // an exception may repeat the text
 		if c.texts == nil || len(c.texts) >= mostTexts {
-			c.texts = map[string]textResult{}
+			c.texts = map[py.EventKey]pyText{}
 		}
-		c.texts[event] = textResult{t, e}
+		c.texts[py.EventKeyOf(event)] = t
 	}
 	return t, e
 }
@@ -179,11 +145,19 @@ func (c *cleaner) learn(raw string, t pyText) {
 	})
 }
 
+// rejoins reports whether clean may append a part of a response to the previous one, which must
+// not be a run of several then.
+func (c *cleaner) rejoins(rs []response) bool {
+	return c.rules.rejoin != rejoinNot && slices.ContainsFunc(rs, func(r response) bool {
+		return r.run == nil && !strings.HasPrefix(r.raw, "data: ")
+	})
+}
+
 // rejoinInCircle appends the part of a response before its first "data: " to the previous
 // response. The previous one of the first is the last, as in Python.
 func rejoinInCircle(rs []response) {
 	for i := len(rs) - 1; i >= 0; i-- {
-		if rs[i].value != nil { // it begins so
+		if rs[i].run != nil { // it begins so
 			continue
 		}
 		before := &rs[(i+len(rs)-1)%len(rs)]
@@ -207,7 +181,7 @@ func rejoinInCircle(rs []response) {
 func (c *cleaner) rejoin(rs []response, needed string) {
 	for i := len(rs) - 1; i > 0; i-- {
 		raw := rs[i].raw
-		if rs[i].value != nil || strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
+		if rs[i].run != nil || strings.HasPrefix(raw, "data: ") || isOtherField(raw) {
 			continue
 		}
 		at := strings.Index(raw, "data: ")
@@ -423,17 +397,17 @@ func (c *cleaner) readable(all []string) string {
 }
 
 func (c *cleaner) dropDone(rs []response) []response {
-	if n := len(rs); n > 0 && c.rules.withoutPrefix(rs[n-1].whole()) == "[DONE]" {
+	if n := len(rs); n > 0 && rs[n-1].run == nil && c.rules.withoutPrefix(rs[n-1].raw) == "[DONE]" {
 		rs = rs[:n-1]
 	}
 	return rs
 }
 
 func (c *cleaner) trim(rs []response) []response {
-	for len(rs) > 0 && rs[0].value == nil && !c.textOf(&rs[0]).truthy {
+	for len(rs) > 0 && rs[0].run == nil && !c.textOf(&rs[0]).truthy {
 		rs = rs[1:]
 	}
-	for len(rs) > 0 && rs[len(rs)-1].value == nil && !c.textOf(&rs[len(rs)-1]).truthy {
+	for len(rs) > 0 && rs[len(rs)-1].run == nil && !c.textOf(&rs[len(rs)-1]).truthy {
 		rs = rs[:len(rs)-1]
 	}
 	if len(rs) == 0 && c.rules.drop == trimEmpty {

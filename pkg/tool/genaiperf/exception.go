@@ -36,8 +36,13 @@ const snippetLen = 200
 // parseJSON parses text as the release's JSON library does.
 func (r *rules) parseJSON(text string) (py.Value, *exception) {
 	v, err := py.ParseJSON(text, r.json)
+	return v, r.jsonException(text, err)
+}
+
+// jsonException returns the release's exception for the error of py.ParseJSON; nil for none.
+func (r *rules) jsonException(text string, err error) *exception {
 	if err == nil {
-		return v, nil
+		return nil
 	}
 	var e *py.SyntaxError
 	if r.survives && errors.As(err, &e) { // that release repeats the text
@@ -46,9 +51,11 @@ func (r *rules) parseJSON(text string) (py.Value, *exception) {
 		if len(snippet) > snippetLen {
 			snippet, more = snippet[:snippetLen], "..."
 		}
-		e.Msg = "Failed to parse JSON string: '" + string(snippet) + more + "'"
+		own := *e
+		own.Msg = "Failed to parse JSON string: '" + string(snippet) + more + "'"
+		err = &own
 	}
-	return v, &exception{"JSONDecodeError", err.Error()}
+	return &exception{"JSONDecodeError", err.Error()}
 }
 
 // item returns v[name], or the exception that Python raises.

@@ -9,29 +9,29 @@ import (
 
 var _ explain.Definer = (*report)(nil)
 
-// explain records the rules that applied to a request with remaining responses. decode is
+// explain records the rules that applied to a request with n remaining responses. decode is
 // the time from the first to the last of them.
-func (a *analysis) explain(rs []response, each []int64, total, decode int64) {
+func (a *analysis) explain(n int, firstNS, secondNS, lastNS uint64, each []int64, total, decode int64) {
 	t := a.explainer
 	if t == nil {
 		return
 	}
-	t.First(rs[0].recvNS, explain.InterToken)
-	if len(rs) > 1 {
-		t.Second(rs[1].recvNS)
+	t.First(firstNS, explain.InterToken)
+	if n > 1 {
+		t.Second(secondNS)
 	}
-	t.End(rs[len(rs)-1].recvNS, explain.InterToken)
+	t.End(lastNS, explain.InterToken)
 	if a.rep.uncounted {
 		return
 	}
 	t.Output(total)
 	switch {
 	case a.rules.itl == itlGaps:
-		t.Gaps(len(rs))
+		t.Gaps(n)
 		if len(each) > 1 && slices.Max(each[1:]) > 1 {
 			t.Note(explain.InterToken, "divides a gap by the tokens of the response at its end")
 		}
-	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean) && decode%(total-1) != 0:
+	case total > 1 && (n > 1 || a.rules.itl == itlMean) && decode%(total-1) != 0:
 		t.Note(explain.InterToken, "rounded to a whole nanosecond")
 	}
 }

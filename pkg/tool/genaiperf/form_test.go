@@ -17,6 +17,7 @@ func TestForms(t *testing.T) {
 	const chat = `data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":null}]}` + "\n\n"
 	forms := map[string]string{
 		"chat":                chat,
+		"each another":        strings.Replace(chat, `"id":"c","object":"chat.completion.chunk"`, `"id":"%id","object":"chat.completion.chunk","created":%created`, 1),
 		"without blank lines": strings.TrimSpace(chat),
 		"white space before":  " " + chat,
 		"an event field":      "event: message\n" + chat,
@@ -31,7 +32,8 @@ func TestForms(t *testing.T) {
 		"the object's name":   `data: {"object":"%s","choices":[{"text":"%[1]s","delta":{"content":"%[1]s"}}]}`,
 	}
 	texts := []string{"a", " b", "", "text_completion", "chat.completion.chunk", `\n`, `\"`, "é", "\x01", `","x":"`, "error", "data: ", "c"}
-	matched := 0
+	ids, times := []string{"a", "bc", `\"`, "é", `\u0061`, ""}, []string{"1", "23", "01", "1e3", "-1"}
+	matched, drawn := 0, 0
 	for i := range releases {
 		release := &releases[i]
 		for name, form := range forms {
@@ -53,6 +55,8 @@ func TestForms(t *testing.T) {
 							continue
 						}
 						raw := strings.ReplaceAll(strings.ReplaceAll(form, "%[1]s", text), "%s", text)
+						raw = strings.NewReplacer("%id", ids[drawn%len(ids)], "%created", times[drawn%len(times)]).Replace(raw)
+						drawn++
 						if _, ok := shared.form.Match(raw); ok {
 							matched++
 						}

@@ -52,12 +52,12 @@ func (a *analysis) input(q *export.Request) (input, *exception) {
 		}
 		return input{number: 1}, typeError("object of type '%s' has no len()", ids.PythonType())
 	case "openai":
-		v, ok := q.Inputs.Get("payload")
+		text, ok := a.parts.Payload(q)
 		if !ok {
 			return input{none: true}, keyError("payload")
 		}
-		payload, e := a.rules.parseJSON(text(v))
-		if e != nil {
+		payload, err := a.parts.ParsePayload(q, a.rules.json)
+		if e := a.rules.jsonException(text, err); e != nil {
 			return input{none: true}, e
 		}
 		return a.payload(payload)

@@ -1,6 +1,7 @@
 package genaiperf
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -17,28 +18,72 @@ type response struct {
 	// text is the text in raw; it is valid if known is set.
 	text  pyText
 	known bool
-	// value, if it is not nil, is the response: one event around the text value.Data, which is
-	// not empty. raw and text are not valid then.
-	value *export.Value
+	// run, if it is not nil, is one or several responses in place of this one: each is one event
+	// around the text of its value, which is not empty. raw and text are not valid then, and
+	// recvNS is of the first one.
+	run []export.Response
 }
 
-// whole returns raw, and makes it of the value first. The caller may change raw then.
+// whole returns raw, and makes it of run first, which is one response. The caller may change raw then.
 func (r *response) whole() string {
-	if r.value != nil {
-		r.raw, r.value = dialect.Joined(r.value), nil
+	if r.run != nil {
+		r.raw, r.run = dialect.Joined(dialect.ValueOf(&r.run[0], responseOutput)), nil
 	}
 	return r.raw
 }
 
 // appendText appends the text, which is known.
 func (r *response) appendText(b []byte) []byte {
-	switch {
-	case r.value == nil:
+	if r.run == nil {
 		return append(b, r.text.text...)
-	case utf8.Valid(r.value.Data):
-		return append(b, r.value.Data...)
 	}
-	return append(b, dialect.Valid(r.value.Data)...)
+	for i := range r.run {
+		text := dialect.ValueOf(&r.run[i], responseOutput).Data
+		if !utf8.Valid(text) {
+			text = []byte(dialect.Valid(text))
+		}
+		b = append(b, text...)
+	}
+	return b
+}
+
+// split returns rs with a response for each one of every run. The result is valid until the next request.
+func (a *analysis) split(rs []response) []response {
+	if !slices.ContainsFunc(rs, func(r response) bool { return len(r.run) > 1 }) {
+		return rs
+	}
+	all := a.single[:0]
+	for i := range rs {
+		if rs[i].run == nil {
+			all = append(all, rs[i])
+		}
+		for k := range rs[i].run {
+			all = append(all, response{recvNS: rs[i].run[k].RecvNS, run: rs[i].run[k : k+1]})
+		}
+	}
+	a.single = all
+	return all
+}
+
+// times returns the number of responses, of which there is one, and the times of the second one, if there is
+// one, and of the last.
+func times(rs []response) (n int, secondNS, lastNS uint64) {
+	for i := range rs {
+		run := rs[i].run
+		switch {
+		case n == 1:
+			secondNS = rs[i].recvNS
+		case n == 0 && len(run) > 1:
+			secondNS = run[1].RecvNS
+		}
+		n++
+		lastNS = rs[i].recvNS
+		if k := len(run); k > 1 {
+			n += k - 1
+			lastNS = run[k-1].RecvNS
+		}
+	}
+	return n, secondNS, lastNS
 }
 
 // A pyText is the Python value in the place of a text: a str, None, or a value of

@@ -22,12 +22,15 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 		a.explainer.Empty()
 		return nil
 	}
-	end := rs[len(rs)-1].recvNS
-	latency, ttft := int64(end-q.StartNS), int64(rs[0].recvNS-q.StartNS)
 	in, err := a.countInput(q)
 	if err != nil {
 		return err
 	}
+	if a.rules.count != countJoined && !a.rep.uncounted {
+		rs = a.split(rs)
+	}
+	n, secondNS, end := times(rs)
+	latency, ttft := int64(end-q.StartNS), int64(rs[0].recvNS-q.StartNS)
 	each, total, err := a.countOutput(rs, ids)
 	if err != nil {
 		return err
@@ -37,15 +40,16 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 	}
 	hasInter, inter := false, int64(0) // the time may be negative: a clock can step back
 	switch {
+	case a.rules.itl == itlGaps && a.rep.uncounted: // the gaps are divided by tokens
 	case a.rules.itl == itlGaps:
 		for i := 1; i < len(rs); i++ {
 			gap := float64(int64(rs[i].recvNS - rs[i-1].recvNS))
 			c.inter.Add(int64(math.RoundToEven(gap / float64(max(1, each[i])))))
 		}
-	case total > 1 && (len(rs) > 1 || a.rules.itl == itlMean):
+	case total > 1 && (n > 1 || a.rules.itl == itlMean):
 		hasInter, inter = true, int64(math.RoundToEven(float64(latency-ttft)/float64(total-1)))
 	}
-	a.explain(rs, each, total, latency-ttft)
+	a.explain(n, rs[0].recvNS, secondNS, end, each, total, latency-ttft)
 	rate, hasRate := float64(0), false
 	if hasInter || !a.rules.perUser {
 		rate, hasRate = a.rate(latency, total, inter)
@@ -58,8 +62,8 @@ func (a *analysis) textRequest(c *collector, q *export.Request) error {
 		c.first.Add(ttft)
 		c.output.Add(total)
 		c.tokens += total
-		if a.rules.secondToken && len(rs) > 1 {
-			c.second.Add(int64(rs[1].recvNS - rs[0].recvNS))
+		if a.rules.secondToken && n > 1 {
+			c.second.Add(int64(secondNS - rs[0].recvNS))
 		}
 		if in >= 0 {
 			c.input.Add(in)
@@ -105,6 +109,9 @@ func (a *analysis) session(id string) *session {
 	return s
 }
 
+// responseOutput is the output with the answer of an OpenAI server.
+const responseOutput = "response"
+
 // responses returns the responses that count, with their texts. For the TensorRT-LLM
 // engine it returns all responses, and the number of output ids of each.
 func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
@@ -112,41 +119,50 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 	name := "text_output"
 	switch a.kind {
 	case "openai":
-		name = "response"
+		name = responseOutput
 	case "triton_c_api":
 		name = "output_ids"
 	}
-	texts := a.outputs.Of(q, name)
 	before := int64(0)
-	for i := range q.Responses {
-		p := &q.Responses[i]
-		v, ok := valueOf(p, name)
-		if !ok {
+	outputs := a.parts.Outputs(q, name)
+	for i := range outputs {
+		o := &outputs[i]
+		v := o.Value
+		if v == nil {
 			a.raise(keyError(name))
+			v = &export.Value{}
 		}
-		r := response{recvNS: p.RecvNS}
-		switch {
-		case a.kind == "triton_c_api":
-			n := a.idCount(*v, before, len(q.Responses))
-			ids = append(ids, n)
-			before += n
-		case v.Envelope != nil && a.kind == "openai" && a.clean.holds(v):
-			r.value = v
-		case v.Envelope != nil:
-			r.raw = dialect.Joined(v)
-		case v.Text || !ok:
-			r.raw = texts[i]
-		case a.kind == "openai":
-			r.raw = texts[i]
-			a.raise(&exception{"AttributeError", "a response that is no text has no attribute 'startswith'"})
-		default:
-			r.raw = a.outputText(*v)
+		if a.kind == "openai" && o.InEnvelope() && a.clean.holds(v) {
+			a.rs = append(a.rs, response{recvNS: o.Responses[0].RecvNS, run: o.Responses})
+			continue
 		}
-		a.rs = append(a.rs, r)
+		for k := range o.Responses {
+			r := response{recvNS: o.Responses[k].RecvNS}
+			switch {
+			case a.kind == "triton_c_api":
+				n := a.idCount(*v, before, len(q.Responses))
+				ids = append(ids, n)
+				before += n
+			case v.Envelope != nil:
+				r.raw = dialect.Joined(dialect.ValueOf(&o.Responses[k], name))
+			case v.Text || o.Value == nil:
+				r.raw = o.Text
+			case a.kind == "openai":
+				r.raw = o.Text
+				a.raise(&exception{"AttributeError", "a response that is no text has no attribute 'startswith'"})
+			default:
+				r.raw = a.outputText(*v)
+			}
+			a.rs = append(a.rs, r)
+		}
 	}
 	switch a.kind {
 	case "openai":
-		return a.clean.clean(a.rs), nil
+		rs = a.rs
+		if a.clean.rejoins(rs) {
+			rs = a.split(rs)
+		}
+		return a.clean.clean(rs), nil
 	case "triton_c_api":
 		return a.rs, ids
 	}
@@ -158,16 +174,6 @@ func (a *analysis) responses(q *export.Request) (rs []response, ids []int64) {
 		a.rs[i].text = str(t)
 	}
 	return a.rs, nil
-}
-
-// valueOf returns the output of that name; ok is false for a response without it.
-func valueOf(p *export.Response, name string) (_ *export.Value, ok bool) {
-	for i := range p.Outputs {
-		if f := &p.Outputs[i]; f.Name == name {
-			return &f.Value, true
-		}
-	}
-	return &export.Value{}, false
 }
 
 // outputText raises the exception for a text output that is no text. It returns the
@@ -264,7 +270,7 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 	}
 	if a.kind == "openai" {
 		for i := range rs {
-			if rs[i].value == nil {
+			if rs[i].run == nil {
 				a.clean.textOf(&rs[i])
 			}
 		}
@@ -279,10 +285,10 @@ func (a *analysis) countOutput(rs []response, ids []int64) (each []int64, total 
 	if tok == nil {
 		return make([]int64, len(rs)), 0, a.withoutTokenizer()
 	}
+	if a.rep.uncounted {
+		return nil, 0, nil
+	}
 	if a.rules.count == countJoined {
-		if a.rep.uncounted {
-			return nil, 0, nil
-		}
 		a.text = a.text[:0]
 		for i := range rs {
 			a.text = rs[i].appendText(a.text)
@@ -319,7 +325,7 @@ func (a *analysis) withoutTokenizer() error {
 func (r *rules) countable(rs []response) *exception {
 	for i := range rs {
 		switch typ := rs[i].text.typ; {
-		case rs[i].value != nil || typ == "str":
+		case rs[i].run != nil || typ == "str":
 		case r.count == countJoined:
 			return typeError("sequence item %d: expected str instance, %s found", i, typ)
 		case r.count == countMarked:

@@ -27,7 +27,7 @@ func (a *answer) read(q *export.Request) {
 		if !ok || !v.Text {
 			continue
 		}
-		a.raw = append(a.raw, v.Data...)
+		a.raw = append(a.raw, v.Bytes()...)
 		for {
 			end := bytes.Index(a.raw[open:], []byte("\n\n"))
 			if end < 0 {

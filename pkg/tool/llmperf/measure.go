@@ -98,6 +98,7 @@ func measureStated(o *result, q *export.Request) {
 // output returns the text of a response.
 func output(p *export.Response) string {
 	v, _ := p.Outputs.Get("text_output")
+	v.Data = v.Bytes()
 	if v.Text {
 		if data, ok := export.StripLengthPrefix(v.Data); ok {
 			v.Data = data

@@ -103,7 +103,7 @@ func sniff(r *export.Request) bool {
 	if len(out) != 1 || out[0].Name != "response" {
 		return false
 	}
-	text := strings.TrimSpace(string(out[0].Value.Data))
+	text := strings.TrimSpace(string(out[0].Value.Bytes()))
 	return strings.HasPrefix(text, "data:") || strings.HasPrefix(text, ":") || strings.HasPrefix(text, "{")
 }
 

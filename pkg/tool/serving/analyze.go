@@ -53,6 +53,10 @@ type level struct {
 	isChat       bool
 	chatEndpoint bool
 	form         py.Form // of token events for client
+	envelopes    dialect.Envelopes
+	silent       map[py.EventKey]bool // whether some events without text are token events, for client
+	parts        *dialect.Parts
+	brief        bool // as dialect.Input.Brief
 
 	// The fields below describe the current request.
 	one       outcome
@@ -119,7 +123,7 @@ func (t *release) newAnalysis(in dialect.Input) (*analysis, error) {
 		return nil, err
 	}
 	rep := &report{release: t, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted}
-	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer, store: in.Values}
+	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer, store: in.Values, parts: in.Parts, brief: in.Brief}
 	template.endpoint(in.Run, in.Config)
 	return &analysis{rep: rep, run: in.Run, template: template, levels: len(in.Levels)}, nil
 }

@@ -83,6 +83,12 @@ func (c chunk) usage() (prompt, completion int64, ok bool, e error) {
 	return count(u, "prompt_tokens"), count(u, "completion_tokens"), true, nil
 }
 
+// decoded returns the server's number of tokens per iteration.
+func (c chunk) decoded() (v py.Value, ok bool) {
+	first, _, _ := c.choice()
+	return first.v.Member("avg_decoded_tokens_per_iter")
+}
+
 // count returns a member that is a whole number of 0 or more and can be a number of tokens; else −1.
 func count(v py.Value, name string) int64 {
 	m, _ := v.Member(name)

@@ -10,13 +10,13 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
-// responses are reads of an answer, a nanosecond apart.
-func responses(reads ...string) []export.Response {
+// answerOf is an answer in these reads, a nanosecond apart.
+func answerOf(reads ...string) *answerText {
 	var all []export.Response
 	for i, text := range reads {
 		all = append(all, export.Response{RecvNS: uint64(i + 1), Outputs: export.Fields{{Name: "response", Value: export.Text(text)}}})
 	}
-	return all
+	return &answerText{outputs: new(dialect.Parts).Outputs(&export.Request{Responses: all}, responseOutput)}
 }
 
 // However an answer was cut into reads, it has the same events; each is whole
@@ -30,11 +30,11 @@ func FuzzEvents(f *testing.F) {
 		i, k = max(min(i, len(text)), 0), max(min(k, len(text)), 0)
 		i, k = min(i, k), max(i, k)
 		var whole, cut []string
-		for ev := range lines(responses(text)) {
+		for ev := range answerOf(text).lines {
 			whole = append(whole, ev.text)
 		}
 		last := uint64(0)
-		for ev := range lines(responses(text[:i], text[i:k], text[k:])) {
+		for ev := range answerOf(text[:i], text[i:k], text[k:]).lines {
 			cut = append(cut, ev.text)
 			if ev.ns < last {
 				t.Errorf("%q: an event is earlier than the previous event", text)
@@ -46,7 +46,7 @@ func FuzzEvents(f *testing.F) {
 		if !slices.Equal(whole, cut) && !wholeBefore(text, i) && !wholeBefore(text, k) {
 			t.Errorf("%q cut at %d and %d: %q, whole %q", text, i, k, cut, whole)
 		}
-		for ev := range frames(responses(text[:i], text[i:])) {
+		for ev := range answerOf(text[:i], text[i:]).frames {
 			if strings.Contains(ev.text, "\n\n") || ev.ns < 1 || ev.ns > 2 {
 				t.Errorf("%q: a frame %q at %d", text, ev.text, ev.ns)
 			}

@@ -11,6 +11,7 @@ func TestForms(t *testing.T) {
 	const chat = `{"id":"c","choices":[{"index":0,"delta":{"content":"%s"},"finish_reason":null}]}`
 	forms := map[string]string{
 		"chat":              chat,
+		"each another":      strings.Replace(chat, `"id":"c"`, `"id":"%id","object":"chat.completion.chunk","created":%created`, 1),
 		"reasoning":         strings.Replace(chat, "content", "reasoning_content", 1),
 		"both":              strings.Replace(chat, `"content"`, `"reasoning":"why","content"`, 1),
 		"completions":       `{"choices":[{"text":"%s"}]}`,
@@ -22,7 +23,8 @@ func TestForms(t *testing.T) {
 		"the text as usage": `{"choices":[{"text":"%s","delta":{"content":"%[1]s"}}],"usage":"%[1]s"}`,
 	}
 	texts := []string{"a", " b", "", `\n`, `\"`, "é", "\x01", "d\xff", `","x":"`, "c"}
-	matched := 0
+	ids, times := []string{"a", "bc", `\"`, "é", "\xff", `\u0061`, ""}, []string{"1", "23", "01", "1e3", "-1"}
+	matched, drawn := 0, 0
 	for i, c := range []*client{&trtllmCompletions, &trtllmChat, &vllmCompletions, &vllmChat, &sglangCompletions, &sglangChat} {
 		for name, form := range forms {
 			shared := &level{client: c}
@@ -34,6 +36,8 @@ func TestForms(t *testing.T) {
 			for range 2 {
 				for _, text := range texts {
 					event := strings.ReplaceAll(strings.ReplaceAll(form, "%[1]s", text), "%s", text)
+					event = strings.NewReplacer("%id", ids[drawn%len(ids)], "%created", times[drawn%len(times)]).Replace(event)
+					drawn++
 					if _, ok := shared.form.Match(event); ok {
 						matched++
 					}

@@ -128,35 +128,47 @@ var errUnbound = errors.New("UnboundLocalError: cannot access local variable 'la
 // stream reads the events of a streamed answer.
 func (w *answerReader) stream() {
 	c, o, start := w.client, w.o, w.q.StartNS
-	events := lines(w.q.Responses)
+	text := answerText{outputs: w.parts.Outputs(w.q, responseOutput), holds: w.holds}
+	events := text.lines
 	if c.frames {
-		events = frames(w.q.Responses)
+		events = text.frames
 	}
 	mark, last := start, start
 	seen, first := false, true
+	token := func(ns uint64, text []byte) {
+		if first {
+			o.ttft = dialect.Seconds(start, ns)
+			first = c.firstByZero && o.ttft == 0
+		} else {
+			o.itl = append(o.itl, int64(ns-mark))
+			w.gapText(text)
+		}
+		o.iterations++
+		if w.args.detailed || !w.uncounted() {
+			w.text.Write(text)
+		}
+		mark, last = ns, ns
+	}
 	for ev := range events {
 		seen = true
+		for i := range ev.run {
+			token(ev.run[i].RecvNS, dialect.ValueOf(&ev.run[i], responseOutput).Data)
+		}
+		if ev.run != nil {
+			continue
+		}
 		last = ev.ns
 		if ev.text == done {
 			continue
 		}
 		isToken, text, e := w.event(ev.text)
-		if e != nil {
+		switch {
+		case e != nil:
 			w.raise(e)
 			return
-		}
-		if isToken {
-			if first {
-				o.ttft = dialect.Seconds(start, ev.ns)
-				first = c.firstByZero && o.ttft == 0
-			} else {
-				o.itl = append(o.itl, int64(ev.ns-mark))
-				w.gapText(text)
-			}
-			o.iterations++
-			w.text.WriteString(text)
-		}
-		if isToken || c.marksAll {
+		case isToken:
+			token(ev.ns, []byte(text))
+		case c.marksAll:
 			mark = ev.ns
 		}
 	}
@@ -175,10 +187,39 @@ func (w *answerReader) stream() {
 	}
 }
 
+// holds reports whether each response of an output in an envelope is nothing but a token event of its text.
+func (l *level) holds(out *dialect.Output) bool {
+	return out.Valid && l.envelopes.Hold(out.Value, func(raw, text string) bool {
+		one := answerText{outputs: []dialect.Output{{Responses: make([]export.Response, 1), Value: &export.Value{Text: true}, Raw: raw}}}
+		events, ended := one.lines, strings.HasSuffix(raw, "\n")
+		if l.client.frames {
+			events, ended = one.frames, strings.Index(raw, "\n\n") == len(raw)-len("\n\n")
+		}
+		var all []string
+		for ev := range events {
+			all = append(all, ev.text)
+		}
+		if !ended || len(all) != 1 {
+			return false
+		}
+		data, e := parseChunk(all[0])
+		if e != nil {
+			return false
+		}
+		_, _, hasUsage, e := data.usage()
+		content, isToken := l.content(all[0])
+		_, decodes := data.decoded()
+		return e == nil && !hasUsage && isToken && content == text && !decodes
+	})
+}
+
 // event reads one event and notes its usage.
 func (w *answerReader) event(text string) (isToken bool, content string, e error) {
 	if content, ok := w.form.Match(text); ok && utf8.ValidString(content) {
 		return true, content, nil
+	}
+	if isToken, ok := w.silent[py.EventKeyOf(text)]; ok {
+		return isToken, "", nil
 	}
 	if !utf8.ValidString(text) {
 		return false, "", errors.New("UnicodeDecodeError: an event is no UTF-8")
@@ -214,26 +255,43 @@ func (w *answerReader) event(text string) (isToken bool, content string, e error
 	case rule == usageWithText && isToken && completion >= 0:
 		w.usageOutput = completion
 	}
-	if isToken && !w.decoded(data) && e == nil && !hasUsage {
+	switch {
+	case isToken && w.decoded(data), e != nil, hasUsage:
+	case content != "":
 		w.form.Learn(text, content, w.content)
+	case len(text) <= maxSilent:
+		w.remember(text, isToken)
 	}
 	return isToken, content, nil
 }
 
+const (
+	mostSilent = 32      // events that are remembered
+	maxSilent  = 1 << 12 // bytes of such an event
+)
+
+// remember remembers whether an event without text is a token event. Every answer has the same event with a
+// role, and with the reason of the end.
+func (l *level) remember(text string, isToken bool) {
+	if l.silent == nil || len(l.silent) >= mostSilent {
+		l.silent = map[py.EventKey]bool{}
+	}
+	l.silent[py.EventKeyOf(strings.Clone(text))] = isToken
+}
+
 // content returns the text of an event that is a token event.
-func (w *answerReader) content(text string) (content string, ok bool) {
+func (l *level) content(text string) (content string, ok bool) {
 	data, e := parseChunk(text)
 	if e != nil {
 		return "", false
 	}
-	isToken, content, e := w.client.token(data)
+	isToken, content, e := l.client.token(data)
 	return content, isToken && e == nil
 }
 
 // decoded notes TensorRT-LLM's tokens per iteration, and reports whether the event says it.
 func (w *answerReader) decoded(data chunk) bool {
-	c, _, _ := data.choice()
-	v, ok := c.v.Member("avg_decoded_tokens_per_iter")
+	v, ok := data.decoded()
 	if !ok {
 		return false
 	}
@@ -244,9 +302,9 @@ func (w *answerReader) decoded(data chunk) bool {
 
 // gapText counts the tokens of the text after a gap, if the tool spreads gaps over
 // tokens.
-func (w *answerReader) gapText(text string) {
+func (w *answerReader) gapText(text []byte) {
 	if w.spreads() && w.tokenizer != nil {
-		w.o.gapTokens = append(w.o.gapTokens, int64(w.tokenizer.Count(text)))
+		w.o.gapTokens = append(w.o.gapTokens, int64(w.tokenizer.Count(string(text))))
 	}
 }
 

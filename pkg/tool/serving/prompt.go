@@ -5,12 +5,11 @@ import (
 
 	"github.com/pa-tools/pa/internal/py"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
 
 // payload reads the body of a request: model, prompt, streaming, and output length.
 func (l *level) payload(q *export.Request) {
-	l.body, l.requested = dialect.Payload(q), -1
+	l.body, l.requested = l.parts.JSONPayload(q), -1
 	for _, name := range [...]string{"max_completion_tokens", "max_tokens"} {
 		if n := count(l.body, name); n >= 0 {
 			l.requested = n

@@ -67,13 +67,19 @@ type stats struct {
 	percentiles                      []float64 // of metric_percentiles
 }
 
-// newStats summarizes values, multiplied by scale.
-func newStats(x *stat.List, percentiles []float64, scale float64) stats {
+// stats summarizes values, multiplied by scale. It leaves out what no definition shows if the
+// report is brief.
+func (l *level) stats(x *stat.List, percentiles []float64, scale float64) stats {
 	n := x.Len()
 	if n == 0 {
 		return stats{percentiles: make([]float64, len(percentiles))}
 	}
-	mean, std := x.MeanStd(stat.NumpyCurrent)
+	var mean, std float64
+	if l.brief {
+		mean, percentiles = x.Mean(stat.NumpyCurrent), nil
+	} else {
+		mean, std = x.MeanStd(stat.NumpyCurrent)
+	}
 	least, most := x.Bounds()
 	s := stats{N: n, Mean: mean * scale, Std: std * scale, Min: least * scale, Max: most * scale}
 	all := append([]float64{99}, percentiles...)
@@ -254,8 +260,11 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 			}
 			rate = o.acceptance()
 		}
-		ar.AddFloat(rate)
 		wait := l.queueTime(out, o, startNS)
+		if l.brief {
+			continue
+		}
+		ar.AddFloat(rate)
 		out.queue.AddFloat(wait)
 		if o.success {
 			queue.AddFloat(wait)
@@ -271,27 +280,27 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 	l.goodput(out)
 
 	p := l.percentiles()
-	out.TTFT, out.TPOT, out.ITL = newStats(ttft, p, 1000), newStats(tpot, p, 1000), l.gapStats(out, p)
+	out.TTFT, out.TPOT, out.ITL = l.stats(ttft, p, 1000), l.stats(tpot, p, 1000), l.gapStats(out, p)
 	if l.noGaps {
 		out.ITL = undefined(p)
 	}
-	out.E2EL = newStats(e2el, p, 1000)
+	out.E2EL = l.stats(e2el, p, 1000)
 	if l.tool.rules.needsSuccess && e2el.Len() == 0 {
 		out.E2EL = undefined(p)
 		out.crash("IndexError: index -1 is out of bounds for axis 0 with size 0 (no request succeeded)")
 	}
 	if l.tool.rules.userRate {
-		out.UserRate = newStats(user, nil, 1).Mean
-		out.AR, out.Decoded = newStats(ar, p, 1), newStats(decoded, p, 1)
+		out.UserRate = l.stats(user, nil, 1).Mean
+		out.AR, out.Decoded = l.stats(ar, p, 1), l.stats(decoded, p, 1)
 		if l.noGaps {
 			out.AR = undefined(p)
 		}
 	}
 	if l.tool.rules.queueTimes && out.maxConcurrency != nil {
-		s := newStats(queue, p, 1000)
+		s := l.stats(queue, p, 1000)
 		out.Queue = &s
 		if !math.IsInf(out.requestRate, 1) {
-			out.E2ELQueue = new(newStats(withQueue, p, 1000))
+			out.E2ELQueue = new(l.stats(withQueue, p, 1000))
 		}
 	}
 	for _, x := range [...]*stat.List{ttft, tpot, e2el, user, ar, decoded, queue, withQueue} {
@@ -306,7 +315,7 @@ func (l *level) gapStats(out *levelReport, percentiles []float64) stats {
 		kind = stat.Float
 	}
 	if kind == stat.Seconds && out.Completed == l.all.n && l.all.order == nil {
-		return newStats(l.all.gaps, percentiles, 1000)
+		return l.stats(l.all.gaps, percentiles, 1000)
 	}
 	all := l.store.NewList(kind)
 	for o := range l.all.each(true) {
@@ -318,7 +327,7 @@ func (l *level) gapStats(out *levelReport, percentiles []float64) stats {
 			o.spread(all)
 		}
 	}
-	s := newStats(all, percentiles, 1000)
+	s := l.stats(all, percentiles, 1000)
 	all.Release()
 	return s
 }
@@ -412,7 +421,7 @@ func (l *level) goodput(out *levelReport) {
 
 // keep keeps the requests if the result file shows parts of them.
 func (l *level) keep(out *levelReport) {
-	if l.args.detailed || l.tool.rules.keepsLatencies {
+	if l.args.detailed || l.tool.rules.keepsLatencies && !l.brief {
 		out.rows = l.all
 	} else {
 		l.all.release()
@@ -424,7 +433,7 @@ func (l *level) keep(out *levelReport) {
 // count from the first start of a successful request. A request counts in each second
 // that it touches, so the number can be higher than were ever in flight.
 func (l *level) peaks(out *levelReport) {
-	if !l.tool.rules.peaks {
+	if !l.tool.rules.peaks || l.brief {
 		return
 	}
 	if l.noStarts {

@@ -175,7 +175,7 @@ func TestStats(t *testing.T) {
 	for _, v := range []float64{0.004, 0.001, 0.003, 0.002} {
 		x.AddFloat(v)
 	}
-	s := newStats(x, []float64{99}, 1000)
+	s := new(level).stats(x, []float64{99}, 1000)
 	for _, c := range []struct {
 		name      string
 		got, want float64
