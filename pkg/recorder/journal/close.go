@@ -20,7 +20,7 @@ import (
 // cannot be written, the journal stays and the error is a *KeptError. If the journal broke
 // off, Close writes exports of its content and returns the journal's error. If the journal
 // moved and another program had cut requests from it, the exports have a warning, and Close
-// returns an error that counts the lost requests.
+// returns an error that counts the lost requests. A journal that cannot be read to its end stays.
 func (w *Writer) Close(run *export.Run) error {
 	defer closeExports(w.cfg.Exports)
 	jerr := w.endJournal(run)
@@ -47,7 +47,7 @@ func (w *Writer) Close(run *export.Run) error {
 	waitForExamination := w.examine(edit)
 	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().Bytes))
 	defer release()
-	written, requests, werr := finalize(writing, w.path, w.cfg.Exports, edit)
+	written, requests, damage, werr := finalize(writing, w.path, w.cfg.Exports, edit)
 	waitForExamination() // it reads the journal
 	w.written = written
 	if werr != nil && writing.Err() != nil {
@@ -59,6 +59,8 @@ func (w *Writer) Close(run *export.Run) error {
 		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, w.remove()))
 	case werr != nil:
 		return &KeptError{w.path, requests, errors.Join(jerr, werr, w.failed(w.file.Close()))}
+	case damage != nil:
+		return fmt.Errorf("%w; requests kept: %d, in %s; the journal is kept, too", errors.Join(jerr, damage, w.failed(w.file.Close())), requests, strings.Join(written, ", "))
 	case jerr != nil:
 		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, w.remove()), requests, strings.Join(written, ", "))
 	}

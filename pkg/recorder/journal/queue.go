@@ -14,8 +14,8 @@ import (
 )
 
 // A diskQueue is an unbounded queue of buffers in front of a file. Take never waits; one goroutine
-// seals and writes the buffers in order, and another one has the file written to the disk about
-// every second. The user must stop writing when too many bytes are Waiting.
+// sets the checksums and writes the buffers in order, and another one has the file written to the
+// disk about every second. The user must stop writing when too many bytes are Waiting.
 //
 // If the file fails, the queue moves to a second file, once: see [mover]. After an error
 // without a second file, or an error of the second file, the queue writes nothing more, so
@@ -83,8 +83,13 @@ func (q *diskQueue) Take(full []byte) (empty []byte, err error) {
 	case q.closed:
 		return full[:0], errQueueClosed
 	}
-	q.buffers = append(q.buffers, full)
 	q.waiting += int64(len(full))
+	if last := len(q.buffers) - 1; last >= 0 && cap(q.buffers[last])-len(q.buffers[last]) >= len(full) {
+		// The file is slow. A buffer of each flush would take more memory than its bytes.
+		q.buffers[last] = append(q.buffers[last], full...)
+		return full[:0], nil
+	}
+	q.buffers = append(q.buffers, full)
 	if n := len(q.spare); n > 0 {
 		empty, q.spare = q.spare[n-1][:0], q.spare[:n-1]
 	}
@@ -237,7 +242,7 @@ func (q *diskQueue) put(b []byte) error {
 	return q.write(b)
 }
 
-// write seals a buffer and writes it to the current file.
+// write sets the checksums of a buffer and writes it to the current file.
 func (q *diskQueue) write(b []byte) error {
 	if err := q.intact(); err != nil {
 		return err
@@ -283,7 +288,7 @@ func (q *diskQueue) move(cause error) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.dst, q.moved, q.written, q.headers = dataFile{m.file}, m, written, headers
+	q.dst, q.moved, q.written, q.headers = m.file, m, written, headers
 	return nil
 }
 

@@ -35,7 +35,7 @@ func PathForAll(exports []string) (path string, ok bool) {
 }
 
 // defaultBacklogBytes is the default of Config.MaxBacklogBytes.
-const defaultBacklogBytes = 256 << 20
+const defaultBacklogBytes = 32 << 20
 
 // Config configures a Writer.
 type Config struct {
@@ -48,7 +48,7 @@ type Config struct {
 	// Overwrite allows replacing a journal that a killed run left.
 	Overwrite bool
 	// MaxBacklogBytes bounds the bytes in memory that wait for the disk, see
-	// [Writer.Backlog]; 0 means 256 MiB.
+	// [Writer.Backlog]; 0 means 32 MiB.
 	MaxBacklogBytes int64
 	// Warn, if not nil, gets a text when the journal moved or cannot be moved. Flush and
 	// Close call it, at most once.
@@ -175,7 +175,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 		closeExports(w.cfg.Exports)
 		return errors.Join(err, disk.RemoveHeld(f, w.path))
 	}
-	w.file, w.queue = f, newDiskQueue(dataFile{f}, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
+	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
 }
 
