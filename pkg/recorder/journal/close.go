@@ -36,7 +36,7 @@ func (w *Writer) Close(run *export.Run) error {
 			experiments := broken.Experiments
 			*broken = *run
 			broken.Experiments = experiments
-			if m := w.queue.Moved(); m != nil && m.lost > 0 && run.Meta != nil {
+			if m := w.queue.State().moved; m != nil && m.lost > 0 && run.Meta != nil {
 				meta := *run.Meta
 				meta.Warnings = append(slices.Clip(meta.Warnings), m.note())
 				broken.Meta = &meta
@@ -45,7 +45,7 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	w.makeFolders()
 	waitForExamination := w.examine(edit)
-	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().Bytes))
+	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.State().written.Bytes))
 	defer release()
 	written, requests, damage, werr := finalize(writing, w.path, w.cfg.Exports, edit)
 	waitForExamination() // it reads the journal
@@ -64,7 +64,7 @@ func (w *Writer) Close(run *export.Run) error {
 	case jerr != nil:
 		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, w.remove()), requests, strings.Join(written, ", "))
 	}
-	if m := w.queue.Moved(); m != nil && m.lost > 0 {
+	if m := w.queue.State().moved; m != nil && m.lost > 0 {
 		return fmt.Errorf("journal %s: %w; requests lost: %d; requests kept: %d, in %s", w.queue.mover.path, errors.Join(m.cause, w.remove()), m.lost, requests, strings.Join(written, ", "))
 	}
 	return w.remove()
@@ -73,7 +73,7 @@ func (w *Writer) Close(run *export.Run) error {
 // makeFolders makes the folders of the exports again if the journal moved: another program
 // may have removed them. Writing an export says what is wrong with a folder.
 func (w *Writer) makeFolders() {
-	if w.queue.Moved() == nil {
+	if w.queue.State().moved == nil {
 		return
 	}
 	for _, e := range w.cfg.Exports {
@@ -106,7 +106,7 @@ func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
 // endJournal writes the end of the journal and waits until the journal is on the disk.
 func (w *Writer) endJournal(run *export.Run) error {
 	err := w.begin()
-	if err == nil && w.queue.Moved() == nil && !disk.IsAt(w.file, w.path) {
+	if err == nil && w.queue.State().moved == nil && !disk.IsAt(w.file, w.path) {
 		w.queue.Leave(errRemoved)
 	}
 	if err == nil {
@@ -142,7 +142,7 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 		_ = w.cutTo(cut.bytes) // the rest reads like the journal of a killed run
 		return
 	}
-	whole := w.queue.Written()
+	whole := w.queue.State().written
 	if w.cutTo(whole.Bytes) != nil {
 		return
 	}

@@ -84,7 +84,7 @@ func TestDamagedJournal(t *testing.T) {
 		if err := errors.Join(w.BeginExperiment("m", "1"), w.WriteRequest(request(1)), w.WriteRequest(request(2)), w.WriteRequest(request(3)), w.EndExperiment(&export.Experiment{})); err != nil {
 			t.Fatal(err)
 		}
-		for w.queue.Waiting() > 0 { // until they are in the file
+		for w.queue.State().waiting > 0 { // until they are in the file
 			runtime.Gosched()
 		}
 		damage(t, w.Path())

@@ -75,22 +75,22 @@ func TestDiskQueue(t *testing.T) {
 		if empty, err := q.Take(b); len(empty) != 0 || err != nil {
 			t.Fatalf("Take = %d bytes, %v", len(empty), err)
 		}
-		if got := q.Waiting(); got != want.Bytes {
+		if got := q.State().waiting; got != want.Bytes {
 			t.Fatalf("%d bytes wait after block %d, want %d", got, i, want.Bytes)
 		}
 	}
 	<-disk.entered
 	disk.let <- struct{}{} // one block
 	<-disk.entered         // it is done when the next has begun
-	if got := q.Waiting(); got != want.Bytes-int64(len(block(0))) {
+	if got := q.State().waiting; got != want.Bytes-int64(len(block(0))) {
 		t.Errorf("%d bytes wait after one block of %d bytes is written", got, want.Bytes)
 	}
 	close(disk.let)
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if len(disk.got) != int(want.Bytes) || q.Waiting() != 0 || q.Written() != want {
-		t.Errorf("%d bytes written, %d wait, %+v; want %+v", len(disk.got), q.Waiting(), q.Written(), want)
+	if len(disk.got) != int(want.Bytes) || q.State().waiting != 0 || q.State().written != want {
+		t.Errorf("%d bytes written, %d wait, %+v; want %+v", len(disk.got), q.State().waiting, q.State().written, want)
 	}
 	requireBlocks(t, disk.got, 1000)
 	if _, err := q.Take([]byte("x")); !errors.Is(err, errQueueClosed) {
@@ -144,8 +144,8 @@ func TestSmallBuffers(t *testing.T) {
 		held += cap(b)
 	}
 	q.mu.Unlock()
-	if most := int(q.Waiting()) + room; held > most {
-		t.Errorf("%d bytes of memory for %d bytes that wait, want at most %d", held, q.Waiting(), most)
+	if most := int(q.State().waiting) + room; held > most {
+		t.Errorf("%d bytes of memory for %d bytes that wait, want at most %d", held, q.State().waiting, most)
 	}
 	close(disk.let)
 	if err := q.Close(); err != nil {
@@ -177,11 +177,11 @@ func TestDiskQueueFails(t *testing.T) {
 	}
 	var want recordlog.Prefix
 	want.Add(block(0), nil)
-	if w := q.Written(); w != want {
+	if w := q.State().written; w != want {
 		t.Errorf("written %+v, want the first block alone", w)
 	}
-	if len(disk.got) != len(block(0)) || len(disk.entered) != 0 || q.Waiting() != 0 {
-		t.Errorf("%q is written, %d bytes wait; want the first block alone", disk.got, q.Waiting())
+	if len(disk.got) != len(block(0)) || len(disk.entered) != 0 || q.State().waiting != 0 {
+		t.Errorf("%q is written, %d bytes wait; want the first block alone", disk.got, q.State().waiting)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestBuffersAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(disk.let)
-	for q.Waiting() > 0 {
+	for q.State().waiting > 0 {
 		runtime.Gosched()
 	}
 	q.mu.Lock()
