@@ -102,11 +102,16 @@ func TestRecoverSignals(t *testing.T) {
 	srv.waitForRequests(t, 100)
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	// The export goes into a pipe that nobody reads, so that recover cannot end.
+	// The export goes into a pipe of which nobody reads more than a byte, so that recover cannot end.
 	out := filepath.Join(dir, "out.json")
 	if err := syscall.Mkfifo(out, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	reader, err := os.OpenFile(out, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not wait for recover, which may end before
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
 	journal := exportStem(path) + journal.Suffix
 	rec := exec.Command(os.Args[0], "recover", journal, "--profile-export-file", out)
 	rec.Env = append(os.Environ(), childEnv+"=1")
@@ -116,17 +121,26 @@ func TestRecoverSignals(t *testing.T) {
 		t.Fatal(err)
 	}
 	timer := time.AfterFunc(20*time.Second, func() { _ = rec.Process.Kill() })
-	reader, err := os.OpenFile(out, os.O_RDONLY, 0) // waits for recover
-	if err != nil {
-		t.Fatal(err)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = rec.Wait() // its error is the exit code
+	}()
+	if !eventually(func() bool {
+		select {
+		case <-ended:
+			return true
+		default:
+		}
+		n, _ := reader.Read(make([]byte, 1)) // 0 bytes until recover has opened the pipe
+		return n > 0
+	}) {
+		t.Error("recover writes nothing")
 	}
-	defer reader.Close()
-	if err := rec.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	_ = rec.Wait() // its error is the exit code
+	_ = rec.Process.Signal(syscall.SIGTERM) // an error if it has ended
+	<-ended
 	if !timer.Stop() {
-		t.Fatal("recover had not ended 20 s after the signal")
+		t.Fatal("recover had not ended 20 s after it began")
 	}
 	// A short journal may fit in the pipe.
 	code := rec.ProcessState.ExitCode()

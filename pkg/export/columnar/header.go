@@ -93,9 +93,8 @@ type header struct {
 	name       string
 	run        *export.Run // nil if the file has none
 	warnings   []export.Warning
-	tail       error // error that ends the reading after the batches
 	derivation *export.Derivation
-	lines      lineSource
+	telemetry  []byte // compressed; nil if the file has none
 	maxLine    int64
 }
 
@@ -103,7 +102,7 @@ type header struct {
 func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
 	h.maxLine = lim.ValueBytes()
 	var err error
-	if h.lines, err = metadataLines(get, h.maxLine); err != nil {
+	if h.telemetry, err = telemetryOf(get); err != nil {
 		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
 	}
 }

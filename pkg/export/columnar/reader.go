@@ -16,7 +16,7 @@ import (
 // them in the order of the contract. It therefore reads a batch several times if the batch
 // holds counted and excluded requests, or requests of several experiments. Opening finds
 // the contents of the batches: it reads three columns of a Parquet file, and the whole of
-// other files.
+// an Arrow file.
 type Reader struct {
 	selection
 	name string
@@ -27,8 +27,8 @@ type Reader struct {
 	warnings []export.Warning
 	warned   map[string]int // index in warnings by the kind of problem
 
-	lines   lineSource // of the telemetry; nil: there is none
-	maxLine int64
+	telemetry []byte // compressed; nil: there is none
+	maxLine   int64
 
 	inBatches bool         // Next advances by batches
 	batches   *batchFeed   // nil before the first batch
@@ -57,7 +57,7 @@ const maxExperiments = 1 << 16
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 	r := &Reader{
 		selection: selection{src: src, derivation: h.derivation},
-		name:      h.name, run: h.run, tail: h.tail, warnings: h.warnings, warned: map[string]int{}, lines: h.lines, maxLine: h.maxLine,
+		name:      h.name, run: h.run, warnings: h.warnings, warned: map[string]int{}, telemetry: h.telemetry, maxLine: h.maxLine,
 	}
 	r.reader.selection = &r.selection
 	most := maxExperiments
@@ -388,12 +388,12 @@ func (r *Reader) warnUnchecked(p part, err error) {
 
 // Scrapes reads the telemetry.
 func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) error {
-	if r.lines == nil || r.src == nil {
+	if r.telemetry == nil || r.src == nil {
 		return nil
 	}
 	d := export.ScrapeDecoder{MaxBytes: r.maxLine}
 	var failed error // of do
-	err := r.lines(ctx, func(line []byte) error {
+	err := eachLine(ctx, r.telemetry, r.maxLine, func(line []byte) error {
 		s, err := d.Object(line)
 		switch {
 		case err != nil:

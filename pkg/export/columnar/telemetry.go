@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -72,66 +73,42 @@ func (t *telemetryBuffer) metadata(m *fileMetadata) error {
 
 func pieceKey(i int) string { return fmt.Sprintf("%s.%d", telemetryKey, i) }
 
-// A lineSource gives the lines of a file's telemetry.
-type lineSource func(ctx context.Context, do func(line []byte) error) error
-
-// metadataLines returns the telemetry in a file's metadata; nil for none. get
-// returns "" for a key that is missing. most bounds a line.
-func metadataLines(get func(key string) string, most int64) (lineSource, error) {
-	var all []byte
+// telemetryOf returns the compressed telemetry in a file's metadata; nil for none. get returns ""
+// for a key that is missing.
+func telemetryOf(get func(key string) string) (all []byte, err error) {
 	for i := 0; ; i++ {
 		piece := get(pieceKey(i))
 		if piece == "" {
-			break
+			return all, nil
 		}
-		var err error
 		if all, err = base64.StdEncoding.AppendDecode(all, []byte(piece)); err != nil {
 			return nil, fmt.Errorf("metadata %s: %w", pieceKey(i), err)
 		}
 	}
-	if all == nil {
-		return nil, nil
-	}
-	return func(ctx context.Context, do func([]byte) error) error {
-		z, err := zstd.NewReader(bytes.NewReader(all), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
-		if err != nil {
-			return err
-		}
-		defer z.Close()
-		return eachLine(ctx, io.LimitReader(z, maxTelemetryText), most, do)
-	}, nil
 }
 
-// eachLine calls do with each line that is not empty. A line longer than most is
-// an error.
-func eachLine(ctx context.Context, r io.Reader, most int64, do func(line []byte) error) error {
-	in := bufio.NewReaderSize(r, 256<<10)
-	var long []byte
-	for {
+// eachLine calls do with each line of compressed telemetry that is not empty. A line longer than
+// most is an error.
+func eachLine(ctx context.Context, compressed []byte, most int64, do func(line []byte) error) error {
+	z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
+	if err != nil {
+		return err
+	}
+	defer z.Close()
+	lines := bufio.NewScanner(io.LimitReader(z, maxTelemetryText))
+	lines.Buffer(nil, int(min(most, math.MaxInt32)))
+	for lines.Scan() {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		part, err := in.ReadSlice('\n')
-		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
-			return err
-		}
-		if errors.Is(err, bufio.ErrBufferFull) || len(long) > 0 {
-			if long = append(long, part...); int64(len(long)) > most {
-				return fmt.Errorf("a line is longer than %d bytes", most)
-			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				continue
-			}
-			part = long
-		}
-		if line := bytes.TrimSpace(part); len(line) > 0 {
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
 			if err := do(line); err != nil {
 				return err
 			}
 		}
-		long = long[:0]
-		if err != nil {
-			return nil // the end
-		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("a line is longer than %d bytes", most)
+	}
+	return lines.Err()
 }

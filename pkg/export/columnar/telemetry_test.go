@@ -85,9 +85,6 @@ func TestTelemetry(t *testing.T) {
 			errs := []error{w.WriteScrape(&all[0]), w.BeginExperiment("concurrency", "1")}
 			for i := 1; i < len(all)-1; i++ {
 				errs = append(errs, w.WriteScrape(&all[i]), w.WriteRequest(&export.Request{StartNS: uint64(i)}))
-				if f, ok := w.(interface{ Flush() error }); ok && i%100 == 0 {
-					errs = append(errs, f.Flush())
-				}
 			}
 			errs = append(errs, w.EndExperiment(&export.Experiment{}), w.WriteScrape(&all[len(all)-1]), w.Close(nil))
 			if err := errors.Join(errs...); err != nil {

@@ -3,10 +3,9 @@ package columnar
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
-	"math/bits"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
@@ -42,21 +41,6 @@ func originalText(b []byte) []byte {
 		s = []byte{}
 	}
 	return s
-}
-
-// commonPrefix returns the number of bytes at the start of a and b that are equal.
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for ; i+8 <= n; i += 8 {
-		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
-			return i + bits.TrailingZeros64(x)/8
-		}
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
 }
 
 // sharedTexts is the part of a column of texts that stores only what follows the bytes that
@@ -98,14 +82,14 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 		return b
 	}
 	// The last text has the same front. Envelopes are cut between characters.
-	shared := len(e.Front) + commonPrefix(s.last[len(e.Front):], v.Data)
+	shared := len(e.Front) + jsonscan.CommonPrefix(s.last[len(e.Front):], v.Data)
 	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 		shared--
 	}
 	back := e.Back
 	data := v.Data[shared-len(e.Front):]
 	if len(data) == 0 {
-		n := commonPrefix(s.last[shared:], back)
+		n := jsonscan.CommonPrefix(s.last[shared:], back)
 		for shared+n < len(s.last) && !utf8.RuneStart(s.last[shared+n]) {
 			n--
 		}
@@ -123,13 +107,13 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 // call.
 func (s *sharedTexts) append(text []byte) (rest []byte) {
 	s.envelope = nil
-	shared := commonPrefix(s.last, text)
+	shared := jsonscan.CommonPrefix(s.last, text)
 	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 		shared-- // so that the text is UTF-8 if the rest is
 	}
 	if rest = text[shared:]; !utf8.Valid(rest) || bytes.HasPrefix(text, []byte(textEscape)) {
 		escaped := base64.StdEncoding.AppendEncode([]byte(textEscape), text)
-		shared = commonPrefix(s.last, escaped)
+		shared = jsonscan.CommonPrefix(s.last, escaped)
 		for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 			shared--
 		}
@@ -176,7 +160,7 @@ func (b *textBound) order(last []byte, shared int) int {
 	if shared > b.shared {
 		return 0 // on the same side of the bound as the previous text
 	}
-	b.shared = shared + commonPrefix(last[shared:], b.text[shared:])
+	b.shared = shared + jsonscan.CommonPrefix(last[shared:], b.text[shared:])
 	if b.shared < len(last) && b.shared < len(b.text) {
 		return int(last[b.shared]) - int(b.text[b.shared])
 	}
@@ -210,5 +194,5 @@ func (s *sharedTexts) appendAll(o *sharedTexts) {
 		s.most.set(o.most.text)
 	}
 	s.some = true
-	s.least.shared, s.most.shared = commonPrefix(s.last, s.least.text), commonPrefix(s.last, s.most.text)
+	s.least.shared, s.most.shared = jsonscan.CommonPrefix(s.last, s.least.text), jsonscan.CommonPrefix(s.last, s.most.text)
 }

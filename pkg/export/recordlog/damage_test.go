@@ -240,7 +240,7 @@ func TestFrames(t *testing.T) {
 				t.Fatal(err)
 			}
 			data := tt.add(head)
-			new(Sealer).Seal(data, nil)
+			new(Prefix).Add(data, nil)
 			got, err := readBytes(t, data)
 			var corrupt *CorruptionError
 			if !errors.As(err, &corrupt) || !strings.Contains(err.Error(), tt.want) || got == nil || len(got.requests) != 0 {
@@ -275,7 +275,7 @@ func payload(kind Kind, text string) func([]byte) []byte {
 // sealed returns a log of one frame.
 func sealed(frame []byte) string {
 	b := append(fileHead(), frame...)
-	new(Sealer).Seal(b, nil)
+	new(Prefix).Add(b, nil)
 	return string(b)
 }
 
@@ -392,7 +392,7 @@ func FuzzReader(f *testing.F) {
 // reseal sets the checksums of the whole frames of data, in a copy.
 func reseal(data []byte) []byte {
 	data = bytes.Clone(data)
-	var s Sealer
+	var p Prefix
 	end := headBytes
 	for {
 		if end > int64(len(data)) {
@@ -401,7 +401,7 @@ func reseal(data []byte) []byte {
 		size, _, whole, err := frameSize(data[end:])
 		if err != nil || !whole || size > int64(len(data))-end {
 			if end > headBytes {
-				s.Seal(data[:end], nil)
+				p.Add(data[:end], nil)
 			}
 			return data
 		}

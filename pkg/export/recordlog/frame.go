@@ -41,7 +41,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // beginFrame appends the start of a frame, to which its payload is appended.
 func beginFrame(b []byte, kind Kind) []byte { return append(b, byte(kind), 0, 0, 0, 0, 0) }
 
-// endFrame completes the frame that begins at b[start]. A [Sealer] sets its checksum.
+// endFrame completes the frame that begins at b[start]. [Prefix.Add] sets its checksum.
 func endFrame(b []byte, start int) ([]byte, error) {
 	payload := b[start+maxFrameHead:]
 	if len(payload) > maxPayload {
@@ -79,32 +79,37 @@ func frameSize(b []byte) (size int64, payload int, whole bool, err error) {
 	return int64(1+k) + int64(n) + sumBytes, 1 + k, true, nil
 }
 
-// A Sealer sets the checksums of the frames of a log, in their order. The zero value is at
-// the start of a log. A copy of a Sealer can seal the same frames again.
-type Sealer struct {
-	sum   uint32
-	begun bool
+// A Prefix is a part of a log from its start to the end of a frame. The zero value is the start.
+type Prefix struct {
+	Bytes    int64
+	Requests int
+	sum      uint32 // checksum of the last frame
 }
 
-// Seal sets the checksums of b: the next whole frames, the first of which has the magic
-// before it. It calls each, which may be nil, with each frame.
-func (s *Sealer) Seal(b []byte, each func(kind Kind, frame []byte)) {
+// Add sets the checksums of b, whole frames that follow p, the first of which has the magic before
+// it, and adds them to p. It calls each, which may be nil, with each frame before it adds the frame.
+// A copy of a Prefix can take the same frames again.
+func (p *Prefix) Add(b []byte, each func(kind Kind, frame []byte)) {
 	for len(b) > 0 {
 		head := 0
-		if !s.begun {
+		if p.Bytes == 0 {
 			head = int(headBytes)
-			s.sum, s.begun = crc32.Update(0, castagnoli, b[:head]), true
+			p.sum = crc32.Checksum(b[:head], castagnoli)
 		}
 		size, _, _, err := frameSize(b[head:])
 		end := head + int(size)
 		if err != nil || size == 0 || end > len(b) {
-			panic("recordlog: Seal of bytes that are not whole frames")
+			panic("recordlog: Add of bytes that are not whole frames")
 		}
-		s.sum = crc32.Update(s.sum, castagnoli, b[head:end-sumBytes])
-		binary.LittleEndian.PutUint32(b[end-sumBytes:], s.sum)
+		p.sum = crc32.Update(p.sum, castagnoli, b[head:end-sumBytes])
+		binary.LittleEndian.PutUint32(b[end-sumBytes:], p.sum)
 		if each != nil {
 			each(Kind(b[head]), b[:end])
 		}
+		if Kind(b[head]) == KindRequest {
+			p.Requests++
+		}
+		p.Bytes += int64(end)
 		b = b[end:]
 	}
 }

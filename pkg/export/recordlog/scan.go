@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 )
 
 // errTorn is the error of a frame that the end of the file cuts off.
@@ -90,7 +91,8 @@ func (s *scanner) next() (frame, error) {
 		return frame{}, fmt.Errorf("the checksum of the frame is %08x, its content has %08x", want, sum)
 	}
 	f := frame{kind: Kind(s.window[0]), payload: s.window[payload:end], off: s.off}
-	s.sum, s.off, s.window = sum, s.off+size, s.window[size:]
+	s.sum = sum
+	s.skip(int(size))
 	return f, nil
 }
 
@@ -120,45 +122,36 @@ func (s *scanner) fill(n int) error {
 const maxSearchBytes = 256 << 20
 
 // frameFollows reports whether there is a whole frame anywhere after off. No frame follows a
-// frame that a kill cut short.
+// frame that a kill cut short. The window is behind off then.
 func (s *scanner) frameFollows(off int64) bool {
-	const chunk = 1 << 20
-	s.window, s.memory = nil, nil
-	rest := make([]byte, min(chunk+maxFrameHead, max(0, s.size-off)))
-	left := int64(maxSearchBytes)
-	var content []byte
-	for ; off < s.size; off += chunk - sumBytes {
-		n, err := s.src.ReadAt(rest[:min(int64(len(rest)), s.size-off)], off)
-		if n == 0 && err != nil {
+	s.off, s.window = off, nil
+	for left := int64(maxSearchBytes); ; s.skip(1) {
+		i := 1
+		for i != 0 { // until a frame may begin after the checksum of the frame before
+			if s.fill(sumBytes+maxFrameHead) != nil || len(s.window) <= sumBytes {
+				return false
+			}
+			if i = slices.IndexFunc(s.window[sumBytes:], func(b byte) bool { return b >= byte(KindRun) }); i < 0 {
+				i = len(s.window) - sumBytes
+			}
+			s.skip(i)
+		}
+		size, _, whole, err := frameSize(s.window[sumBytes:])
+		if err != nil || !whole || size > s.size-s.off-sumBytes {
+			continue
+		}
+		if left -= size; left < 0 || s.fill(int(sumBytes+size)) != nil || int64(len(s.window)) < sumBytes+size {
 			return false
 		}
-		for i := sumBytes; i < min(n, chunk); i++ {
-			if rest[i] < byte(KindRun) {
-				continue
-			}
-			size, _, whole, err := frameSize(rest[i:n])
-			if err != nil || !whole || size > s.size-off-int64(i) {
-				continue
-			}
-			if left -= size; left < 0 {
-				return false
-			}
-			if int64(cap(content)) < size {
-				content = make([]byte, size)
-			}
-			frame := content[:size]
-			if _, err := s.src.ReadAt(frame, off+int64(i)); err != nil {
-				return false
-			}
-			end := size - sumBytes
-			sum := crc32.Update(binary.LittleEndian.Uint32(rest[i-sumBytes:]), castagnoli, frame[:end])
-			if binary.LittleEndian.Uint32(frame[end:]) == sum {
-				return true
-			}
+		sum := crc32.Update(binary.LittleEndian.Uint32(s.window), castagnoli, s.window[sumBytes:size])
+		if sum == binary.LittleEndian.Uint32(s.window[size:]) {
+			return true
 		}
 	}
-	return false
 }
+
+// skip leaves out n bytes of the window.
+func (s *scanner) skip(n int) { s.off, s.window = s.off+int64(n), s.window[n:] }
 
 // onlyZeros reports whether the file holds only zeros from off on.
 func (s *scanner) onlyZeros(off int64) bool {
@@ -189,27 +182,6 @@ func (e *CorruptionError) Error() string {
 // Unwrap returns the cause.
 func (e *CorruptionError) Unwrap() error { return e.Err }
 
-// A Prefix is a part of a log from its start to the end of a frame.
-type Prefix struct {
-	Bytes    int64
-	Requests int
-	Sealer   Sealer // seals the frames that follow
-}
-
-// Add seals the frames of b, which follow the prefix, and adds them to it. each is as for
-// [Sealer.Seal].
-func (p *Prefix) Add(b []byte, each func(kind Kind, frame []byte)) {
-	p.Sealer.Seal(b, func(kind Kind, frame []byte) {
-		if kind == KindRequest {
-			p.Requests++
-		}
-		if each != nil {
-			each(kind, frame)
-		}
-		p.Bytes += int64(len(frame))
-	})
-}
-
 // WholeFrames returns the longest prefix of src that can be read in its first size bytes.
 func WholeFrames(src io.ReaderAt, size int64) (p Prefix) {
 	s := scanner{src: src, size: size}
@@ -224,6 +196,6 @@ func WholeFrames(src io.ReaderAt, size int64) (p Prefix) {
 		if f.kind == KindRequest {
 			p.Requests++
 		}
-		p.Bytes, p.Sealer = s.off, Sealer{sum: s.sum, begun: true}
+		p.Bytes, p.sum = s.off, s.sum
 	}
 }

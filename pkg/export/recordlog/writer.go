@@ -10,21 +10,21 @@ import (
 
 // A Sink takes the buffers that a Writer fills, in their order.
 type Sink interface {
-	// Take takes a buffer of whole frames, which need a [Sealer], and returns an empty one for
-	// the next frames. The empty buffer may be the same memory.
+	// Take takes a buffer of whole frames, whose checksums [Prefix.Add] sets, and returns an empty
+	// one for the next frames. The empty buffer may be the same memory.
 	Take(full []byte) (empty []byte, err error)
 }
 
-// To returns a Sink that seals the frames and writes them to w, a buffer with each call of Write.
+// To returns a Sink that sets the checksums and writes the frames to w, a buffer with each call of Write.
 func To(w io.Writer) Sink { return &sealedOutput{w: w} }
 
 type sealedOutput struct {
-	w io.Writer
-	s Sealer
+	w       io.Writer
+	written Prefix
 }
 
 func (o *sealedOutput) Take(b []byte) ([]byte, error) {
-	o.s.Seal(b, nil)
+	o.written.Add(b, nil)
 	_, err := o.w.Write(b)
 	return b[:0], err
 }
@@ -76,26 +76,30 @@ func (w *Writer) header(kind Kind, run *export.Run) error {
 	case len(run.Experiments) > 0:
 		err = fmt.Errorf("experiment %d: %w", w.level, err)
 	}
-	return w.calls.Fail(err)
+	return w.added(err)
 }
 
-// added hands over a full buffer. err is from appending to it.
+// added hands over a full buffer. err is from appending to it; the Writer then hands over the whole
+// frames before, because it accepts no further calls.
 func (w *Writer) added(err error) error {
-	switch {
-	case err != nil:
-		return w.calls.Fail(err)
-	case len(w.buf) < bufferBytes:
+	if err != nil {
+		err = w.calls.Fail(err)
+		_ = w.handOver()
+		return err
+	}
+	if len(w.buf) < bufferBytes {
 		return nil
 	}
 	return w.handOver()
 }
 
 func (w *Writer) handOver() error {
-	var err error
-	if w.buf, err = w.sink.Take(w.buf); err != nil {
-		return w.calls.Fail(err)
+	if len(w.buf) == 0 {
+		return nil
 	}
-	return nil
+	var err error
+	w.buf, err = w.sink.Take(w.buf)
+	return w.calls.Fail(err)
 }
 
 // BeginExperiment starts a load level. value is the text of a JSON number.
@@ -121,12 +125,11 @@ func (w *Writer) WriteRequest(r *export.Request) error {
 		b, err = endFrame(b, start)
 	}
 	if err != nil {
-		w.buf = b[:start]
-		return w.calls.Fail(fmt.Errorf("experiment %d, request %d: %w", w.level, w.requests, err))
+		b, err = b[:start], fmt.Errorf("experiment %d, request %d: %w", w.level, w.requests, err)
 	}
 	w.buf = b
 	w.requests++
-	return w.added(nil)
+	return w.added(err)
 }
 
 // EndExperiment ends the load level and writes its header.
@@ -157,7 +160,7 @@ func (w *Writer) WriteScrape(s *export.Scrape) error {
 
 // Flush hands the waiting frames to the Sink. After Close it does nothing.
 func (w *Writer) Flush() error {
-	if w.calls.Err != nil || len(w.buf) == 0 {
+	if w.calls.Err != nil {
 		return w.calls.Err
 	}
 	return w.handOver()

@@ -70,6 +70,19 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// A request that cannot be written takes no request before it along.
+func TestErrorKeepsRequests(t *testing.T) {
+	var out bytes.Buffer
+	w, err := NewWriter(To(&out), nil)
+	if err := errors.Join(err, w.BeginExperiment("m", "1"), w.WriteRequest(typical(3))); err != nil {
+		t.Fatal(err)
+	}
+	err = w.WriteRequest(&export.Request{Status: 99})
+	if got, _ := readBytes(t, out.Bytes()); err == nil || w.Close(nil) == nil || got == nil || len(got.requests) != 1 {
+		t.Errorf("%v; the log holds %+v, want the request before the error", err, got)
+	}
+}
+
 // The order of calls and the values are checked, and the first error sticks.
 func TestWriterErrors(t *testing.T) {
 	begun := func(do func(w *Writer) error) func(w *Writer) error {
@@ -157,7 +170,7 @@ func TestScrapes(t *testing.T) {
 	}
 	bad := payload(KindScrape, "nonsense\n")(payload(KindRun, `{"experiments":[]}`)(fileHead()))
 	bad = payload(KindScrape, `{"source":"s","start_ns":7,"end_ns":8}`)(bad)
-	new(Sealer).Seal(bad, nil)
+	new(Prefix).Add(bad, nil)
 	if r, err = openBytes(t, bad, export.Limits{}); err != nil {
 		t.Fatal(err)
 	}

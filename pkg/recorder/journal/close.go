@@ -20,7 +20,7 @@ import (
 // cannot be written, the journal stays and the error is a *KeptError. If the journal broke
 // off, Close writes exports of its content and returns the journal's error. If the journal
 // moved and another program had cut requests from it, the exports have a warning, and Close
-// returns an error that counts the lost requests.
+// returns an error that counts the lost requests. A journal that cannot be read to its end stays.
 func (w *Writer) Close(run *export.Run) error {
 	defer closeExports(w.cfg.Exports)
 	jerr := w.endJournal(run)
@@ -36,7 +36,7 @@ func (w *Writer) Close(run *export.Run) error {
 			experiments := broken.Experiments
 			*broken = *run
 			broken.Experiments = experiments
-			if m := w.queue.Moved(); m != nil && m.lost > 0 && run.Meta != nil {
+			if m := w.queue.State().moved; m != nil && m.lost > 0 && run.Meta != nil {
 				meta := *run.Meta
 				meta.Warnings = append(slices.Clip(meta.Warnings), m.note())
 				broken.Meta = &meta
@@ -45,9 +45,9 @@ func (w *Writer) Close(run *export.Run) error {
 	}
 	w.makeFolders()
 	waitForExamination := w.examine(edit)
-	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.Written().Bytes))
+	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.State().written.Bytes))
 	defer release()
-	written, requests, werr := finalize(writing, w.path, w.cfg.Exports, edit)
+	written, requests, damage, werr := finalize(writing, w.path, w.cfg.Exports, edit)
 	waitForExamination() // it reads the journal
 	w.written = written
 	if werr != nil && writing.Err() != nil {
@@ -59,10 +59,12 @@ func (w *Writer) Close(run *export.Run) error {
 		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, w.remove()))
 	case werr != nil:
 		return &KeptError{w.path, requests, errors.Join(jerr, werr, w.failed(w.file.Close()))}
+	case damage != nil:
+		return fmt.Errorf("%w; requests kept: %d, in %s; the journal is kept, too", errors.Join(jerr, damage, w.failed(w.file.Close())), requests, strings.Join(written, ", "))
 	case jerr != nil:
 		return fmt.Errorf("%w; requests kept: %d, in %s", errors.Join(jerr, w.remove()), requests, strings.Join(written, ", "))
 	}
-	if m := w.queue.Moved(); m != nil && m.lost > 0 {
+	if m := w.queue.State().moved; m != nil && m.lost > 0 {
 		return fmt.Errorf("journal %s: %w; requests lost: %d; requests kept: %d, in %s", w.queue.mover.path, errors.Join(m.cause, w.remove()), m.lost, requests, strings.Join(written, ", "))
 	}
 	return w.remove()
@@ -71,7 +73,7 @@ func (w *Writer) Close(run *export.Run) error {
 // makeFolders makes the folders of the exports again if the journal moved: another program
 // may have removed them. Writing an export says what is wrong with a folder.
 func (w *Writer) makeFolders() {
-	if w.queue.Moved() == nil {
+	if w.queue.State().moved == nil {
 		return
 	}
 	for _, e := range w.cfg.Exports {
@@ -104,7 +106,7 @@ func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
 // endJournal writes the end of the journal and waits until the journal is on the disk.
 func (w *Writer) endJournal(run *export.Run) error {
 	err := w.begin()
-	if err == nil && w.queue.Moved() == nil && !disk.IsAt(w.file, w.path) {
+	if err == nil && w.queue.State().moved == nil && !disk.IsAt(w.file, w.path) {
 		w.queue.Leave(errRemoved)
 	}
 	if err == nil {
@@ -140,7 +142,7 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 		_ = w.cutTo(cut.bytes) // the rest reads like the journal of a killed run
 		return
 	}
-	whole := w.queue.Written()
+	whole := w.queue.State().written
 	if w.cutTo(whole.Bytes) != nil {
 		return
 	}

@@ -30,6 +30,7 @@
 //   - Slow disk: no call waits for the disk. The buffers queue up in memory, and there are
 //     more of them then. The recorder calls [Writer.Backlog], drops outputs when the queue is
 //     nearly full, and ends the run when it is full.
+//   - Damaged file: the exports have the requests before the damage, and the journal stays.
 //   - Full disk: the journal moves to Config.SpillDir, once, and the run goes on. If that
 //     fails, too, the end of the journal still fits, because Open reserves room for it.
 //   - Too few file descriptors: Open reserves what the journal and the exports need.

@@ -10,13 +10,14 @@ import (
 
 // finalize writes the exports from the journal at path. edit, if not nil, changes their
 // header. finalize returns the paths of the complete exports and the number of readable
-// requests in the journal. A journal that breaks off is no error here.
-func finalize(ctx context.Context, path string, exports []*Export, edit func(*export.Run)) (written []string, requests int, err error) {
+// requests in the journal. A journal that breaks off is no error here. damage says why the journal
+// could not be read to its end.
+func finalize(ctx context.Context, path string, exports []*Export, edit func(*export.Run)) (written []string, requests int, damage, err error) {
 	var errs []error
 	for _, e := range exports {
 		src, err := openEdited(ctx, path, edit)
 		if err != nil {
-			return written, requests, err
+			return written, requests, nil, err
 		}
 		err = e.write(ctx, src)
 		if err == nil {
@@ -25,9 +26,12 @@ func finalize(ctx context.Context, path string, exports []*Export, edit func(*ex
 		for ctx.Err() == nil && src.Next() { // count the requests that were not written
 		}
 		requests = max(requests, src.requests)
+		if cut := (*export.CutError)(nil); src.Err() != nil && !errors.As(src.Err(), &cut) {
+			damage = src.Err()
+		}
 		errs = append(errs, err, src.Close())
 	}
-	return written, requests, errors.Join(errs...)
+	return written, requests, damage, errors.Join(errs...)
 }
 
 // openEdited opens the journal at path for reading. edit, if not nil, changes the header.

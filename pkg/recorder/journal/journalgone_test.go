@@ -61,8 +61,8 @@ func TestJournalMeddledWith(t *testing.T) {
 				err := errors.Join(
 					r.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, Responses: []export.Response{{RecvNS: 2}}, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}),
 					r.Flush())
-				for err == nil && r.queue.Waiting() > 0 { // until it is in the file
-					err = r.queue.Err()
+				for err == nil && r.queue.State().waiting > 0 { // until it is in the file
+					err = r.queue.State().err
 				}
 				return err
 			}
@@ -138,8 +138,8 @@ func startOnFullDisk(t *testing.T, cfg Config) *Writer {
 		err = errors.Join(err,
 			w.WriteRequest(&export.Request{ID: uint64(i), StartNS: 1, Inputs: export.Fields{}, Responses: []export.Response{{RecvNS: 2}}, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}),
 			w.Flush())
-		for err == nil && w.queue.Waiting() > 0 {
-			err = w.queue.Err()
+		for err == nil && w.queue.State().waiting > 0 {
+			err = w.queue.State().err
 		}
 	}
 	if err := errors.Join(err, w.Flush()); err != nil {
@@ -223,7 +223,7 @@ func TestJournalCannotMove(t *testing.T) {
 		if err != nil {
 			break
 		}
-		for w.queue.Waiting() > 0 { // until it is in the file, or lost
+		for w.queue.State().waiting > 0 { // until it is in the file, or lost
 			runtime.Gosched()
 		}
 	}
@@ -347,8 +347,8 @@ func TestRemovedJournalCannotMove(t *testing.T) {
 			at := w.Path()
 			write := func() error {
 				err := w.WriteRequest(&export.Request{StartNS: 1, Inputs: export.Fields{}, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured})
-				for err = errors.Join(err, w.Flush()); err == nil && w.queue.Waiting() > 0; {
-					err = w.queue.Err()
+				for err = errors.Join(err, w.Flush()); err == nil && w.queue.State().waiting > 0; {
+					err = w.queue.State().err
 				}
 				return err
 			}

@@ -14,8 +14,8 @@ import (
 )
 
 // A diskQueue is an unbounded queue of buffers in front of a file. Take never waits; one goroutine
-// seals and writes the buffers in order, and another one has the file written to the disk about
-// every second. The user must stop writing when too many bytes are Waiting.
+// sets the checksums and writes the buffers in order, and another one has the file written to the
+// disk about every second. The user must stop writing when too many bytes wait.
 //
 // If the file fails, the queue moves to a second file, once: see [mover]. After an error
 // without a second file, or an error of the second file, the queue writes nothing more, so
@@ -31,14 +31,19 @@ type diskQueue struct {
 	mu      sync.Mutex
 	buffers [][]byte // oldest first, each of whole frames
 	spare   [][]byte // memory of written buffers
-	waiting int64    // bytes of buffers and of the buffer that is being written
-	written recordlog.Prefix
 	headers []header // in the file, in their order
 	closed  bool
-	err     error
 	leave   error // why the queue must move before the next buffer
-	stayed  error // why it could not
-	moved   *moved
+	queueState
+}
+
+// A queueState is what a diskQueue tells its user.
+type queueState struct {
+	waiting int64            // bytes that are not in the file yet
+	written recordlog.Prefix // the frames that are completely in the file
+	err     error            // the first error of the file
+	stayed  error            // why the queue could not move when Leave asked; nil if it could
+	moved   *moved           // the second file; nil if the queue has not moved
 }
 
 // A header is a frame without which later frames cannot be read.
@@ -83,8 +88,13 @@ func (q *diskQueue) Take(full []byte) (empty []byte, err error) {
 	case q.closed:
 		return full[:0], errQueueClosed
 	}
-	q.buffers = append(q.buffers, full)
 	q.waiting += int64(len(full))
+	if last := len(q.buffers) - 1; last >= 0 && cap(q.buffers[last])-len(q.buffers[last]) >= len(full) {
+		// The file is slow. A buffer of each flush would take more memory than its bytes.
+		q.buffers[last] = append(q.buffers[last], full...)
+		return full[:0], nil
+	}
+	q.buffers = append(q.buffers, full)
 	if n := len(q.spare); n > 0 {
 		empty, q.spare = q.spare[n-1][:0], q.spare[:n-1]
 	}
@@ -102,39 +112,11 @@ func (q *diskQueue) Leave(cause error) {
 	}
 }
 
-// Moved returns the second file; nil if the queue has not moved.
-func (q *diskQueue) Moved() *moved {
+// State returns the present state.
+func (q *diskQueue) State() queueState {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return q.moved
-}
-
-// Stayed returns why the queue could not move when Leave asked; nil if it could.
-func (q *diskQueue) Stayed() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.stayed
-}
-
-// Waiting returns the bytes that are not in the file yet.
-func (q *diskQueue) Waiting() int64 {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.waiting
-}
-
-// Written returns the frames that are completely in the file.
-func (q *diskQueue) Written() recordlog.Prefix {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.written
-}
-
-// Err returns the first error of the file, or nil.
-func (q *diskQueue) Err() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.err
+	return q.queueState
 }
 
 // Close waits until all buffers are in the file or the file has failed, and returns the
@@ -145,7 +127,7 @@ func (q *diskQueue) Close() error {
 	q.mu.Unlock()
 	signal(q.wake)
 	<-q.done
-	return q.Err()
+	return q.State().err
 }
 
 // signal sends to a channel with room for one signal, unless it has one.
@@ -228,7 +210,7 @@ func (q *diskQueue) put(b []byte) error {
 	}
 	err := q.write(b)
 	// EFBIG is the limit of the process, which holds for every file.
-	if err == nil || q.Moved() != nil || q.mover == nil || errors.Is(err, syscall.EFBIG) {
+	if err == nil || q.State().moved != nil || q.mover == nil || errors.Is(err, syscall.EFBIG) {
 		return err
 	}
 	if merr := q.move(err); merr != nil {
@@ -237,7 +219,7 @@ func (q *diskQueue) put(b []byte) error {
 	return q.write(b)
 }
 
-// write seals a buffer and writes it to the current file.
+// write sets the checksums of a buffer and writes it to the current file.
 func (q *diskQueue) write(b []byte) error {
 	if err := q.intact(); err != nil {
 		return err
@@ -283,7 +265,7 @@ func (q *diskQueue) move(cause error) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.dst, q.moved, q.written, q.headers = dataFile{m.file}, m, written, headers
+	q.dst, q.moved, q.written, q.headers = m.file, m, written, headers
 	return nil
 }
 

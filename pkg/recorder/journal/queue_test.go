@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -48,18 +49,18 @@ func (d *blockedDisk) fail(err error) {
 	d.mu.Unlock()
 }
 
-// block returns a buffer with a note, the first one with the start of a log.
+// block returns a buffer with a note and without room for another one, the first one with the start of a log.
 func block(i int) []byte {
 	b := recordlog.Note(fmt.Sprintf("block %d", i))
 	if i > 0 {
-		return b
+		return slices.Clip(b)
 	}
 	var first bytes.Buffer
 	w, err := recordlog.NewWriter(recordlog.To(&first), nil)
 	if err := errors.Join(err, w.Flush()); err != nil {
 		panic(err)
 	}
-	return append(first.Bytes(), b...)
+	return slices.Concat(first.Bytes(), b)
 }
 
 // A disk that stands still keeps nobody waiting; what waits is counted, and
@@ -74,24 +75,36 @@ func TestDiskQueue(t *testing.T) {
 		if empty, err := q.Take(b); len(empty) != 0 || err != nil {
 			t.Fatalf("Take = %d bytes, %v", len(empty), err)
 		}
-		if got := q.Waiting(); got != want.Bytes {
+		if got := q.State().waiting; got != want.Bytes {
 			t.Fatalf("%d bytes wait after block %d, want %d", got, i, want.Bytes)
 		}
 	}
 	<-disk.entered
 	disk.let <- struct{}{} // one block
 	<-disk.entered         // it is done when the next has begun
-	if got := q.Waiting(); got != want.Bytes-int64(len(block(0))) {
+	if got := q.State().waiting; got != want.Bytes-int64(len(block(0))) {
 		t.Errorf("%d bytes wait after one block of %d bytes is written", got, want.Bytes)
 	}
 	close(disk.let)
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if len(disk.got) != int(want.Bytes) || q.Waiting() != 0 || q.Written() != want {
-		t.Errorf("%d bytes written, %d wait, %+v; want %+v", len(disk.got), q.Waiting(), q.Written(), want)
+	if len(disk.got) != int(want.Bytes) || q.State().waiting != 0 || q.State().written != want {
+		t.Errorf("%d bytes written, %d wait, %+v; want %+v", len(disk.got), q.State().waiting, q.State().written, want)
 	}
-	r, err := recordlog.Format().Open(t.Context(), "x", bytes.NewReader(disk.got), int64(len(disk.got)), export.Limits{})
+	requireBlocks(t, disk.got, 1000)
+	if _, err := q.Take([]byte("x")); !errors.Is(err, errQueueClosed) {
+		t.Errorf("Take after Close: %v", err)
+	}
+	if err := q.Close(); err != nil {
+		t.Errorf("Close again: %v", err)
+	}
+}
+
+// requireBlocks checks that a log has the blocks 0 to n−1 in this order.
+func requireBlocks(t *testing.T, log []byte, n int) {
+	t.Helper()
+	r, err := recordlog.Format().Open(t.Context(), "x", bytes.NewReader(log), int64(len(log)), export.Limits{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,15 +114,44 @@ func TestDiskQueue(t *testing.T) {
 			t.Fatalf("block %d is %q", i, notes[i])
 		}
 	}
-	if len(notes) != 1000 {
-		t.Errorf("%d blocks, want all", len(notes))
+	if len(notes) != n {
+		t.Errorf("%d blocks, want %d", len(notes), n)
 	}
-	if _, err := q.Take([]byte("x")); !errors.Is(err, errQueueClosed) {
-		t.Errorf("Take after Close: %v", err)
+}
+
+// While a disk stands still, the buffers of many flushes take little more memory than their bytes.
+func TestSmallBuffers(t *testing.T) {
+	disk := newBlockedDisk()
+	q := newDiskQueue(disk, nil)
+	const flushes, room = 1000, 64 << 10
+	buf := make([]byte, 0, room)
+	for i := range flushes {
+		buf = append(buf, block(i)...)
+		if cap(buf) < room {
+			buf = append(make([]byte, 0, room), buf...)
+		}
+		var err error
+		if buf, err = q.Take(buf); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			<-disk.entered
+		}
 	}
+	q.mu.Lock()
+	held := 0
+	for _, b := range q.buffers {
+		held += cap(b)
+	}
+	q.mu.Unlock()
+	if most := int(q.State().waiting) + room; held > most {
+		t.Errorf("%d bytes of memory for %d bytes that wait, want at most %d", held, q.State().waiting, most)
+	}
+	close(disk.let)
 	if err := q.Close(); err != nil {
-		t.Errorf("Close again: %v", err)
+		t.Fatal(err)
 	}
+	requireBlocks(t, disk.got, flushes)
 }
 
 // A disk that fails is not written to again, and forgets what waits.
@@ -135,11 +177,11 @@ func TestDiskQueueFails(t *testing.T) {
 	}
 	var want recordlog.Prefix
 	want.Add(block(0), nil)
-	if w := q.Written(); w != want {
+	if w := q.State().written; w != want {
 		t.Errorf("written %+v, want the first block alone", w)
 	}
-	if len(disk.got) != len(block(0)) || len(disk.entered) != 0 || q.Waiting() != 0 {
-		t.Errorf("%q is written, %d bytes wait; want the first block alone", disk.got, q.Waiting())
+	if len(disk.got) != len(block(0)) || len(disk.entered) != 0 || q.State().waiting != 0 {
+		t.Errorf("%q is written, %d bytes wait; want the first block alone", disk.got, q.State().waiting)
 	}
 }
 
@@ -156,7 +198,7 @@ func TestBuffersAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	close(disk.let)
-	for q.Waiting() > 0 {
+	for q.State().waiting > 0 {
 		runtime.Gosched()
 	}
 	q.mu.Lock()

@@ -32,8 +32,9 @@ type Recovery struct {
 // removed meanwhile ([ErrEnded]), or that is no regular file ([ErrNotRegular]), and for an
 // export that is a pipe without a reader ([ErrNoReader]). If an
 // export cannot be written, the journal stays and the error is a *KeptError. If ctx ends
-// first, the journal stays and the error wraps the cause of ctx. If only the removal of
-// the journal fails, Recover returns the Recovery and the error.
+// first, the journal stays and the error wraps the cause of ctx. If a journal is damaged, the
+// exports have the requests before the damage, and the journal stays. If only that happens, or the
+// removal of the journal fails, Recover returns the Recovery and the error.
 func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, error) {
 	if err := checkExports(exports); err != nil {
 		return nil, err
@@ -75,7 +76,8 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	}
 	defer closeExports(exports)
 	var rec Recovery
-	rec.Exports, rec.Requests, err = finalize(ctx, path, exports, func(run *export.Run) {
+	var damage error
+	rec.Exports, rec.Requests, damage, err = finalize(ctx, path, exports, func(run *export.Run) {
 		rec.EndedEarly, _ = endedEarly(run)
 		rec.Killed = run.Meta == nil || run.Meta.EndNS == 0
 		if rec.Killed && run.Meta != nil {
@@ -89,6 +91,8 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 		return nil, errors.Join(fmt.Errorf("%s is kept: %w", path, context.Cause(ctx)), lock.Close())
 	case err != nil:
 		return nil, &KeptError{path, rec.Requests, errors.Join(err, lock.Close())}
+	case damage != nil:
+		return &rec, errors.Join(fmt.Errorf("%w; the journal is kept", damage), lock.Close())
 	}
 	return &rec, remove()
 }

@@ -35,7 +35,7 @@ func PathForAll(exports []string) (path string, ok bool) {
 }
 
 // defaultBacklogBytes is the default of Config.MaxBacklogBytes.
-const defaultBacklogBytes = 256 << 20
+const defaultBacklogBytes = 32 << 20
 
 // Config configures a Writer.
 type Config struct {
@@ -48,7 +48,7 @@ type Config struct {
 	// Overwrite allows replacing a journal that a killed run left.
 	Overwrite bool
 	// MaxBacklogBytes bounds the bytes in memory that wait for the disk, see
-	// [Writer.Backlog]; 0 means 256 MiB.
+	// [Writer.Backlog]; 0 means 32 MiB.
 	MaxBacklogBytes int64
 	// Warn, if not nil, gets a text when the journal moved or cannot be moved. Flush and
 	// Close call it, at most once.
@@ -175,7 +175,7 @@ func (w *Writer) Open(ctx context.Context, header *export.Run) error {
 		closeExports(w.cfg.Exports)
 		return errors.Join(err, disk.RemoveHeld(f, w.path))
 	}
-	w.file, w.queue = f, newDiskQueue(dataFile{f}, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
+	w.file, w.queue = f, newDiskQueue(f, &mover{from: f, path: w.path, dir: w.cfg.SpillDir})
 	return nil
 }
 
@@ -264,14 +264,14 @@ func (w *Writer) Flush() error {
 	if w.journal == nil {
 		return nil
 	}
-	if err := w.queue.Err(); err != nil {
+	if err := w.queue.State().err; err != nil {
 		return w.failed(err)
 	}
 	w.follow()
-	if err := w.queue.Stayed(); err != nil {
+	if err := w.queue.State().stayed; err != nil {
 		w.warn(fmt.Sprintf("journal %s: %v; the run continues and tries again at its end", w.path, err))
 	}
-	if !w.removed && w.queue.Moved() == nil && !disk.IsAt(w.file, w.path) {
+	if !w.removed && w.queue.State().moved == nil && !disk.IsAt(w.file, w.path) {
 		w.removed = true
 		w.queue.Leave(errRemoved)
 	}
@@ -281,7 +281,7 @@ func (w *Writer) Flush() error {
 // follow makes the second file the Writer's file once the queue has moved, and leaves a link in
 // the first place, so that the journal of a killed run is found.
 func (w *Writer) follow() {
-	m := w.queue.Moved()
+	m := w.queue.State().moved
 	if m == nil || m.file == w.file {
 		return
 	}
@@ -316,14 +316,14 @@ func (w *Writer) warn(text string) {
 // restore moves a journal that was removed just before the end of the run, or that could
 // not be moved before: to its second place, else to its first one.
 func (w *Writer) restore() error {
-	if w.queue.Moved() != nil || disk.IsAt(w.file, w.path) {
+	if w.queue.State().moved != nil || disk.IsAt(w.file, w.path) {
 		return nil
 	}
 	err := w.queue.move(errRemoved)
 	if err != nil {
 		dir := filepath.Dir(w.path)
 		w.queue.mover.dir = dir
-		if again := errors.Join(os.MkdirAll(dir, 0o777), w.queue.move(errRemoved)); w.queue.Moved() == nil {
+		if again := errors.Join(os.MkdirAll(dir, 0o777), w.queue.move(errRemoved)); w.queue.State().moved == nil {
 			return fmt.Errorf("journal %s: %w: %w", w.path, errRemoved, errors.Join(err, again))
 		}
 	}
@@ -344,7 +344,7 @@ func (w *Writer) remove() error {
 // may wait. A kill loses the waiting bytes. The Writer accepts more than room, so that
 // requests in flight are not lost; recorder.Run drops outputs and then ends the run.
 func (w *Writer) Backlog() (waiting, room int64) {
-	waiting = w.queue.Waiting()
+	waiting = w.queue.State().waiting
 	if w.journal != nil {
 		waiting += w.journal.Buffered()
 	}
