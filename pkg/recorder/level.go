@@ -177,6 +177,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
 		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.Measure.Duration > 0,
 		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share, First: l.first, Arrivals: l.arrivals,
+		Yielder: l.yielder,
 	}
 	if atOnce {
 		l.admission.Measure(l.cfg.Clock.NS(start))

@@ -19,7 +19,39 @@ const (
 	signalDelay = time.Second
 )
 
-// pauseSources are the clocks and the counter that a pauseWatch reads.
+// A waker wakes a pauseWatch periodically.
+type waker interface {
+	// wait waits for the next wake-up. It returns false after stop.
+	wait() bool
+	// stop ends the wake-ups; wait may be in progress. It is called once.
+	stop()
+}
+
+// tickWaker is a waker with a timer of Go.
+type tickWaker struct {
+	tick *time.Ticker
+	quit chan struct{}
+}
+
+func newTickWaker(every time.Duration) waker {
+	return &tickWaker{time.NewTicker(every), make(chan struct{})}
+}
+
+func (w *tickWaker) wait() bool {
+	select {
+	case <-w.tick.C:
+		return true
+	case <-w.quit:
+		return false
+	}
+}
+
+func (w *tickWaker) stop() {
+	w.tick.Stop()
+	close(w.quit)
+}
+
+// pauseSources are the clocks and the counter that a pauseWatch reads, and what wakes it.
 type pauseSources struct {
 	// nowNS is the clock of the run, which stands still in a suspended machine.
 	nowNS func() uint64
@@ -28,6 +60,7 @@ type pauseSources struct {
 	asleep func() time.Duration
 	// continued returns the number of SIGCONT signals so far.
 	continued func() uint64
+	wake      waker
 }
 
 // A pauseWatch finds the pauses of this process: times in which it could not run
@@ -53,7 +86,7 @@ type pauseSources struct {
 // gets no signal, so a pauseWatch does not notice it.
 type pauseWatch struct {
 	pauseSources
-	quit, done chan struct{}
+	done chan struct{}
 
 	mu     sync.Mutex
 	pauses []export.Pause
@@ -62,11 +95,11 @@ type pauseWatch struct {
 // startPauseWatch starts a pauseWatch. nowNS is the clock of the recorded times; it must advance
 // with the monotonic clock. Stop ends the pauseWatch.
 func startPauseWatch(nowNS func() uint64) *pauseWatch {
-	return newPauseWatch(pauseSources{nowNS: nowNS, asleep: machineAsleep, continued: continued})
+	return newPauseWatch(pauseSources{nowNS: nowNS, asleep: machineAsleep, continued: continued, wake: newWaker(pauseWakeEvery)})
 }
 
 func newPauseWatch(s pauseSources) *pauseWatch {
-	w := &pauseWatch{pauseSources: s, quit: make(chan struct{}), done: make(chan struct{})}
+	w := &pauseWatch{pauseSources: s, done: make(chan struct{})}
 	go w.run() // ends with Stop
 	return w
 }
@@ -74,7 +107,7 @@ func newPauseWatch(s pauseSources) *pauseWatch {
 // Stop ends the pauseWatch and returns all pauses, in the order of their ends. Call it
 // once.
 func (w *pauseWatch) Stop() []export.Pause {
-	close(w.quit)
+	w.wake.stop()
 	<-w.done
 	return w.Pauses()
 }
@@ -106,18 +139,12 @@ func (w *pauseWatch) look() pauseReadings {
 
 func (w *pauseWatch) run() {
 	defer close(w.done)
-	tick := time.NewTicker(pauseWakeEvery)
-	defer tick.Stop()
 	last := w.look()
 	// gap is the longest gap within signalDelay; a SIGCONT makes it a pause. On a busy
 	// machine a shorter gap may lie between a pause and its SIGCONT.
 	var gap export.Pause
-	for quit := false; !quit; {
-		select {
-		case <-tick.C:
-		case <-w.quit:
-			quit = true
-		}
+	for more := true; more; {
+		more = w.wake.wait()
 		now := w.look()
 		if d := now.asleep - last.asleep; d >= shortestPause {
 			w.add(export.Pause{StartNS: last.ns, EndNS: now.ns, DurationNS: int64(d), Cause: export.PauseSuspended})

@@ -31,6 +31,7 @@ func (m *machine) sources() pauseSources {
 		},
 		asleep:    func() time.Duration { m.mu.Lock(); defer m.mu.Unlock(); return m.asleep },
 		continued: func() uint64 { m.mu.Lock(); defer m.mu.Unlock(); return m.continues },
+		wake:      newTickWaker(pauseWakeEvery),
 	}
 }
 

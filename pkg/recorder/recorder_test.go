@@ -213,7 +213,7 @@ func recordTo(t *testing.T, w export.Writer, answers func(uint64) answer, cfg Co
 		case talkative:
 			cfg.Backend = talkative{fake}
 		}
-		cfg.Clock, cfg.wait = clock, waitTimer
+		cfg.Clock, cfg.wait, cfg.watchPauses = clock, waitTimer, watchByTicks
 		if cfg.Run.Meta == nil {
 			cfg.Run.Meta = &export.RunMeta{}
 		}
@@ -622,7 +622,8 @@ func TestStopBetweenLevels(t *testing.T) {
 			w := &memWriter{}
 			clock := rxclock.New()
 			res, err := Run(t.Context(), Config{
-				Backend: &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
+				watchPauses: watchByTicks,
+				Backend:     &fakeServer{clock: clock, answer: ok(time.Second)}, Writer: w, Clock: clock, Entries: workload.List{{}},
 				Run: export.Run{Meta: &export.RunMeta{}}, Stop: stop, Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 3},
 				LevelDone: func(*Level) { close(stop) },
 			})
@@ -711,7 +712,8 @@ func TestNotReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &memWriter{}
 		_, err := Run(t.Context(), Config{
-			Backend: &fakeServer{check: errors.New("localhost:8001: connection refused")}, Writer: w,
+			watchPauses: watchByTicks,
+			Backend:     &fakeServer{check: errors.New("localhost:8001: connection refused")}, Writer: w,
 			Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
 		})
 		if err == nil || w.run != nil || len(w.experiments) != 0 {
@@ -731,7 +733,8 @@ func TestWaitReady(t *testing.T) {
 			b := &fakeServer{clock: clock, busy: 8, answer: ok(time.Millisecond)}
 			start := time.Now()
 			_, err := Run(t.Context(), Config{
-				Backend: b, Writer: w, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+				watchPauses: watchByTicks,
+				Backend:     b, Writer: w, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
 				Measure: window.Measure{Requests: 1}, WaitReady: tt.wait,
 			})
 			if (err == nil) != tt.ok || time.Since(start) > tt.wait+time.Second {
@@ -765,8 +768,9 @@ func TestWaiting(t *testing.T) {
 				calls := []string{}
 				start := time.Now()
 				_, err := Run(t.Context(), Config{
-					Backend: &fakeServer{clock: clock, busy: tt.busy, silent: tt.silent, answer: ok(time.Millisecond)},
-					Writer:  &memWriter{}, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
+					watchPauses: watchByTicks,
+					Backend:     &fakeServer{clock: clock, busy: tt.busy, silent: tt.silent, answer: ok(time.Millisecond)},
+					Writer:      &memWriter{}, Clock: clock, Entries: workload.List{{}}, Run: export.Run{Meta: &export.RunMeta{}},
 					Measure: window.Measure{Duration: time.Second}, WaitReady: 5 * time.Second,
 					Waiting: func(err error) { calls = append(calls, fmt.Sprintf("%v: %v", time.Since(start), err)) },
 				})
@@ -788,6 +792,11 @@ func TestValidate(t *testing.T) {
 			t.Errorf("error lacks %q:\n%v", want, err)
 		}
 	}
+}
+
+// watchByTicks is startPauseWatch in a bubble's time.
+func watchByTicks(nowNS func() uint64) pauseWatcher {
+	return newPauseWatch(pauseSources{nowNS: nowNS, asleep: machineAsleep, continued: continued, wake: newTickWaker(pauseWakeEvery)})
 }
 
 // waitTimer is load.Wait in a bubble's time, in which nothing is late.

@@ -22,7 +22,8 @@ type runState struct {
 	// sequences is nil unless the model keeps state.
 	sequences *drive.Sequencer
 	senders   *drive.SenderPool
-	nextID    uint64 // ids start at 1: 0 means "not recorded"
+	yielder   *drive.Yielder // of the slots and the collector
+	nextID    uint64         // ids start at 1: 0 means "not recorded"
 
 	renewal       Renewal // of the present level
 	first         int     // position in the data at which the present level begins
@@ -65,6 +66,8 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 		return nil, r.endedByOther(err)
 	}
 	defer r.senders.Close()
+	r.yielder = drive.NewYielder()
+	defer r.yielder.Close()
 
 	meta := cfg.Run.Meta
 	if err := r.beforeFirst(ctx, meta); err != nil {
@@ -136,7 +139,7 @@ func (r *runState) measure(ctx context.Context, res *Result) error {
 			return nil
 		}
 		r.place(level)
-		l := &levelRun{runState: r, index: i, load: level}
+		l := &levelRun{runState: r, index: i, load: level, throttle: throttle{yielder: r.yielder}}
 		out, err := l.run(ctx)
 		res.Levels = append(res.Levels, out)
 		if r.cfg.LevelDone != nil {

@@ -73,7 +73,7 @@ func TestOpenConnections(t *testing.T) {
 				}
 				start := time.Now()
 				_, err := Run(t.Context(), Config{
-					Backend: srv, Writer: &memWriter{}, Clock: clock, wait: waitTimer, Run: export.Run{Meta: &export.RunMeta{}},
+					Backend: srv, Writer: &memWriter{}, Clock: clock, wait: waitTimer, watchPauses: watchByTicks, Run: export.Run{Meta: &export.RunMeta{}},
 					Entries: workload.List{{}}, Levels: load.Closed(slots), Measure: window.Measure{Requests: slots}, Stop: stop,
 				})
 				if (err != nil) != tt.errs {

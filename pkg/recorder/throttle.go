@@ -3,6 +3,8 @@ package recorder
 import (
 	"runtime"
 	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 )
 
 const (
@@ -21,8 +23,9 @@ const (
 // collector that is always ready to run would take as much of the cores as the receivers.
 // Waiting costs memory only. The zero value is ready.
 type throttle struct {
-	debt time.Duration // work without a rest after it
-	mark time.Time     // debt is up to date as of mark
+	yielder *drive.Yielder
+	debt    time.Duration // work without a rest after it
+	mark    time.Time     // debt is up to date as of mark
 }
 
 // begin is called after waiting for work, which counts as rest.
@@ -33,15 +36,18 @@ func (t *throttle) begin() {
 }
 
 // step is called before each request, which ended age ago. It rests if the debt is large
-// enough; otherwise it yields the core once.
+// enough, and yields to the receivers unless the request is old.
 func (t *throttle) step(age time.Duration) {
 	t.end()
-	if t.debt >= throttleSlice && age < throttleUntil {
-		time.Sleep(min(t.debt, throttleUntil-age))
-		t.debt, t.mark = 0, time.Now()
+	if age >= throttleUntil {
+		runtime.Gosched()
 		return
 	}
-	runtime.Gosched()
+	if t.debt >= throttleSlice {
+		time.Sleep(min(t.debt, throttleUntil-age))
+		t.debt, t.mark = 0, time.Now()
+	}
+	t.yielder.Yield()
 }
 
 // end is called when there is no more work.

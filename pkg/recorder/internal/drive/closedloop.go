@@ -100,6 +100,7 @@ func (d *closedLoop) slot(ctx context.Context, i int) {
 	feed := slotFeed{Stage: &d.Stage}
 	defer func() { feed.close(ctx, i, sender) }()
 	for ctx.Err() == nil {
+		d.Yielder.Yield()
 		now := d.Clock.NowNS()
 		p, ok := d.Admission.admit(now, now)
 		if !ok {

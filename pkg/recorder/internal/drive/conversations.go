@@ -154,6 +154,7 @@ func (d *conversations) hold(ctx context.Context, i int, sender backend.Sender, 
 	c := d.Set.Backend.(backend.Conversational).NewConversation()
 	dueNS := uint64(0) // when the think time ends; 0 without one
 	for turn, k := range talk.turns {
+		d.Yielder.Yield()
 		e, payload, err := d.prepare(c, k)
 		if err != nil {
 			return false

@@ -53,6 +53,9 @@ type Stage struct {
 	Share ranks.Share
 	// Arrivals counts the responses as they arrive; nil counts none.
 	Arrivals *Arrivals
+	// Yielder keeps the next request of a slot behind the connections that have bytes to
+	// read; nil: nothing does.
+	Yielder *Yielder
 	// Wait is load.Wait, replaced in tests.
 	Wait func(until time.Time, done <-chan struct{}, near func()) bool
 }

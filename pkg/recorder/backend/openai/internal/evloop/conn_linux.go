@@ -271,7 +271,7 @@ func (c *Conn) fail(err error) {
 func (c *Conn) pace(at sockstamp.Stamp) {
 	gap := at.NS - c.lastNS
 	switch {
-	case !c.l.gathering || at.Source != sockstamp.Kernel || at.NS < c.lastNS || gap < uint64(calmSpans*c.l.gather.span):
+	case c.l.span == 0 || at.Source != sockstamp.Kernel || at.NS < c.lastNS || gap < uint64(calmSpans*c.l.span):
 		c.calm = 0
 		c.move(false)
 	case c.lastNS != 0:

@@ -21,13 +21,13 @@
 //
 // A wake-up for every event is expensive. A late read has the same kernel stamp, unless
 // the next event has arrived, too: then one read and one stamp cover both. So a loop lets
-// readiness gather for up to a millisecond, the gathering time, and then reads from all
-// ready connections. It does this
+// readiness gather for the gathering time, and then reads from all ready connections. The
+// gathering time is a millisecond, or two if few events come. The loop does this
 //
 //   - for connections with kernel stamps whose last reads were calm: several in a row,
 //     since the request was sent, came at least four gathering times apart. So the loop
 //     reads the beginning of an answer at once, and also a fast stream;
-//   - while the rate of events is so high that several gather.
+//   - while the rate of events is so high that two or more gather.
 //
 // Gathering delays only the reaction to the end of an answer, such as the start of the
 // next request, by at most the gathering time.

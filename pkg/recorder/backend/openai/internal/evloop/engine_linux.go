@@ -7,7 +7,6 @@ import (
 	"os"
 	"runtime"
 	"sync"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,9 +15,6 @@ import (
 
 // ErrClosed ends the connections of a closed Engine.
 var ErrClosed = errors.New("the event loop is closed")
-
-// gatherTime is the longest time for which readiness gathers, see the package comment.
-const gatherTime = time.Millisecond
 
 // An Engine runs loops. Use New.
 type Engine struct {

@@ -12,35 +12,38 @@ import (
 
 // The rate decides, whatever the pattern of wake-ups.
 func TestGather(t *testing.T) {
+	const ms = time.Millisecond
 	for _, tt := range []struct {
 		name   string
 		events int           // per wake-up
 		every  time.Duration // between wake-ups
-		want   bool
+		want   time.Duration
 	}{
-		{"one slow stream", 1, 20 * time.Millisecond, false},
-		{"50 streams", 1, time.Second / 1500, false},
-		{"100 streams", 1, time.Second / 5000, true},
-		{"512 streams", 1, time.Second / 25600, true},
-		{"512 streams, gathered", 26, time.Millisecond, true},
-		{"rare bursts", 100, time.Second, false},
-		{"nothing", 0, time.Millisecond, false},
+		{"one slow stream", 1, 20 * ms, 0},
+		{"16 streams", 1, time.Second / 800, 0},
+		{"30 streams", 1, time.Second / 1500, 2 * ms},
+		{"64 streams", 1, time.Second / 3200, 2 * ms},
+		{"64 streams, gathered", 6, 2 * ms, 2 * ms},
+		{"512 streams", 1, time.Second / 25600, ms},
+		{"512 streams, gathered", 26, ms, ms},
+		{"rare bursts", 100, time.Second, 0},
+		{"nothing", 0, ms, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			g := gather{span: time.Millisecond}
+			var g gather
 			now := time.Unix(1, 0)
 			for range 200 {
 				now = now.Add(tt.every)
 				g.update(tt.events, now)
 			}
-			if g.on != tt.want {
-				t.Errorf("gathering: %v, want %v", g.on, tt.want)
+			if g.span != tt.want {
+				t.Errorf("gathering time %v, want %v", g.span, tt.want)
 			}
 			for range 200 { // what was before is forgotten
-				now = now.Add(20 * time.Millisecond)
+				now = now.Add(20 * ms)
 				g.update(1, now)
 			}
-			if g.on {
+			if g.span != 0 {
 				t.Error("gathering though only one stream is left")
 			}
 		})
@@ -79,7 +82,10 @@ func TestPace(t *testing.T) {
 			}()
 			c, _ := connect(t, &Engine{loops: []*loop{l}}, sockstamp.Options{})
 			c.stamped = true // as the source says
-			l.gathering = !tt.off
+			l.span = shortGather
+			if tt.off {
+				l.span = 0
+			}
 			at := sockstamp.Stamp{NS: 1000 * ms, Source: tt.source}
 			c.pace(at)
 			for _, gap := range tt.gaps {

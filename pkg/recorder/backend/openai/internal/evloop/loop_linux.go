@@ -24,22 +24,28 @@ const (
 //
 // Each connection is in one of two epoll instances: in eager if it is read at once, else
 // in lazy. Eager usually contains lazy, so that the loop waits for both. While readiness
-// gathers, it does not; the loop then polls lazy once in each gathering time.
+// gathers, it does not; the loop then polls lazy whenever its timer, which eager contains,
+// expires.
+//
+// The timer is the kernel's and not Go's. Each expiry of a timer of Go wakes the thread
+// that waits for it, the scheduler's monitor, and a thread that looks for further work:
+// two to five switches of context where one suffices.
 //
 // The goroutine waits for eager in Go's poller, which can wait for an epoll instance. If
 // it waited in the kernel on its own thread, the scheduler's monitor would wake up as
 // often to check the thread: at 512 streams of 50 events a second that took a tenth of the
 // process's CPU time.
 type loop struct {
-	eager, lazy int      // file descriptors
-	file        *os.File // owns eager
-	pollFD      func(uintptr) bool
-	raw         syscall.RawConn // of file
+	eager, lazy, timer int      // file descriptors
+	file               *os.File // owns eager
+	pollFD             func(uintptr) bool
+	raw                syscall.RawConn // of file
 
-	gather    gather
-	gathering bool      // lazy is not in eager
-	deadline  time.Time // read deadline of file; zero: none
-	polled    time.Time // last poll of lazy
+	gather gather
+	// span is the gathering time, after which timer expires again and again. 0: readiness
+	// does not gather, and lazy is in eager.
+	span    time.Duration
+	expired uint64 // expiries of timer before it was last read
 
 	live atomic.Int32 // number of connections
 
@@ -63,13 +69,16 @@ type slot struct {
 	gen  int32
 }
 
-// lazySlot is the slot of lazy in eager.
-const lazySlot = -1
+// lazySlot and timerSlot are the slots of lazy and of timer in eager.
+const (
+	lazySlot  = -1
+	timerSlot = -2
+)
 
 func newLoop() (l *loop, err error) {
 	l = &loop{
 		lazy:   -1,
-		gather: gather{span: gatherTime},
+		timer:  -1,
 		done:   make(chan struct{}),
 		buf:    make([]byte, readBytes),
 		events: make([]unix.EpollEvent, maxEvents),
@@ -101,14 +110,22 @@ func newLoop() (l *loop, err error) {
 	if l.lazy, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return nil, fmt.Errorf("epoll_create1: %w", err)
 	}
+	if l.timer, err = unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC); err != nil {
+		return nil, fmt.Errorf("timerfd_create: %w", err)
+	}
+	if err = control(l.eager, unix.EPOLL_CTL_ADD, l.timer, unix.EPOLLIN, timerSlot, 0); err != nil {
+		return nil, err
+	}
 	return l, control(l.eager, unix.EPOLL_CTL_ADD, l.lazy, unix.EPOLLIN, lazySlot, 0)
 }
 
 // release closes the loop's own file descriptors.
 func (l *loop) release() error {
 	err := l.file.Close()
-	if l.lazy >= 0 {
-		err = errors.Join(err, unix.Close(l.lazy))
+	for _, fd := range []int{l.lazy, l.timer} {
+		if fd >= 0 {
+			err = errors.Join(err, unix.Close(fd))
+		}
 	}
 	return err
 }
@@ -162,55 +179,57 @@ func (l *loop) remove(c *Conn) {
 func (l *loop) run() {
 	defer close(l.done)
 	for l.wait() {
-		served, lazyReady := l.handle(l.events[:l.n])
-		now := time.Now()
-		if lazyReady || l.gathering && (l.n == 0 || now.Sub(l.polled) >= l.gather.span) { // l.n is 0 at the deadline
-			l.polled = now
+		served, pollLazy := l.handle(l.events[:l.n])
+		if pollLazy {
 			for n := len(l.events); n == len(l.events); {
 				n = poll(l.lazy, l.events)
 				more, _ := l.handle(l.events[:n])
 				served += more
 			}
 		}
-		l.plan(served, now)
+		l.plan(served, time.Now())
 	}
 }
 
-// wait waits for events in eager, at most until the gathering time is over. It returns
-// false when the loop is closed.
+// wait waits for events in eager. It returns false when the loop is closed.
 func (l *loop) wait() bool {
-	var deadline time.Time
-	if l.gathering {
-		deadline = l.polled.Add(l.gather.span)
-	}
-	if !deadline.Equal(l.deadline) {
-		l.deadline = deadline
-		if l.file.SetReadDeadline(deadline) != nil {
-			return false // the file is closed
-		}
-	}
-	if l.isClosed() { // after the deadline was set; see close
-		return false
-	}
 	l.n = 0
-	err := l.raw.Read(l.pollFD)
-	return err == nil || errors.Is(err, os.ErrDeadlineExceeded)
+	return l.raw.Read(l.pollFD) == nil
 }
 
-// plan turns gathering on or off.
+// plan sets the gathering time.
 func (l *loop) plan(served int, now time.Time) {
-	on := l.gather.update(served, now)
-	if on == l.gathering {
+	span := l.gather.update(served, now)
+	if span == l.span || setTimer(l.timer, span) != nil {
 		return
 	}
-	op := unix.EPOLL_CTL_ADD
-	if on {
-		op = unix.EPOLL_CTL_DEL
+	if (span > 0) != (l.span > 0) {
+		op := unix.EPOLL_CTL_ADD
+		if span > 0 {
+			op = unix.EPOLL_CTL_DEL
+		}
+		if control(l.eager, op, l.lazy, unix.EPOLLIN, lazySlot, 0) != nil {
+			return // as before, and the timer does no harm
+		}
 	}
-	// If epoll_ctl fails, the state does not change.
-	if control(l.eager, op, l.lazy, unix.EPOLLIN, lazySlot, 0) == nil {
-		l.gathering = on
+	l.span = span
+}
+
+// setTimer makes a timer expire every span; with 0 it never does. The call does not wait.
+func setTimer(fd int, span time.Duration) error {
+	t := unix.NsecToTimespec(int64(span))
+	spec := unix.ItimerSpec{Interval: t, Value: t}
+	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(fd), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	if errno != 0 {
+		return fmt.Errorf("timerfd_settime: %w", errno)
 	}
+	return nil
+}
+
+// rewind makes the timer, which has expired, expire again after the gathering time: the
+// kernel starts it anew when its expiries are read.
+func (l *loop) rewind() {
+	_, _, _ = unix.RawSyscall(unix.SYS_READ, uintptr(l.timer), uintptr(unsafe.Pointer(&l.expired)), unsafe.Sizeof(l.expired))
 }
 
 // poll calls epoll_wait without waiting.
@@ -222,12 +241,16 @@ func poll(ep int, events []unix.EpollEvent) int {
 	return int(n)
 }
 
-// handle handles the events of connections and returns their number.
-func (l *loop) handle(events []unix.EpollEvent) (served int, lazyReady bool) {
+// handle handles the events of connections and returns their number. pollLazy says that
+// lazy has events, or that it is time to look.
+func (l *loop) handle(events []unix.EpollEvent) (served int, pollLazy bool) {
 	l.mu.Lock()
 	for i, ev := range events {
-		if ev.Fd == lazySlot {
-			lazyReady = true
+		if ev.Fd == lazySlot || ev.Fd == timerSlot {
+			pollLazy = true
+			if ev.Fd == timerSlot {
+				l.rewind()
+			}
 		} else if s := l.slots[ev.Fd]; s.gen == ev.Pad {
 			l.ready[i] = s.conn
 		}
@@ -240,13 +263,7 @@ func (l *loop) handle(events []unix.EpollEvent) (served int, lazyReady bool) {
 			served++
 		}
 	}
-	return served, lazyReady
-}
-
-func (l *loop) isClosed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.closed
+	return served, pollLazy
 }
 
 // close ends the loop.
@@ -259,7 +276,6 @@ func (l *loop) close() error {
 		<-l.done
 		return nil
 	}
-	// If the loop replaces this deadline, it sees afterwards that it is closed.
 	if err := l.file.SetReadDeadline(time.Unix(1, 0)); err != nil {
 		return fmt.Errorf("wake an event loop: %w", err)
 	}
