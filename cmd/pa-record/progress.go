@@ -24,6 +24,8 @@ type progressDisplay struct {
 	now     func() time.Time
 	index   runIndex
 
+	after recorder.Figure // time of the runs after this one, in seconds
+
 	last    time.Time   // of the last plain line
 	history rateHistory // for the terminal
 	erase   string      // removes what is on a terminal; "" if nothing is
@@ -59,7 +61,15 @@ func (p *progressDisplay) callback() func(recorder.Progress) {
 	return p.show
 }
 
+// runsAfter sets the time of the runs after this one, in seconds.
+func (p *progressDisplay) runsAfter(time recorder.Figure) {
+	if p != nil {
+		p.after = time
+	}
+}
+
 func (p *progressDisplay) show(s recorder.Progress) {
+	s.Later = s.Later.Add(p.after)
 	if p.columns != nil {
 		p.history.add(s)
 		p.redraw(p.screen(s))
@@ -145,7 +155,7 @@ func plainLine(s recorder.Progress, index runIndex) string {
 		line += "warming up: "
 	}
 	line += requestsDone(s)
-	for _, part := range []string{failedText(s), fmt.Sprintf("%d in flight", s.InFlight), latencyText(s), tokenRateText(s), timeLeftText(s)} {
+	for _, part := range []string{failedText(s), fmt.Sprintf("%d in flight", s.InFlight), latencyText(s), tokenRateText(s), timeLeftText(s, index)} {
 		if part != "" {
 			line += ", " + part
 		}
@@ -205,7 +215,7 @@ func redrawnLine(s recorder.Progress, index runIndex, columns int, style display
 		{8, done, 0},
 		{7, failedText(s), red},
 		{1, fmt.Sprintf("%d in flight", s.InFlight), 0},
-		{6, timeLeftText(s), 0},
+		{6, timeLeftText(s, index), 0},
 	}
 	if s.Fraction > 0 || s.Target > 0 {
 		bar := &parts[2].text
@@ -386,14 +396,30 @@ func requestRateText(s recorder.Progress) string {
 	return threeDigits(s.Recent.RequestsPerSecond) + " req/s"
 }
 
-func timeLeftText(s recorder.Progress) string {
-	switch {
-	case s.Left < time.Second:
+// timeLeftText returns how much of the level is left, and of all levels or runs if that is known
+// and more.
+func timeLeftText(s recorder.Progress, index runIndex) string {
+	if s.Left < time.Second {
 		return ""
-	case s.AtMost:
-		return "at most " + briefTime(s.Left) + " left"
 	}
-	return briefTime(s.Left) + " left"
+	text := boundedTime(s.Left, s.AtMost) + " left"
+	if later := s.Later; later.Known() && later.Value >= 1 {
+		of := "all levels"
+		if index.prefix() != "" {
+			of = "all runs"
+		}
+		all := s.Left + time.Duration(min(later.Value, maxSeconds/2)*float64(time.Second))
+		text += " (" + of + ": " + boundedTime(all, s.AtMost || later.Bound == recorder.AtMost) + ")"
+	}
+	return text
+}
+
+// boundedTime formats a span, perhaps as the longest one.
+func boundedTime(d time.Duration, atMost bool) string {
+	if atMost {
+		return "at most " + briefTime(d)
+	}
+	return briefTime(d)
 }
 
 // briefTime formats a span for people: "12 s", "3m05s", "2h00m".

@@ -23,7 +23,17 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.dryRun {
 		s.printNotes(stderr)
-		return printJSON(stdout, dryRun{s, s.worldPlan()})
+		plan := dryRun{s, s.worldPlan(), nil}
+		data := s.dryData(c.Context)
+		plan.Forecast = s.forecast(data)
+		if text := s.unsentRows(data, plan.Forecast); text != "" {
+			fmt.Fprintf(stderr, "pa-record: warning: %s\n", text)
+		}
+		s.warnOfDisk(stderr, plan.Forecast, env.freeSpace, data)
+		if !s.quiet {
+			plan.Forecast.print(stderr)
+		}
+		return printJSON(stdout, plan)
 	}
 	if s.world.Several() && s.world.Rank > 0 { // rank 0 speaks for all
 		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.world.Rank}
@@ -56,11 +66,17 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	}
 	defer entries.close()
 	s.warnOfLimits()
+	data := s.dataFacts(entries.Source)
+	forecast := s.forecast(data)
+	if text := s.unsentRows(data, forecast); text != "" {
+		s.warn("%s", text)
+	}
 	s.notes = append(s.notes, entries.notes...)
 	if s.world.Rank > 0 {
 		s.notes = nil // rank 0 prints the same
 	}
 	s.printNotes(stderr)
+	s.warnOfDisk(stderr, forecast, env.freeSpace, data)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {
 		return err
@@ -72,7 +88,7 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	all := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
-		reports: reports, ranks: ranks, outputs: outputs,
+		reports: reports, ranks: ranks, outputs: outputs, forecast: forecast,
 	}
 	if s.Calibrate {
 		all.calibration, err = calibrateFor(ctx, s, stop, stderr)
@@ -96,7 +112,8 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 // A dryRun is what --dry-run prints.
 type dryRun struct {
 	*settings
-	World *worldPlan `json:"world,omitempty"` // nil for a process that records alone
+	World    *worldPlan `json:"world,omitempty"` // nil for a process that records alone
+	Forecast *forecast  `json:"forecast"`
 }
 
 // printJSON prints v as indented JSON by [sanitize.JSON].

@@ -122,7 +122,11 @@ func (x *liveRun) close() {
 func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 	x.announce(x.plan)
 	display := x.progress(x.target.s, x.plan.runIndex)
+	r := x.repeatedRun
+	r.runsLeft--
+	display.runsAfter(r.laterRuns())
 	x.cfg.Progress = display.callback()
+	x.cfg.Begins = r.begins
 	if done := x.cfg.LevelDone; done != nil {
 		x.cfg.LevelDone = func(l *recorder.Level) {
 			display.clear()
@@ -130,11 +134,23 @@ func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 		}
 	}
 	x.loadEnds = sync.OnceFunc(x.env.steerHeap())
+	began := time.Now()
 	res, err := recorder.Run(ctx, x.cfg)
+	if !x.plan.warmup {
+		r.took = append(r.took, time.Since(began))
+	}
 	x.positions.ended(x.plan, res)
 	x.loadEnds() // also if nothing was recorded
 	display.clear()
 	return res, err
+}
+
+// begins prints the forecast of all runs before the first of them.
+func (r *repeatedRun) begins() {
+	if !r.begun && !r.s.quiet {
+		r.forecast.print(r.stderr)
+	}
+	r.begun = true
 }
 
 // config returns the recorder's configuration for a run, without the parts that each run
