@@ -1,219 +1,51 @@
 package main
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
-	"slices"
-	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
-// A forecast says before the load what the runs of a command line take together, of the share of
-// this process. Its figures are in seconds, requests, tokens and bytes.
-type forecast struct {
-	recorder.Forecast
-	InputTokens, OutputTokens recorder.Figure
-	Export                    recorder.Figure // all files that the runs leave, of all formats
-	Journal                   recorder.Figure // of one run, which the end of the run removes
-
-	run  recorder.Forecast // of one run
-	rank bool              // it is of one rank among several
-}
-
-// MarshalJSON implements json.Marshaler.
-func (f *forecast) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Time         recorder.Figure `json:"time_s"`
-		Requests     recorder.Figure `json:"requests"`
-		InputTokens  recorder.Figure `json:"input_tokens"`
-		OutputTokens recorder.Figure `json:"output_tokens"`
-		Export       recorder.Figure `json:"export_bytes"`
-		Journal      recorder.Figure `json:"journal_bytes"`
-	}{f.Time, f.Requests, f.InputTokens, f.OutputTokens, f.Export, f.Journal})
-}
-
-// forecast returns the forecast of the runs with this data.
-func (s *settings) forecast(data *dataFacts) *forecast {
-	f := &forecast{run: s.runForecast(data), rank: s.world.Several()}
-	recorded := len(s.plannedRuns())
-	runs := recorded
-	for i := range recorded {
-		runs += len(s.warmupsBefore(i))
+// forecastLoad returns what the runs send, and where they write it.
+func (s *settings) forecastLoad() *forecast.Load {
+	l := &forecast.Load{
+		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)},
+		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.Sessions,
+		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.Sessions > 0,
+		Runs: len(s.plannedRuns()), Exports: s.exportPaths(), Answers: forecast.Answers{Streaming: s.Streaming, Model: s.Model},
 	}
-	times := func(n int, one recorder.Figure) recorder.Figure {
-		return one.Times(recorder.Figure{Value: float64(n), Bound: recorder.Exact})
-	}
-	f.Time, f.Requests = times(runs, f.run.Time), times(runs, f.run.Requests)
-	f.InputTokens, f.OutputTokens = f.Requests.Times(data.input), f.Requests.Times(data.output)
-	output := f.run.Requests.Times(data.output)
-	f.Journal = s.fileBytes(journalSize, f.run.Requests, output, data)
-	f.Export = recorder.Figure{Bound: recorder.Exact}
-	for _, path := range s.exportPaths() {
-		f.Export = f.Export.Add(times(recorded, s.fileBytes(sizesFor(path), f.run.Requests, output, data)))
-	}
-	return f
-}
-
-// runForecast returns the forecast of one run.
-func (s *settings) runForecast(data *dataFacts) recorder.Forecast {
-	if data.entries == 0 && (s.Measure.All || s.FixedSchedule || s.Sessions > 0) {
-		return recorder.Forecast{Time: recorder.Figure{Basis: data.why}, Requests: recorder.Figure{Basis: data.why}}
-	}
-	cfg := recorder.Config{Entries: entryCount(data.entries), Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)}
 	if s.world.Several() {
-		cfg.Ranks = &recorder.Ranks{World: s.world}
+		l.Config.Ranks = &recorder.Ranks{World: s.world}
 	}
-	levels := s.levels
-	bound := recorder.Exact
-	switch {
-	case s.endless():
-		const why = "nothing but the latency ends the search"
-		return recorder.Forecast{Time: recorder.Figure{Basis: why}, Requests: recorder.Figure{Basis: why}}
-	case s.AutoSweep && s.Measure.Times > 0:
-		const why = "the server's throughput decides about the rates"
-		return recorder.Forecast{Time: recorder.Figure{Basis: why}, Requests: recorder.Figure{Basis: why}}
-	case s.AutoSweep:
-		ramp := time.Duration(s.RampUp)
-		levels = slices.Repeat([]load.Level{load.Concurrency{N: s.sweepConcurrency(), RampUp: ramp}}, recorder.AutoSweepLevels)
-		bound = recorder.AtMost
-	case s.levelPlan != nil, s.Measure.stopOnUnstable && len(levels) > 1:
-		bound = recorder.AtMost
+	if s.AutoSweep {
+		l.AutoSweep = s.sweepConcurrency()
 	}
-	var all, most recorder.Forecast
-	for i, level := range levels {
-		one := cfg.Forecast(level)
-		if i == 0 {
-			all, most = one, one
-			continue
-		}
-		all, most = all.Add(one), most.Max(one)
+	for i := range l.Runs {
+		l.WarmupRuns += len(s.warmupsBefore(i))
 	}
-	for range s.halvings {
-		all = all.Add(most)
+	if s.ServiceKind == kindOpenAI && s.template == nil {
+		l.Answers.API, _ = render.APIOf(s.endpointPath())
 	}
-	if bound == recorder.AtMost {
-		all = all.Within(bound)
-	}
-	if s.Sessions > 0 {
-		if !all.Time.Known() && data.thinking > 0 {
-			share := data.thinking / time.Duration(s.Sessions)
-			all.Time = recorder.Figure{Value: share.Seconds(), Bound: recorder.AtLeast, Basis: "the think times; " + all.Time.Basis}
-		}
-		if data.about {
-			all.Requests = all.Requests.Within(recorder.About)
-		}
-	}
-	return all
+	return l
 }
-
-// An entryCount is a workload.Source of that many entries, of which nothing else is known.
-type entryCount int
-
-// Len implements workload.Source.
-func (n entryCount) Len() int { return int(n) }
-
-// At implements workload.Source.
-func (n entryCount) At(int) (workload.Entry, error) {
-	return workload.Entry{}, fmt.Errorf("only the number of entries, %d, is known", int(n))
-}
-
-// String returns the forecast on one line: what is known, then what is not, and why.
-func (f *forecast) String() string {
-	type figure struct {
-		name string
-		recorder.Figure
-		text string
-	}
-	figures := []figure{
-		{"time", f.Time, briefTime(time.Duration(min(f.Time.Value, maxSeconds) * float64(time.Second)))},
-		{"requests", f.Requests, amount(f.Requests, "request")},
-		{"input tokens", f.InputTokens, amount(f.InputTokens, "input token")},
-		{"output tokens", f.OutputTokens, amount(f.OutputTokens, "output token")},
-		{"export", f.Export, byteText(f.Export.Value) + " of export"},
-	}
-	var known, whys []string
-	missing := map[string][]string{}
-	for _, one := range figures {
-		switch {
-		case !one.Known():
-			if missing[one.Basis] == nil {
-				whys = append(whys, one.Basis)
-			}
-			missing[one.Basis] = append(missing[one.Basis], one.name)
-		case one.Bound == recorder.Exact:
-			known = append(known, one.text)
-		default:
-			known = append(known, one.Bound.String()+" "+one.text)
-		}
-	}
-	text := strings.Join(known, ", ")
-	for i, why := range whys {
-		switch {
-		case i > 0 || text != "":
-			text += "; no "
-		default:
-			text += "no "
-		}
-		text += orList(missing[why]) + ": " + why
-	}
-	if f.rank {
-		text += " (of this rank)"
-	}
-	return text
-}
-
-// maxSeconds is the longest time that a time.Duration holds.
-const maxSeconds = float64(math.MaxInt64 / int64(time.Second))
-
-// orList returns "a", "a or b", "a, b or c".
-func orList(names []string) string {
-	last := len(names) - 1
-	if last == 0 {
-		return names[0]
-	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
-}
-
-// amount returns a number of things for people: all digits where it is exact or below 10,000, else
-// three of them.
-func amount(f recorder.Figure, one string) string {
-	v := math.Round(f.Value)
-	switch {
-	case f.Bound == recorder.Exact && v < 1<<53 || v < 9999.5:
-		return plural.GroupedOf(int64(v), one)
-	case v < 999_500:
-		return plural.GroupedOf(int64(math.Round(v/1000)*1000), one)
-	}
-	return threeDigits(v/1e6) + " M " + one + "s"
-}
-
-// byteText returns a number of bytes for people: "900 MB".
-func byteText(v float64) string {
-	for _, unit := range []struct {
-		size float64
-		name string
-	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}} {
-		if v >= 0.9995*unit.size {
-			return threeDigits(v/unit.size) + " " + unit.name
-		}
-	}
-	return threeDigits(v/1e3) + " kB"
-}
-
-// print writes the forecast to w.
-func (f *forecast) print(w io.Writer) { fmt.Fprintf(w, "pa-record: forecast: %v\n", f) }
 
 // unsentRows returns a warning if the duration ends before everything was sent that was asked for:
 // the rows of a schedule, or with open loops the entries of --num-dataset-entries. It returns ""
 // otherwise.
-func (s *settings) unsentRows(data *dataFacts, f *forecast) string {
+func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string {
 	d := s.Measure.Duration
 	if d == 0 {
 		return ""
@@ -230,31 +62,175 @@ func (s *settings) unsentRows(data *dataFacts, f *forecast) string {
 			return ""
 		}
 		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s are left unsent; give a longer --duration, drop it, or raise --speed-up",
-			d, briefTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
+			d, forecast.BriefTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
 	}
-	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.entries == 0 {
+	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.Entries == 0 {
 		return ""
 	}
-	if unsent := data.entries - int(f.Requests.Value)*max(s.BatchSize, 1); unsent > 0 && !s.world.Several() {
+	if unsent := data.Entries - int(f.Requests.Value)*max(s.BatchSize, 1); unsent > 0 && !s.world.Several() {
 		return fmt.Sprintf("--duration %v at the rates asked for sends about %s of the %s of --num-dataset-entries: %s are left unsent; give a longer --duration, a higher rate, or --request-count all",
-			d, plural.Grouped(data.entries-unsent), plural.GroupedOf(data.entries, "row"), plural.Grouped(unsent))
+			d, plural.Grouped(data.Entries-unsent), plural.GroupedOf(data.Entries, "row"), plural.Grouped(unsent))
 	}
 	return ""
 }
 
-// laterRuns returns the time of the runs after the present one: by the forecast, or else by the
-// mean of the runs that have ended.
-func (r *repeatedRun) laterRuns() recorder.Figure {
-	if r.runsLeft <= 0 {
-		return recorder.Figure{Bound: recorder.Exact}
-	}
-	f := r.forecast.run.Time
-	if !f.Known() && len(r.took) > 0 {
-		mean := time.Duration(0)
-		for _, took := range r.took {
-			mean += took / time.Duration(len(r.took))
+// warnOfDisk warns if a file system has less room than the files of the runs need.
+// space is [disk.FreeSpace] except in tests.
+func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir string) (disk.Space, bool), data *forecast.Facts) {
+	var files []string
+	journalAt := ""
+	for _, run := range s.plannedRuns() {
+		if journalAt == "" {
+			journalAt, _ = journal.PathForAll(run.Exports)
 		}
-		f = recorder.Figure{Value: mean.Seconds(), Bound: recorder.About, Basis: "the runs before"}
+		for _, path := range run.Exports {
+			if target, err := disk.Resolve(path); err == nil && !disk.IsSpecial(path) {
+				files = append(files, target)
+			}
+		}
 	}
-	return f.Times(recorder.Figure{Value: float64(r.runsLeft), Bound: recorder.Exact})
+	for _, short := range s.forecastLoad().Shortages(f, data, journalAt, files, space) {
+		advice := "free space there, write elsewhere with --artifact-dir"
+		if short.Repeats {
+			advice += ", export .parquet, which takes a fraction of it"
+		}
+		if short.Journal {
+			advice += ", name a folder with room for the rest of the journal with --spill-dir"
+		}
+		fmt.Fprintf(w, "pa-record: warning: journal and export need %v %s in %s, which has %s free: %s, or send less\n",
+			short.Need.Bound, forecast.Bytes(short.Need.Value), short.Dir, forecast.Bytes(short.Free), advice)
+	}
+}
+
+// dataFacts looks at src, the opened input data, or if that is nil at what the flags say.
+func (s *settings) dataFacts(src workload.Source) *forecast.Facts {
+	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
+	if src != nil {
+		d.Entries = src.Len()
+	}
+	switch {
+	case s.inputLengths != nil:
+		s.madeUpFacts(d)
+	case src != nil:
+		d.Sample(src)
+	}
+	api, known := render.APIOf(s.endpointPath())
+	switch {
+	case s.ServiceKind == kindOpenAI && (!known || api.LengthMembers() == nil):
+		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
+	case s.template != nil:
+		d.Output = recorder.Figure{Basis: "--request-template decides about the answers"}
+	case s.outputLengths != nil:
+		d.Output = recorder.Figure{Value: s.outputLengths.MeanLength(), Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
+		if s.ExactOutput {
+			d.Output.Bound = forecast.LengthBound(s.outputLengths)
+		}
+	case s.noOutputLength:
+		d.Output = recorder.Figure{Basis: "the requests ask for no length of the answers"}
+	case s.extraLength != "":
+		if n := forecast.LengthIn([]byte(s.ExtraBody), []string{s.extraLength}); n > 0 {
+			d.Output = recorder.Figure{Value: n, Bound: recorder.AtMost, Basis: s.extraLength + " of --extra-body"}
+		}
+	}
+	if s.Sessions > 0 {
+		d.Input = d.Input.Add(recorder.Figure{Bound: recorder.AtLeast, Basis: "without the history of conversations"})
+	}
+	return d
+}
+
+// madeUp sets the facts of made-up prompts.
+func (s *settings) madeUpFacts(d *forecast.Facts) {
+	texts := max(1, s.BatchTexts)
+	if s.ranks() {
+		texts = 1 + max(1, s.BatchTexts)
+	}
+	d.Input = recorder.Figure{Value: s.inputLengths.MeanLength()*float64(texts) + float64(s.PrefixTokens), Bound: forecast.LengthBound(s.inputLengths), Basis: "prompts of " + s.InputLaw + " tokens"}
+	d.InputBytes = d.Input.Value * forecast.TextPerToken
+	if s.hasMedia() {
+		d.InputBytes = math.NaN()
+	}
+	if s.MadeSessions == 0 {
+		if d.Entries == 0 {
+			d.Entries = s.DatasetEntries
+		}
+		return
+	}
+	if d.Entries == 0 {
+		d.Entries, d.About = int(math.Round(float64(s.MadeSessions)*s.TurnsMean)), s.TurnsStddev > 0 || s.TurnsMean != math.Trunc(s.TurnsMean)
+	}
+	ratio := 1.0
+	if s.DelayRatio != nil {
+		ratio = *s.DelayRatio
+	}
+	d.Thinking = time.Duration(float64(max(d.Entries-s.MadeSessions, 0)) * s.DelayMeanMS * ratio * float64(time.Millisecond))
+}
+
+// dryData returns the facts of the input data for --dry-run, which asks no other machine, reads no
+// stream and no more than forecast.MostDryBytes. It sets the level of a fixed schedule.
+func (s *settings) dryData(ctx context.Context) *forecast.Facts {
+	src, release, err := s.drySource(ctx)
+	if err != nil {
+		d := s.dataFacts(nil)
+		d.Why, d.InputBytes = err.Error(), math.NaN()
+		d.Input = recorder.Figure{Basis: d.Why}
+		if !d.Output.Known() {
+			d.Output.Basis = d.Why
+		}
+		return d
+	}
+	defer release()
+	return s.dataFacts(src)
+}
+
+// drySource opens the input data; a nil source is made up.
+func (s *settings) drySource(ctx context.Context) (src workload.Source, release func(), err error) {
+	none := func() {}
+	switch {
+	case s.inputLengths != nil:
+		return nil, none, nil
+	case s.namesDataset():
+		return nil, none, fmt.Errorf("--dataset %s is read when the run begins", s.Layout)
+	case s.readsFiles():
+		return s.dryFiles(ctx)
+	case s.ServiceKind == kindTriton:
+		return nil, none, errors.New("tensors are made up when the model is known")
+	}
+	e := &inputData{}
+	if err := builtinPrompts(e, s, workload.Fill{}); err != nil {
+		return nil, none, err
+	}
+	src, err = spreadOverModels(s, e.Source)
+	return src, none, err
+}
+
+// dryFiles opens the files of --input-data.
+func (s *settings) dryFiles(ctx context.Context) (src workload.Source, release func(), err error) {
+	if err := forecast.CheckQuick(s.InputData); err != nil {
+		return nil, nil, err
+	}
+	if s.ranks() || s.BatchTexts > 1 || s.BatchImages > 1 {
+		return nil, nil, errors.New("the input data is read when the run begins")
+	}
+	o := s.datasetOptions()
+	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.Sessions > 0, forecast.MostDryBytes
+	if s.outputLengths == nil && !s.noOutputLength {
+		o.Count = func(text string) int { return len(text)/forecast.TextPerToken + 1 }
+	}
+	set, err := dataset.Open(ctx, s.InputData, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--input-data: %w", err)
+	}
+	e := &inputData{Source: set}
+	e.limit(s)
+	src = e.Source
+	if s.DelayRatio != nil {
+		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
+	}
+	if src, err = spreadOverModels(s, src); err == nil && s.FixedSchedule {
+		src, err = s.schedule(src)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, set.Close())
+	}
+	return src, func() { _ = set.Close() }, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/export/recordlog"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
@@ -44,7 +45,7 @@ func TestForecastText(t *testing.T) {
 {"session_id":"b","text":"one two three"}
 `)
 	large := file("large.jsonl", "")
-	if err := os.Truncate(large, mostDryBytes+1); err != nil {
+	if err := os.Truncate(large, forecast.MostDryBytes+1); err != nil {
 		t.Fatal(err)
 	}
 	const noLength = "; no output tokens or export: the requests ask for no length of the answers"
@@ -81,10 +82,17 @@ func TestForecastText(t *testing.T) {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
 		}
-		if got := s.forecast(s.dryData(t.Context())).String(); got != tt.want {
+		if got := forecastOf(t, s); got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.args, got, tt.want)
 		}
 	}
+}
+
+// forecastOf returns the forecast as text. The levels of a schedule are known after its data.
+func forecastOf(t *testing.T, s *settings) string {
+	t.Helper()
+	data := s.dryData(t.Context())
+	return s.forecastLoad().Forecast(data).String()
 }
 
 // The files of a run have the size that was forecast, within 30 %.
@@ -99,8 +107,8 @@ func TestForecastSize(t *testing.T) {
 			all := append([]string{"-u", "sim://?ttft=5ms&itl=normal:1ms,200us&output_tokens=100", "--service-kind", "openai", "--quiet"},
 				strings.Fields(args+" --request-count 64 --concurrency-range 32 --synthetic-input-tokens fixed:60 --output-tokens fixed:100")...)
 			var paths []string
-			for i := range fileSizes {
-				paths = append(paths, filepath.Join(dir, fmt.Sprint("x", i, fileSizes[i].suffix)))
+			for i, suffix := range []string{".json", ".json.gz", ".json.zst", ".parquet", ".arrow"} {
+				paths = append(paths, filepath.Join(dir, fmt.Sprint("x", i, suffix)))
 				all = append(all, "--profile-export-file", paths[i])
 			}
 			s, err := parse(t, "", all...)
@@ -110,24 +118,26 @@ func TestForecastSize(t *testing.T) {
 			if code, _, stderr := inProcess(t.Context(), t, all...); code != 0 {
 				t.Fatalf("exit code %d, %s", code, stderr)
 			}
-			data := s.dryData(t.Context())
-			f := s.forecast(data)
-			sum := 0.0
-			compare := func(name string, size fileSize, got int64) float64 {
-				want := s.fileBytes(size, f.run.Requests, f.OutputTokens, data).Value
-				if math.Abs(want/float64(got)-1) > 0.3 {
-					t.Errorf("%s has %d bytes, forecast were %.0f", name, got, want)
+			data, load := s.dryData(t.Context()), s.forecastLoad()
+			compare := func(name string, f recorder.Figure, got int64) {
+				if math.Abs(f.Value/float64(got)-1) > 0.3 {
+					t.Errorf("%s has %d bytes, forecast were %.0f", name, got, f.Value)
 				}
-				return want
 			}
-			for i, path := range paths {
+			sum := 0.0
+			for _, path := range paths {
 				info, err := os.Stat(path)
 				if err != nil {
 					t.Fatal(err)
 				}
-				sum += compare(fileSizes[i].suffix, fileSizes[i], info.Size())
+				load.Exports = []string{path}
+				f := load.Forecast(data).Export
+				compare(filepath.Base(path), f, info.Size())
+				sum += f.Value
 			}
-			compare("the journal", journalSize, journalBytes(t, paths[len(paths)-1]))
+			load.Exports = paths
+			f := load.Forecast(data)
+			compare("the journal", f.Journal, journalBytes(t, paths[0]))
 			if math.Abs(f.Export.Value/sum-1) > 1e-9 {
 				t.Errorf("the exports together: %v, want %v", f.Export.Value, sum)
 			}
@@ -153,23 +163,6 @@ func journalBytes(t *testing.T, path string) int64 {
 		t.Fatal(err)
 	}
 	return int64(b.Len())
-}
-
-// Every format of an export has sizes of its own.
-func TestForecastFormats(t *testing.T) {
-	t.Parallel()
-	suffixes := strings.FieldsFunc(formats.Suffixes, func(r rune) bool { return r == ',' || r == ' ' })
-	for _, suffix := range suffixes {
-		if suffix == "or" {
-			continue
-		}
-		if size := sizesFor("x" + suffix); size.suffix != suffix {
-			t.Errorf("x%s has the sizes of %s", suffix, size.suffix)
-		}
-	}
-	if size := sizesFor("llama-3.1"); size.suffix != ".json" {
-		t.Errorf("a name without a suffix has the sizes of %s", size.suffix)
-	}
 }
 
 // A run prints its forecast once, before the load; --quiet and a dry run print what they say.
@@ -345,26 +338,5 @@ func TestTimeLeftText(t *testing.T) {
 		if got = strings.TrimPrefix(got, ", "); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt, got, tt.want)
 		}
-	}
-}
-
-// The time of the runs to come follows from the forecast, or else from the runs that ended.
-func TestLaterRuns(t *testing.T) {
-	t.Parallel()
-	r := repeatedRun{runsLeft: 2, forecast: &forecast{}}
-	if got := r.laterRuns(); got.Known() {
-		t.Errorf("before any run: %+v", got)
-	}
-	r.took = []time.Duration{10 * time.Second, 20 * time.Second}
-	if got := r.laterRuns(); got.Value != 30 || got.Bound != recorder.About {
-		t.Errorf("after runs of 10 and 20 s: %+v, want about 30 s", got)
-	}
-	r.forecast.run.Time = recorder.Figure{Value: 7, Bound: recorder.Exact}
-	if got := r.laterRuns(); got.Value != 14 || got.Bound != recorder.Exact {
-		t.Errorf("of 7 s each: %+v, want 14 s", got)
-	}
-	r.runsLeft = 0
-	if got := r.laterRuns(); got.Value != 0 || got.Bound != recorder.Exact {
-		t.Errorf("after the last run: %+v", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
@@ -160,7 +161,7 @@ func plainLine(s recorder.Progress, index runIndex) string {
 			line += ", " + part
 		}
 	}
-	return line + ", " + briefTime(s.Elapsed) + " so far"
+	return line + ", " + forecast.BriefTime(s.Elapsed) + " so far"
 }
 
 // levelText returns the load of the level under way and its number. many is the format of the number
@@ -363,19 +364,8 @@ func percentilesText(name string, p window.Percentiles) string {
 	if p.P50 == 0 {
 		return ""
 	}
-	ms := func(d time.Duration) string { return threeDigits(float64(d) / float64(time.Millisecond)) }
+	ms := func(d time.Duration) string { return forecast.ThreeDigits(float64(d) / float64(time.Millisecond)) }
 	return fmt.Sprintf("%s p50 %s p99 %s ms", name, ms(p.P50), ms(p.P99))
-}
-
-// threeDigits formats a number with three significant digits, or as a whole number.
-func threeDigits(v float64) string {
-	switch {
-	case v < 9.995:
-		return fmt.Sprintf("%.2f", v)
-	case v < 99.95:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.0f", v)
 }
 
 func tokenRateText(s recorder.Progress) string {
@@ -393,7 +383,7 @@ func requestRateText(s recorder.Progress) string {
 	if s.Recent.RequestsPerSecond == 0 {
 		return ""
 	}
-	return threeDigits(s.Recent.RequestsPerSecond) + " req/s"
+	return forecast.ThreeDigits(s.Recent.RequestsPerSecond) + " req/s"
 }
 
 // timeLeftText returns how much of the level is left, and of all levels or runs if that is known
@@ -402,34 +392,14 @@ func timeLeftText(s recorder.Progress, index runIndex) string {
 	if s.Left < time.Second {
 		return ""
 	}
-	text := boundedTime(s.Left, s.AtMost) + " left"
+	text := forecast.BoundedTime(s.Left, s.AtMost) + " left"
 	if later := s.Later; later.Known() && later.Value >= 1 {
 		of := "all levels"
 		if index.prefix() != "" {
 			of = "all runs"
 		}
-		all := s.Left + time.Duration(min(later.Value, maxSeconds/2)*float64(time.Second))
-		text += " (" + of + ": " + boundedTime(all, s.AtMost || later.Bound == recorder.AtMost) + ")"
+		all := s.Left + time.Duration(min(later.Value, forecast.MaxSeconds/2)*float64(time.Second))
+		text += " (" + of + ": " + forecast.BoundedTime(all, s.AtMost || later.Bound == recorder.AtMost) + ")"
 	}
 	return text
-}
-
-// boundedTime formats a span, perhaps as the longest one.
-func boundedTime(d time.Duration, atMost bool) string {
-	if atMost {
-		return "at most " + briefTime(d)
-	}
-	return briefTime(d)
-}
-
-// briefTime formats a span for people: "12 s", "3m05s", "2h00m".
-func briefTime(d time.Duration) string {
-	s := int64(d / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%d s", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
-	}
-	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
 }

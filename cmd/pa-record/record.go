@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
@@ -25,13 +26,13 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 		s.printNotes(stderr)
 		plan := dryRun{s, s.worldPlan(), nil}
 		data := s.dryData(c.Context)
-		plan.Forecast = s.forecast(data)
+		plan.Forecast = s.forecastLoad().Forecast(data)
 		if text := s.unsentRows(data, plan.Forecast); text != "" {
 			fmt.Fprintf(stderr, "pa-record: warning: %s\n", text)
 		}
 		s.warnOfDisk(stderr, plan.Forecast, env.freeSpace, data)
 		if !s.quiet {
-			plan.Forecast.print(stderr)
+			fmt.Fprintf(stderr, "pa-record: forecast: %v\n", plan.Forecast)
 		}
 		return printJSON(stdout, plan)
 	}
@@ -67,8 +68,8 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	defer entries.close()
 	s.warnOfLimits()
 	data := s.dataFacts(entries.Source)
-	forecast := s.forecast(data)
-	if text := s.unsentRows(data, forecast); text != "" {
+	planned := s.forecastLoad().Forecast(data)
+	if text := s.unsentRows(data, planned); text != "" {
 		s.warn("%s", text)
 	}
 	s.notes = append(s.notes, entries.notes...)
@@ -76,7 +77,7 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 		s.notes = nil // rank 0 prints the same
 	}
 	s.printNotes(stderr)
-	s.warnOfDisk(stderr, forecast, env.freeSpace, data)
+	s.warnOfDisk(stderr, planned, env.freeSpace, data)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	all := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
-		reports: reports, ranks: ranks, outputs: outputs, forecast: forecast,
+		reports: reports, ranks: ranks, outputs: outputs, forecast: planned,
 	}
 	if s.Calibrate {
 		all.calibration, err = calibrateFor(ctx, s, stop, stderr)
@@ -112,8 +113,8 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 // A dryRun is what --dry-run prints.
 type dryRun struct {
 	*settings
-	World    *worldPlan `json:"world,omitempty"` // nil for a process that records alone
-	Forecast *forecast  `json:"forecast"`
+	World    *worldPlan         `json:"world,omitempty"` // nil for a process that records alone
+	Forecast *forecast.Forecast `json:"forecast"`
 }
 
 // printJSON prints v as indented JSON by [sanitize.JSON].

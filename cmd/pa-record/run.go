@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -124,7 +125,7 @@ func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 	display := x.progress(x.target.s, x.plan.runIndex)
 	r := x.repeatedRun
 	r.runsLeft--
-	display.runsAfter(r.laterRuns())
+	display.runsAfter(forecast.Later(r.forecast.Run.Time, r.took, r.runsLeft))
 	x.cfg.Progress = display.callback()
 	x.cfg.Begins = r.begins
 	if done := x.cfg.LevelDone; done != nil {
@@ -148,7 +149,7 @@ func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 // begins prints the forecast of all runs before the first of them.
 func (r *repeatedRun) begins() {
 	if !r.begun && !r.s.quiet {
-		r.forecast.print(r.stderr)
+		fmt.Fprintf(r.stderr, "pa-record: forecast: %v\n", r.forecast)
 	}
 	r.begun = true
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
@@ -39,7 +40,7 @@ type repeatedRun struct {
 	ranks       *rankGroup // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
-	forecast *forecast
+	forecast *forecast.Forecast
 	begun    bool            // the first run, which prints the forecast
 	runsLeft int             // after the present one, warm-up runs included
 	took     []time.Duration // of the recorded runs that have ended

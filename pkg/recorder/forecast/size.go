@@ -1,18 +1,23 @@
-package main
+package forecast
 
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"path/filepath"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/recorder"
-	"github.com/pa-tools/pa/pkg/recorder/journal"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
+
+// Answers say what the answers to the requests are like.
+type Answers struct {
+	API       render.API // 0: unknown
+	Streaming bool
+	Model     string // "" if only the server knows it
+}
 
 // A fileSize says how large a file of a run becomes, in bytes. TestForecastSize holds it to files of
 // recorded runs.
@@ -66,99 +71,77 @@ func sizesFor(path string) fileSize {
 }
 
 // fileBytes returns how large a file of a run becomes with these requests and output tokens.
-func (s *settings) fileBytes(size fileSize, requests, output recorder.Figure, data *dataFacts) recorder.Figure {
-	api, ok := render.APIOf(s.endpointPath())
-	kept, streams := apiSizes[api]
+func (l *Load) fileBytes(size fileSize, requests, output recorder.Figure, data *Facts) recorder.Figure {
+	kept, known := apiSizes[l.Answers.API]
 	switch {
-	case s.ServiceKind != kindOpenAI || !ok || !streams || s.template != nil:
+	case !known:
 		return recorder.Figure{Basis: "the size of the answers is not known"}
 	case !requests.Known():
 		return requests
-	case math.IsNaN(data.inputBytes):
+	case math.IsNaN(data.InputBytes):
 		return recorder.Figure{Basis: "the size of the requests is not known"}
 	}
 	request, token := size.whole, size.text
-	if s.Streaming {
+	if l.Answers.Streaming {
 		request, token = size.streamed, size.event
 		if size.repeats {
-			name := float64(cmp.Or(len(s.Model), usualName))
+			name := float64(cmp.Or(len(l.Answers.Model), usualName))
 			request += kept.request + 4*name
 			if token += kept.event; kept.named {
 				token += name
 			}
 		}
 	}
-	request += size.input * data.inputBytes
+	request += size.input * data.InputBytes
 	about := func(bytes float64, of string) recorder.Figure {
-		return recorder.Figure{Value: bytes, Bound: recorder.About, Basis: fmt.Sprintf("%s bytes a%s", threeDigits(bytes), of)}
+		return recorder.Figure{Value: bytes, Bound: recorder.About, Basis: fmt.Sprintf("%s bytes a%s", ThreeDigits(bytes), of)}
 	}
 	all := requests.Times(about(request, " request")).Add(output.Times(about(token, " token")))
 	all.Value += size.file
 	return all
 }
 
-// warnOfDisk warns if a file system has less room than the files of the runs need.
-// space is [disk.FreeSpace] except in tests.
-func (s *settings) warnOfDisk(w io.Writer, f *forecast, space func(dir string) (disk.Space, bool), data *dataFacts) {
-	type place struct {
-		dir   string
-		need  float64
-		bound recorder.Bound
-		free  float64
-	}
-	places := map[string]*place{} // by file system
-	var order []*place
-	add := func(path string, bytes recorder.Figure) {
+// A Shortage is a file system with less room than files of the runs need.
+type Shortage struct {
+	Dir     string
+	Need    recorder.Figure
+	Free    float64
+	Journal bool // the journal is among the files
+	Repeats bool // a file of a format that is large is among the files of the runs
+}
+
+// Shortages returns the file systems without room for the journal of a run and the exports of all
+// runs, which have the paths of files. space is [disk.FreeSpace] except in tests.
+func (l *Load) Shortages(f *Forecast, data *Facts, journal string, files []string, space func(dir string) (disk.Space, bool)) (short []Shortage) {
+	places := map[string]*Shortage{} // by file system
+	var order []*Shortage
+	repeats := false
+	add := func(path string, bytes recorder.Figure) *Shortage {
 		dir := filepath.Dir(path)
 		free, ok := space(dir)
 		if !ok || !bytes.Known() {
-			return
+			return &Shortage{}
 		}
-		name := free.FileSystem
-		if name == "" {
-			name = dir
+		name := cmp.Or(free.FileSystem, dir)
+		if places[name] == nil {
+			places[name] = &Shortage{Dir: dir, Free: float64(free.Free), Need: recorder.Figure{Bound: recorder.Exact}}
+			order = append(order, places[name])
 		}
-		p := places[name]
-		if p == nil {
-			p = &place{dir: dir, free: float64(free.Free)}
-			places[name] = p
-			order = append(order, p)
-		}
-		p.need += bytes.Value
-		p.bound = max(p.bound, bytes.Bound)
+		places[name].Need = places[name].Need.Add(bytes)
+		return places[name]
 	}
-	runs := s.plannedRuns()
-	journalAt, json := "", false
-	for i := range runs {
-		for _, path := range runs[i].Exports {
-			target, err := disk.Resolve(path)
-			if err != nil || disk.IsSpecial(path) {
-				continue
-			}
-			if i == 0 && journalAt == "" {
-				journalAt = journal.PathFor(target)
-				add(journalAt, f.Journal)
-			}
-			json = json || sizesFor(path).repeats
-			add(target, s.fileBytes(sizesFor(path), f.run.Requests, f.run.Requests.Times(data.output), data))
-		}
+	if journal != "" {
+		add(journal, f.Journal).Journal = true
+	}
+	for _, path := range files {
+		size := sizesFor(path)
+		repeats = repeats || size.repeats
+		add(path, l.fileBytes(size, f.Run.Requests, f.Run.Requests.Times(data.Output), data))
 	}
 	for _, p := range order {
-		if p.need <= p.free {
-			continue
+		if p.Repeats = repeats; p.Need.Value > p.Free {
+			short = append(short, *p)
 		}
-		advice := "free space there, write elsewhere with --artifact-dir"
-		if json {
-			advice += ", export .parquet, which takes a fraction of it"
-		}
-		if p.dir == filepath.Dir(journalAt) {
-			advice += ", name a folder with room for the rest of the journal with --spill-dir"
-		}
-		advice += ", or send less"
-		amount := byteText(p.need)
-		if p.bound != recorder.Exact {
-			amount = p.bound.String() + " " + amount
-		}
-		fmt.Fprintf(w, "pa-record: warning: journal and export need %s in %s, which has %s free: %s\n", amount, p.dir, byteText(p.free), advice)
 	}
+	return short
 }
