@@ -95,7 +95,8 @@ func forecastOf(t *testing.T, s *settings) string {
 	return s.forecastLoad().Forecast(data).String()
 }
 
-// The files of a run have the size that was forecast, within 30 %.
+// The files of a run have the size that was forecast, within 30 %. Compressed files of streamed
+// answers may be smaller, the more so the more regular the times are: up to a factor of 2.5.
 func TestForecastSize(t *testing.T) {
 	for _, args := range []string{
 		"--streaming", "--streaming --endpoint v1/completions", "--streaming --endpoint v1/responses",
@@ -120,7 +121,11 @@ func TestForecastSize(t *testing.T) {
 			}
 			data, load := s.dryData(t.Context()), s.forecastLoad()
 			compare := func(name string, f recorder.Figure, got int64) {
-				if math.Abs(f.Value/float64(got)-1) > 0.3 {
+				most := 1.3
+				if s.Streaming && slices.Contains([]string{".gz", ".zst", ".parquet"}, filepath.Ext(name)) {
+					most = 2.5
+				}
+				if ratio := f.Value / float64(got); ratio < 0.7 || ratio > most {
 					t.Errorf("%s has %d bytes, forecast were %.0f", name, got, f.Value)
 				}
 			}

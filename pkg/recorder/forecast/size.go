@@ -19,8 +19,8 @@ type Answers struct {
 	Model     string // "" if only the server knows it
 }
 
-// A fileSize says how large a file of a run becomes, in bytes. TestForecastSize holds it to files of
-// recorded runs.
+// A fileSize says how large a file of a run becomes, in bytes. TestForecastSize of pa-record holds it
+// to files of recorded runs.
 type fileSize struct {
 	suffix string // of the file's name
 	file   float64
