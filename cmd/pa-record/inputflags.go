@@ -86,6 +86,8 @@ type inputSettings struct {
 
 	template *render.Template // nil: none
 
+	entriesAsked bool // --num-dataset-entries is given, for files
+
 	sendOrder workload.Order
 	restart   bool         // of --prompts
 	spool     spool.Config // limits of --max-spool and --max-ratio
@@ -212,6 +214,7 @@ func (p *parser) dataset(s *settings) {
 		p.errorf("--prompts %s: expected fresh or restart", how)
 	}
 	s.DatasetEntries = p.positive("num-dataset-entries", c.Int("num-dataset-entries"))
+	s.entriesAsked = len(s.InputData) > 0 && c.IsSet("num-dataset-entries")
 	s.BlockTokens = p.positive("block-tokens", c.Int("block-tokens"))
 	if s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
 		p.errorOnce("trace-rows", "--trace-rows %s: expected whole or new", s.TraceRows)

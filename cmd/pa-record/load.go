@@ -103,6 +103,8 @@ type loadSettings struct {
 	// bounds.
 	levels    []load.Level
 	levelPlan recorder.Plan
+	// halvings is how often a binary search halves its range at most.
+	halvings int
 }
 
 // A sloText is the objective of --slo, whose JSON is its text. The zero value is none.
@@ -597,6 +599,9 @@ func searchLevels[T int | float64](p *parser, s *settings, flag string, sweep lo
 	case binary:
 		s.BinarySearch = true
 		s.levels = []load.Level{level(sweep.Start), level(sweep.End)}
+		if width := float64(sweep.End-sweep.Start) / float64(sweep.Step); width > 1 {
+			s.halvings = int(math.Ceil(math.Log2(width))) + 1 // halves of integers are rounded
+		}
 		s.levelPlan = recorder.BinarySearch(sweep.Start, sweep.End, sweep.Step, level)
 	case endless:
 		s.levels = []load.Level{level(sweep.Start)}

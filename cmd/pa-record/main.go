@@ -28,6 +28,7 @@ import (
 	"google.golang.org/grpc/grpclog"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -56,6 +57,8 @@ type environment struct {
 	columns func() int
 	// takeLogs makes libraries write their logs to w.
 	takeLogs func(w io.Writer)
+	// freeSpace returns the free space of the file system that holds a folder.
+	freeSpace func(dir string) (disk.Space, bool)
 	// newClock makes the clock of a run.
 	newClock func() *rxclock.Clock
 	// steerHeap sets the garbage collector for a load, until stop is called.
@@ -69,7 +72,7 @@ type environment struct {
 // garbage collector of the process as they are, and has no terminal.
 func newEnvironment(getenv func(string) string, signals <-chan os.Signal) environment {
 	return environment{
-		getenv: getenv, signals: signals, newClock: rxclock.New, journal: &openJournal{},
+		getenv: getenv, signals: signals, newClock: rxclock.New, journal: &openJournal{}, freeSpace: disk.FreeSpace,
 		takeLogs: func(io.Writer) {}, steerHeap: func() func() { return func() {} },
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 )
 
@@ -23,6 +24,8 @@ type progressDisplay struct {
 	style   displayStyle
 	now     func() time.Time
 	index   runIndex
+
+	after recorder.Figure // time of the runs after this one, in seconds
 
 	last    time.Time   // of the last plain line
 	history rateHistory // for the terminal
@@ -59,7 +62,15 @@ func (p *progressDisplay) callback() func(recorder.Progress) {
 	return p.show
 }
 
+// runsAfter sets the time of the runs after this one, in seconds.
+func (p *progressDisplay) runsAfter(time recorder.Figure) {
+	if p != nil {
+		p.after = time
+	}
+}
+
 func (p *progressDisplay) show(s recorder.Progress) {
+	s.Later = s.Later.Add(p.after)
 	if p.columns != nil {
 		p.history.add(s)
 		p.redraw(p.screen(s))
@@ -145,12 +156,12 @@ func plainLine(s recorder.Progress, index runIndex) string {
 		line += "warming up: "
 	}
 	line += requestsDone(s)
-	for _, part := range []string{failedText(s), fmt.Sprintf("%d in flight", s.InFlight), latencyText(s), tokenRateText(s), timeLeftText(s)} {
+	for _, part := range []string{failedText(s), fmt.Sprintf("%d in flight", s.InFlight), latencyText(s), tokenRateText(s), timeLeftText(s, index)} {
 		if part != "" {
 			line += ", " + part
 		}
 	}
-	return line + ", " + briefTime(s.Elapsed) + " so far"
+	return line + ", " + forecast.BriefTime(s.Elapsed) + " so far"
 }
 
 // levelText returns the load of the level under way and its number. many is the format of the number
@@ -205,7 +216,7 @@ func redrawnLine(s recorder.Progress, index runIndex, columns int, style display
 		{8, done, 0},
 		{7, failedText(s), red},
 		{1, fmt.Sprintf("%d in flight", s.InFlight), 0},
-		{6, timeLeftText(s), 0},
+		{6, timeLeftText(s, index), 0},
 	}
 	if s.Fraction > 0 || s.Target > 0 {
 		bar := &parts[2].text
@@ -353,19 +364,8 @@ func percentilesText(name string, p window.Percentiles) string {
 	if p.P50 == 0 {
 		return ""
 	}
-	ms := func(d time.Duration) string { return threeDigits(float64(d) / float64(time.Millisecond)) }
+	ms := func(d time.Duration) string { return forecast.ThreeDigits(float64(d) / float64(time.Millisecond)) }
 	return fmt.Sprintf("%s p50 %s p99 %s ms", name, ms(p.P50), ms(p.P99))
-}
-
-// threeDigits formats a number with three significant digits, or as a whole number.
-func threeDigits(v float64) string {
-	switch {
-	case v < 9.995:
-		return fmt.Sprintf("%.2f", v)
-	case v < 99.95:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.0f", v)
 }
 
 func tokenRateText(s recorder.Progress) string {
@@ -383,27 +383,23 @@ func requestRateText(s recorder.Progress) string {
 	if s.Recent.RequestsPerSecond == 0 {
 		return ""
 	}
-	return threeDigits(s.Recent.RequestsPerSecond) + " req/s"
+	return forecast.ThreeDigits(s.Recent.RequestsPerSecond) + " req/s"
 }
 
-func timeLeftText(s recorder.Progress) string {
-	switch {
-	case s.Left < time.Second:
+// timeLeftText returns how much of the level is left, and of all levels or runs if that is known
+// and more.
+func timeLeftText(s recorder.Progress, index runIndex) string {
+	if s.Left < time.Second {
 		return ""
-	case s.AtMost:
-		return "at most " + briefTime(s.Left) + " left"
 	}
-	return briefTime(s.Left) + " left"
-}
-
-// briefTime formats a span for people: "12 s", "3m05s", "2h00m".
-func briefTime(d time.Duration) string {
-	s := int64(d / time.Second)
-	switch {
-	case s < 60:
-		return fmt.Sprintf("%d s", s)
-	case s < 3600:
-		return fmt.Sprintf("%dm%02ds", s/60, s%60)
+	text := forecast.BoundedTime(s.Left, s.AtMost) + " left"
+	if later := s.Later; later.Known() && later.Value >= 1 {
+		of := "all levels"
+		if index.prefix() != "" {
+			of = "all runs"
+		}
+		all := s.Left + time.Duration(min(later.Value, forecast.MaxSeconds/2)*float64(time.Second))
+		text += " (" + of + ": " + forecast.BoundedTime(all, s.AtMost || later.Bound == recorder.AtMost) + ")"
 	}
-	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+	return text
 }

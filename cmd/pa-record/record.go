@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
@@ -23,7 +24,17 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.dryRun {
 		s.printNotes(stderr)
-		return printJSON(stdout, dryRun{s, s.worldPlan()})
+		plan := dryRun{s, s.worldPlan(), nil}
+		data := s.dryData(c.Context)
+		plan.Forecast = s.forecastLoad().Forecast(data)
+		if text := s.unsentRows(data, plan.Forecast); text != "" {
+			fmt.Fprintf(stderr, "pa-record: warning: %s\n", text)
+		}
+		s.warnOfDisk(stderr, plan.Forecast, env.freeSpace, data)
+		if !s.quiet {
+			fmt.Fprintf(stderr, "pa-record: forecast: %v\n", plan.Forecast)
+		}
+		return printJSON(stdout, plan)
 	}
 	if s.world.Several() && s.world.Rank > 0 { // rank 0 speaks for all
 		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.world.Rank}
@@ -56,11 +67,17 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	}
 	defer entries.close()
 	s.warnOfLimits()
+	data := s.dataFacts(entries.Source)
+	planned := s.forecastLoad().Forecast(data)
+	if text := s.unsentRows(data, planned); text != "" {
+		s.warn("%s", text)
+	}
 	s.notes = append(s.notes, entries.notes...)
 	if s.world.Rank > 0 {
 		s.notes = nil // rank 0 prints the same
 	}
 	s.printNotes(stderr)
+	s.warnOfDisk(stderr, planned, env.freeSpace, data)
 	ranks, leave, err := joinRanks(ctx, s)
 	if err != nil {
 		return err
@@ -72,7 +89,7 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	all := &repeatedRun{
 		s: s, args: args, env: env, stdout: stdout, stderr: stderr,
 		targets: targets, entries: entries, runs: runs, stop: stop, interrupted: interrupted,
-		reports: reports, ranks: ranks, outputs: outputs,
+		reports: reports, ranks: ranks, outputs: outputs, forecast: planned,
 	}
 	if s.Calibrate {
 		all.calibration, err = calibrateFor(ctx, s, stop, stderr)
@@ -96,7 +113,8 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 // A dryRun is what --dry-run prints.
 type dryRun struct {
 	*settings
-	World *worldPlan `json:"world,omitempty"` // nil for a process that records alone
+	World    *worldPlan         `json:"world,omitempty"` // nil for a process that records alone
+	Forecast *forecast.Forecast `json:"forecast"`
 }
 
 // printJSON prints v as indented JSON by [sanitize.JSON].

@@ -18,6 +18,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -122,7 +123,11 @@ func (x *liveRun) close() {
 func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 	x.announce(x.plan)
 	display := x.progress(x.target.s, x.plan.runIndex)
+	r := x.repeatedRun
+	r.runsLeft--
+	display.runsAfter(forecast.Later(r.forecast.Run.Time, r.took, r.runsLeft))
 	x.cfg.Progress = display.callback()
+	x.cfg.Begins = r.begins
 	if done := x.cfg.LevelDone; done != nil {
 		x.cfg.LevelDone = func(l *recorder.Level) {
 			display.clear()
@@ -130,11 +135,23 @@ func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 		}
 	}
 	x.loadEnds = sync.OnceFunc(x.env.steerHeap())
+	began := time.Now()
 	res, err := recorder.Run(ctx, x.cfg)
+	if !x.plan.warmup {
+		r.took = append(r.took, time.Since(began))
+	}
 	x.positions.ended(x.plan, res)
 	x.loadEnds() // also if nothing was recorded
 	display.clear()
 	return res, err
+}
+
+// begins prints the forecast of all runs before the first of them.
+func (r *repeatedRun) begins() {
+	if !r.begun && !r.s.quiet {
+		fmt.Fprintf(r.stderr, "pa-record: forecast: %v\n", r.forecast)
+	}
+	r.begun = true
 }
 
 // config returns the recorder's configuration for a run, without the parts that each run

@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 )
@@ -39,6 +40,11 @@ type repeatedRun struct {
 	ranks       *rankGroup // nil: this process records alone
 	reports     [][]string // arguments of pa-analyze, to be named at the end
 
+	forecast *forecast.Forecast
+	begun    bool            // the first run, which prints the forecast
+	runsLeft int             // after the present one, warm-up runs included
+	took     []time.Duration // of the recorded runs that have ended
+
 	positions positions // of the runs in the input data
 	warmedUp  int       // runs of --warmup-runs so far
 
@@ -60,6 +66,9 @@ type runResult struct {
 // fails or is interrupted is the last. The error has the exit code of the worst outcome:
 // an interruption, then a failure, then a missed gate.
 func (r *repeatedRun) record(ctx context.Context) error {
+	for i := range r.runs {
+		r.runsLeft += 1 + len(r.s.warmupsBefore(i))
+	}
 	if len(r.s.Runs) == 0 {
 		if err := r.warmUp(ctx, 0); err != nil {
 			return err

@@ -3,6 +3,8 @@ package spool
 import (
 	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/disk"
 )
 
 // Default limits on the content of a stream.
@@ -46,8 +48,8 @@ func (c Config) maxBytes() (most int64, why string) {
 		return c.MaxBytes, ""
 	}
 	dir := tempDir(c.Dir)
-	if free, ok := freeBytes(dir); ok && free/2 < DefaultMaxBytes {
-		return int64(free / 2), "half of the free space in " + dir
+	if space, ok := disk.FreeSpace(dir); ok && space.Free/2 < DefaultMaxBytes {
+		return int64(space.Free / 2), "half of the free space in " + dir
 	}
 	return DefaultMaxBytes, "the default limit"
 }

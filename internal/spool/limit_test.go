@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
@@ -94,9 +95,9 @@ func TestMaxBytes(t *testing.T) {
 	}
 	dir := t.TempDir()
 	most, why := Config{Dir: dir}.maxBytes()
-	free, ok := freeBytes(dir)
-	if most <= 0 || most > DefaultMaxBytes || ok && free > 4*DefaultMaxBytes && most != DefaultMaxBytes || most != DefaultMaxBytes && why != "half of the free space in "+dir {
-		t.Errorf("%d bytes (%s) with %d free", most, why, free)
+	space, ok := disk.FreeSpace(dir)
+	if most <= 0 || most > DefaultMaxBytes || ok && space.Free > 4*DefaultMaxBytes && most != DefaultMaxBytes || most != DefaultMaxBytes && why != "half of the free space in "+dir {
+		t.Errorf("%d bytes (%s) with %d free", most, why, space.Free)
 	}
 }
 

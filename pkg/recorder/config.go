@@ -128,6 +128,9 @@ type Config struct {
 	// StopReason returns the text for Meta.Interrupted ("SIGINT"). Run calls it after
 	// Stop was closed or the context ended; nil means "stopped".
 	StopReason func() string
+	// Begins, if set, is called when the server is ready, the requests are encoded and the
+	// connections open, right before the first level. It must not block.
+	Begins func()
 	// Progress, if set, is called a few times a second from one goroutine and must not
 	// block.
 	Progress func(Progress)

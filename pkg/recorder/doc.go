@@ -15,6 +15,9 @@
 // all requests fail, or more of them than Config.MaxErrorRate allows; see [FailedError]
 // and [ErrorRateError]. Each level's export.ClientMeta holds the recorder's measures of itself.
 //
+// [Config.Forecast] says before the load what a level sends and how long it takes, as far as the
+// configuration tells. Progress says how much of the level is left.
+//
 // The latency figures in [Level] and [Progress] are for watching a run; percentiles of
 // more than 65,536 requests are approximate (see window.Latency). For results, use package
 // analyze, which computes figures from the export. The package never prints; progress

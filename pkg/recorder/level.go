@@ -26,6 +26,12 @@ type levelRun struct {
 	*runState
 	index int
 	load  load.Level
+	// forecast is of this level, and later the time of the levels after it; both are only for Config.Progress.
+	forecast Forecast
+	later    Figure
+	// pacedDone is how many requests had ended in the latest progress that had more of them, at pacedNS.
+	pacedDone int
+	pacedNS   uint64
 
 	completed *drive.Queue
 	spare     []*backend.Exchange
@@ -73,6 +79,7 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	l.completed = drive.NewQueue()
 	if l.cfg.Progress != nil {
 		l.arrivals = &drive.Arrivals{}
+		l.forecast, l.later = l.cfg.Forecast(l.load), l.laterLevels(l.index)
 		l.recent.Streamed = l.cfg.Run.Meta.Streaming != nil && *l.cfg.Run.Meta.Streaming
 	}
 	l.startNS = l.cfg.Clock.NowNS()

@@ -69,6 +69,8 @@ func BinarySearch[T int | float64](from, to, step T, level func(T) load.Level) P
 const (
 	// sweepRates is how many rates an AutoSweep measures.
 	sweepRates = 8
+	// AutoSweepLevels is how many levels an AutoSweep measures at most.
+	AutoSweepLevels = 2 + sweepRates
 	// sweepGain is the least gain of throughput, full load over one request at a time,
 	// for which an AutoSweep measures rates between the two.
 	sweepGain = 1.05
@@ -92,7 +94,7 @@ func AutoSweep(most int, like load.Rate) Plan {
 			return load.Concurrency{N: 1, RampUp: like.RampUp}, true
 		case 1:
 			return load.Concurrency{N: most, RampUp: like.RampUp}, true
-		case 2 + sweepRates:
+		case AutoSweepLevels:
 			return nil, false
 		}
 		one, all := done[0].RequestsPerSecond(), done[1].RequestsPerSecond()

@@ -20,10 +20,12 @@ type Progress struct {
 	// Target is the number of requests that end the stage, 0 when time ends it.
 	Done, Target int
 	// Fraction is the part of the stage that is over, from 0 to 1. Left is the estimated
-	// rest of the measurement, 0 when unknown. AtMost says that it may be over sooner.
+	// rest of the level, 0 when unknown. AtMost says that it may be over sooner.
 	Fraction float64
 	Left     time.Duration
 	AtMost   bool
+	// Later is the time of the levels after this one in seconds, as [Config.Forecast] has it.
+	Later Figure
 	// Recent holds the figures of the requests that ended, and of the tokens that arrived, in
 	// the last five seconds.
 	Recent window.Recent
@@ -79,18 +81,80 @@ func (l *levelRun) report() {
 	switch {
 	case l.meter != nil:
 		p.Fraction, p.AtMost = l.meter.Fraction(now, p.Done)
-		p.Left = left(time.Duration(now-l.meter.StartNS()), p.Fraction)
 	case p.Target > 0:
 		p.Fraction = min(float64(p.Done)/float64(p.Target), 1)
 	}
+	p.Left = l.left(now, &p)
+	p.Later = l.later
 	l.cfg.Progress(p)
 }
 
-// left estimates how long the rest takes when the fraction done took elapsed; 0 when done
+// left estimates how long the rest of the level takes; 0 when that is unknown. An open loop, and
+// a warm-up by time, take what the forecast says. The rest of a closed loop with a number of
+// requests follows from the pace so far.
+func (l *levelRun) left(now uint64, p *Progress) time.Duration {
+	counted := p.Target > 0 && !p.Warmup
+	_, open := l.load.(load.Open)
+	if p.Warmup || counted && open {
+		planned := l.forecast.Time
+		if !planned.Known() || planned.Bound == AtLeast && !open {
+			return 0
+		}
+		p.AtMost = planned.Bound == AtMost
+		left := max(time.Duration(planned.Value*float64(time.Second))-p.Elapsed, 0)
+		if open && l.load.Slots() > 0 && paced(p, l.load.Slots()) { // what is held back comes later
+			left = max(left, l.byPace(now, p))
+		}
+		return left
+	}
+	switch {
+	case l.meter == nil:
+		return 0
+	case counted && paced(p, l.load.Slots()):
+		return l.byPace(now, p)
+	case counted:
+		return 0
+	}
+	return rest(time.Duration(now-l.meter.StartNS()), p.Fraction)
+}
+
+// byPace estimates the rest by the pace up to the latest request that ended.
+func (l *levelRun) byPace(now uint64, p *Progress) time.Duration {
+	if p.Done != l.pacedDone {
+		l.pacedDone, l.pacedNS = p.Done, now
+	}
+	return max(rest(time.Duration(l.pacedNS-l.meter.StartNS()), p.Fraction)-time.Duration(now-l.pacedNS), 0)
+}
+
+// leastPaced is the least number of ended requests that show the pace of a level.
+const leastPaced = 3
+
+// paced reports whether enough requests ended to estimate the time of the others: as many as
+// there are slots, because the first ones say little about a slot's share of the time, or half of all.
+func paced(p *Progress, slots int) bool {
+	return !p.Warmup && p.Target > 0 && p.Done >= min(max(slots, leastPaced), (p.Target+1)/2)
+}
+
+// rest estimates how long the rest takes when the fraction done took elapsed; 0 when done
 // is 0.
-func left(elapsed time.Duration, done float64) time.Duration {
+func rest(elapsed time.Duration, done float64) time.Duration {
 	if done <= 0 {
 		return 0
 	}
 	return time.Duration(float64(elapsed) * (1 - done) / done)
+}
+
+// laterLevels returns the time of the levels after level i, which is unknown for a search.
+func (r *runState) laterLevels(i int) Figure {
+	if r.cfg.Plan != nil {
+		return unknown("latency chooses the levels")
+	}
+	later := Figure{Bound: Exact}
+	for _, level := range r.cfg.Levels[i+1:] {
+		later = later.Add(r.cfg.Forecast(level).Time)
+	}
+	if len(r.cfg.Levels) > i+1 && r.cfg.StopOnUnstable {
+		later = later.Within(AtMost)
+	}
+	return later
 }

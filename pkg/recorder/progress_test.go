@@ -11,10 +11,10 @@ import (
 )
 
 func TestTimeLeft(t *testing.T) {
-	if got := left(3*time.Second, 0.25); got != 9*time.Second {
+	if got := rest(3*time.Second, 0.25); got != 9*time.Second {
 		t.Errorf("left %v, want 9s", got)
 	}
-	if got := left(3*time.Second, 0); got != 0 {
+	if got := rest(3*time.Second, 0); got != 0 {
 		t.Errorf("left %v of what is not known, want 0", got)
 	}
 }

@@ -86,6 +86,9 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if cfg.Telemetry != nil {
 		cfg.Telemetry.Start()
 	}
+	if cfg.Begins != nil {
+		cfg.Begins()
+	}
 	res := &Result{Hash: hash}
 	err := r.measure(ctx, res)
 	res.Next = r.next()

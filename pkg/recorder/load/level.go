@@ -82,6 +82,11 @@ type Open interface {
 	Level
 	// Schedule returns a new schedule, which begins at the start of the level.
 	Schedule() Schedule
+	// Due returns when request n of the schedule, counted from 1, is due. It takes no time for
+	// each request.
+	Due(n int) time.Duration
+	// DueWithin returns how many requests are due in the first d of the level.
+	DueWithin(d time.Duration) int
 }
 
 // A Concurrency is a closed loop of N slots. Each slot sends its next request as soon as
@@ -419,15 +424,7 @@ func (v Intervals) Value() string { return decimal(v.PerSecond()) }
 
 // PerSecond returns the mean rate.
 func (v Intervals) PerSecond() float64 {
-	sum := 0.0
-	for _, gap := range v.Gaps {
-		sum += float64(gap)
-	}
-	rate := float64(len(v.Gaps)) / (sum / 1e9)
-	if v.Speed != 0 {
-		rate *= v.Speed
-	}
-	return rate
+	return float64(len(v.Gaps)) / (sum(v.Gaps) / 1e9) * speedOf(v.Speed)
 }
 
 func (v Intervals) String() string {
@@ -536,11 +533,7 @@ func (t Timetable) PerSecond() float64 {
 	if n == 0 || t.Offsets[n-1] == t.Offsets[0] {
 		return 0
 	}
-	rate := float64(n) / (t.Offsets[n-1] - t.Offsets[0]).Seconds()
-	if t.Speed != 0 {
-		rate *= t.Speed
-	}
-	return rate
+	return float64(n) / (t.Offsets[n-1] - t.Offsets[0]).Seconds() * speedOf(t.Speed)
 }
 
 // Schedule implements Open.

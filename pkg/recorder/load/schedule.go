@@ -98,10 +98,7 @@ func (p profile) at(u float64) time.Duration {
 	if s < ramp {
 		s = math.Sqrt(2 * ramp * u / p.rate)
 	}
-	if ns := math.Round(s * 1e9); ns < math.MaxInt64 {
-		return time.Duration(ns)
-	}
-	return math.MaxInt64
+	return span(s * 1e9)
 }
 
 // mean returns Λ(t), the number of mean gaps up to t.
@@ -164,8 +161,5 @@ func scaled(d time.Duration, speed float64) time.Duration {
 	if speed == 0 || speed == 1 {
 		return d // a float64 would round a long time
 	}
-	if ns := math.Round(float64(d) / speed); ns < math.MaxInt64 {
-		return time.Duration(ns)
-	}
-	return math.MaxInt64
+	return span(float64(d) / speed)
 }

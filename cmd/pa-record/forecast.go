@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
+	"github.com/pa-tools/pa/pkg/recorder/journal"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+)
+
+// forecastLoad returns what the runs send, and where they write it.
+func (s *settings) forecastLoad() *forecast.Load {
+	l := &forecast.Load{
+		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)},
+		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.Sessions,
+		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.Sessions > 0,
+		Runs: len(s.plannedRuns()), Exports: s.exportPaths(), Answers: forecast.Answers{Streaming: s.Streaming, Model: s.Model},
+	}
+	if s.world.Several() {
+		l.Config.Ranks = &recorder.Ranks{World: s.world}
+	}
+	if s.AutoSweep {
+		l.AutoSweep = s.sweepConcurrency()
+	}
+	for i := range l.Runs {
+		l.WarmupRuns += len(s.warmupsBefore(i))
+	}
+	if s.ServiceKind == kindOpenAI && s.template == nil {
+		l.Answers.API, _ = render.APIOf(s.endpointPath())
+	}
+	return l
+}
+
+// unsentRows returns a warning if the duration ends before everything was sent that was asked for:
+// the rows of a schedule, or with open loops the entries of --num-dataset-entries. It returns ""
+// otherwise.
+func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string {
+	d := s.Measure.Duration
+	if d == 0 {
+		return ""
+	}
+	for _, level := range s.levels {
+		schedule, ok := level.(load.Timetable)
+		if !ok {
+			continue
+		}
+		n := len(schedule.Offsets)
+		warm := max(time.Duration(s.WarmupDuration), schedule.Due(s.Warmup))
+		unsent := n - schedule.DueWithin(warm+d)
+		if unsent <= 0 {
+			return ""
+		}
+		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s are left unsent; give a longer --duration, drop it, or raise --speed-up",
+			d, forecast.BriefTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
+	}
+	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.Entries == 0 {
+		return ""
+	}
+	if unsent := data.Entries - int(f.Requests.Value)*max(s.BatchSize, 1); unsent > 0 && !s.world.Several() {
+		return fmt.Sprintf("--duration %v at the rates asked for sends about %s of the %s of --num-dataset-entries: %s are left unsent; give a longer --duration, a higher rate, or --request-count all",
+			d, plural.Grouped(data.Entries-unsent), plural.GroupedOf(data.Entries, "row"), plural.Grouped(unsent))
+	}
+	return ""
+}
+
+// warnOfDisk warns if a file system has less room than the files of the runs need.
+// space is [disk.FreeSpace] except in tests.
+func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir string) (disk.Space, bool), data *forecast.Facts) {
+	var files []string
+	journalAt := ""
+	for _, run := range s.plannedRuns() {
+		if journalAt == "" {
+			journalAt, _ = journal.PathForAll(run.Exports)
+		}
+		for _, path := range run.Exports {
+			if target, err := disk.Resolve(path); err == nil && !disk.IsSpecial(path) {
+				files = append(files, target)
+			}
+		}
+	}
+	for _, short := range s.forecastLoad().Shortages(f, data, journalAt, files, space) {
+		advice := "free space there, write elsewhere with --artifact-dir"
+		if short.Repeats {
+			advice += ", export .parquet, which takes a fraction of it"
+		}
+		if short.Journal {
+			advice += ", name a folder with room for the rest of the journal with --spill-dir"
+		}
+		fmt.Fprintf(w, "pa-record: warning: journal and export need %v %s in %s, which has %s free: %s, or send less\n",
+			short.Need.Bound, forecast.Bytes(short.Need.Value), short.Dir, forecast.Bytes(short.Free), advice)
+	}
+}
+
+// dataFacts looks at src, the opened input data, or if that is nil at what the flags say.
+func (s *settings) dataFacts(src workload.Source) *forecast.Facts {
+	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
+	if src != nil {
+		d.Entries = src.Len()
+	}
+	switch {
+	case s.inputLengths != nil:
+		s.madeUpFacts(d)
+	case src != nil:
+		d.Sample(src)
+	}
+	api, known := render.APIOf(s.endpointPath())
+	switch {
+	case s.ServiceKind == kindOpenAI && (!known || api.LengthMembers() == nil):
+		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
+	case s.template != nil:
+		d.Output = recorder.Figure{Basis: "--request-template decides about the answers"}
+	case s.outputLengths != nil:
+		d.Output = recorder.Figure{Value: s.outputLengths.MeanLength(), Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
+		if s.ExactOutput {
+			d.Output.Bound = forecast.LengthBound(s.outputLengths)
+		}
+	case s.noOutputLength:
+		d.Output = recorder.Figure{Basis: "the requests ask for no length of the answers"}
+	case s.extraLength != "":
+		if n := forecast.LengthIn([]byte(s.ExtraBody), []string{s.extraLength}); n > 0 {
+			d.Output = recorder.Figure{Value: n, Bound: recorder.AtMost, Basis: s.extraLength + " of --extra-body"}
+		}
+	}
+	if s.Sessions > 0 {
+		d.Input = d.Input.Add(recorder.Figure{Bound: recorder.AtLeast, Basis: "without the history of conversations"})
+	}
+	return d
+}
+
+// madeUp sets the facts of made-up prompts.
+func (s *settings) madeUpFacts(d *forecast.Facts) {
+	texts := max(1, s.BatchTexts)
+	if s.ranks() {
+		texts = 1 + max(1, s.BatchTexts)
+	}
+	d.Input = recorder.Figure{Value: s.inputLengths.MeanLength()*float64(texts) + float64(s.PrefixTokens), Bound: forecast.LengthBound(s.inputLengths), Basis: "prompts of " + s.InputLaw + " tokens"}
+	d.InputBytes = d.Input.Value * forecast.TextPerToken
+	if s.hasMedia() {
+		d.InputBytes = math.NaN()
+	}
+	if s.MadeSessions == 0 {
+		if d.Entries == 0 {
+			d.Entries = s.DatasetEntries
+		}
+		return
+	}
+	if d.Entries == 0 {
+		d.Entries, d.About = int(math.Round(float64(s.MadeSessions)*s.TurnsMean)), s.TurnsStddev > 0 || s.TurnsMean != math.Trunc(s.TurnsMean)
+	}
+	ratio := 1.0
+	if s.DelayRatio != nil {
+		ratio = *s.DelayRatio
+	}
+	d.Thinking = time.Duration(float64(max(d.Entries-s.MadeSessions, 0)) * s.DelayMeanMS * ratio * float64(time.Millisecond))
+}
+
+// dryData returns the facts of the input data for --dry-run, which asks no other machine, reads no
+// stream and no more than forecast.MostDryBytes. It sets the level of a fixed schedule.
+func (s *settings) dryData(ctx context.Context) *forecast.Facts {
+	src, release, err := s.drySource(ctx)
+	if err != nil {
+		d := s.dataFacts(nil)
+		d.Why, d.InputBytes = err.Error(), math.NaN()
+		d.Input = recorder.Figure{Basis: d.Why}
+		if !d.Output.Known() {
+			d.Output.Basis = d.Why
+		}
+		return d
+	}
+	defer release()
+	return s.dataFacts(src)
+}
+
+// drySource opens the input data; a nil source is made up.
+func (s *settings) drySource(ctx context.Context) (src workload.Source, release func(), err error) {
+	none := func() {}
+	switch {
+	case s.inputLengths != nil:
+		return nil, none, nil
+	case s.namesDataset():
+		return nil, none, fmt.Errorf("--dataset %s is read when the run begins", s.Layout)
+	case s.readsFiles():
+		return s.dryFiles(ctx)
+	case s.ServiceKind == kindTriton:
+		return nil, none, errors.New("tensors are made up when the model is known")
+	}
+	e := &inputData{}
+	if err := builtinPrompts(e, s, workload.Fill{}); err != nil {
+		return nil, none, err
+	}
+	src, err = spreadOverModels(s, e.Source)
+	return src, none, err
+}
+
+// dryFiles opens the files of --input-data.
+func (s *settings) dryFiles(ctx context.Context) (src workload.Source, release func(), err error) {
+	if err := forecast.CheckQuick(s.InputData); err != nil {
+		return nil, nil, err
+	}
+	if s.ranks() || s.BatchTexts > 1 || s.BatchImages > 1 {
+		return nil, nil, errors.New("the input data is read when the run begins")
+	}
+	o := s.datasetOptions()
+	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.Sessions > 0, forecast.MostDryBytes
+	if s.outputLengths == nil && !s.noOutputLength {
+		o.Count = func(text string) int { return len(text)/forecast.TextPerToken + 1 }
+	}
+	set, err := dataset.Open(ctx, s.InputData, o)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--input-data: %w", err)
+	}
+	e := &inputData{Source: set}
+	e.limit(s)
+	src = e.Source
+	if s.DelayRatio != nil {
+		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
+	}
+	if src, err = spreadOverModels(s, src); err == nil && s.FixedSchedule {
+		src, err = s.schedule(src)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, set.Close())
+	}
+	return src, func() { _ = set.Close() }, nil
+}

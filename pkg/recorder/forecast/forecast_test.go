@@ -1,0 +1,48 @@
+package forecast
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export/formats"
+	"github.com/pa-tools/pa/pkg/recorder"
+)
+
+// Every format of an export has sizes of its own.
+func TestForecastFormats(t *testing.T) {
+	t.Parallel()
+	suffixes := strings.FieldsFunc(formats.Suffixes, func(r rune) bool { return r == ',' || r == ' ' })
+	for _, suffix := range suffixes {
+		if suffix == "or" {
+			continue
+		}
+		if size := sizesFor("x" + suffix); size.suffix != suffix {
+			t.Errorf("x%s has the sizes of %s", suffix, size.suffix)
+		}
+	}
+	if size := sizesFor("llama-3.1"); size.suffix != ".json" {
+		t.Errorf("a name without a suffix has the sizes of %s", size.suffix)
+	}
+}
+
+// The time of the runs to come follows from the forecast, or else from the runs that ended.
+func TestLater(t *testing.T) {
+	t.Parallel()
+	took := []time.Duration{10 * time.Second, 20 * time.Second}
+	one := recorder.Figure{Value: 7, Bound: recorder.Exact}
+	for _, tt := range []struct {
+		name string
+		got  recorder.Figure
+		want recorder.Figure
+	}{
+		{"before any run", Later(recorder.Figure{}, nil, 2), recorder.Figure{}},
+		{"after runs of 10 and 20 s", Later(recorder.Figure{}, took, 2), recorder.Figure{Value: 30, Bound: recorder.About}},
+		{"of 7 s each", Later(one, took, 2), recorder.Figure{Value: 14, Bound: recorder.Exact}},
+		{"after the last", Later(recorder.Figure{}, took, 0), recorder.Figure{Bound: recorder.Exact}},
+	} {
+		if tt.got.Value != tt.want.Value || tt.got.Bound != tt.want.Bound {
+			t.Errorf("%s: %+v, want %+v", tt.name, tt.got, tt.want)
+		}
+	}
+}
