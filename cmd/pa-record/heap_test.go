@@ -14,13 +14,13 @@ func TestPercent(t *testing.T) {
 	}{
 		{0, 400},
 		{1, 400},
-		{heapGoalBytes / 10, 400},
-		{heapGoalBytes / 5, 400},
-		{heapGoalBytes / 4, 300},
-		{heapGoalBytes / 3, 200},
-		{heapGoalBytes / 2, 100},
-		{heapGoalBytes, 100},
-		{1 << 40, 100},
+		{garbageBytes / 10, 400},
+		{garbageBytes / 4, 400},
+		{garbageBytes / 2, 200},
+		{garbageBytes, 100},
+		{garbageBytes * 2, 50},
+		{garbageBytes * 10, 50},
+		{1 << 40, 50},
 	} {
 		if got := gcPercent(tt.live); got != tt.want {
 			t.Errorf("percent(%d) = %d, want %d", tt.live, got, tt.want)
@@ -47,10 +47,10 @@ func TestSteer(t *testing.T) {
 		t.Errorf("the percentage does not become %d", want)
 	}
 	reaches(mostGCPercent)
-	large := make([]byte, heapGoalBytes)
+	large := make([]byte, 4*garbageBytes)
 	reaches(leastGCPercent)
 	runtime.KeepAlive(large)
 	reaches(mostGCPercent)
 	stop()
-	reaches(idleGCPercent)
+	reaches(leastGCPercent)
 }

@@ -72,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
 	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, rank and memory")
 	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards")
-	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
+	fs.DurationVar(&s.length, "length", 16*time.Second, "length of a recording in the section memory; an answer takes 4 s")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")
 	fs.DurationVar(&s.soak, "soak", time.Hour, "length of the section soak")
 	if err := fs.Parse(args); err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pa-tools/pa/internal/overlap"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -341,8 +342,8 @@ const (
 
 // writeValue appends v without the bytes at its ends that before has, too.
 func (c *codec) writeValue(v, before []byte, shared *int) {
-	prefix := commonPrefix(before, v)
-	suffix := commonSuffix(before[prefix:], v[prefix:])
+	prefix := overlap.Prefix(before, v)
+	suffix := overlap.Suffix(before[prefix:], v[prefix:])
 	if n := prefix + suffix; n < minShared || *shared+n > maxShared {
 		c.b = append(binary.AppendUvarint(c.b, uint64(len(v))<<1), v...)
 		return
@@ -383,33 +384,6 @@ func (c *codec) readValue(before []byte, shared *int) []byte {
 	copy(out[copy(out, before[:prefix]):], v)
 	copy(out[prefix+size:], before[uint64(len(before))-suffix:])
 	return out
-}
-
-// commonPrefix returns the number of equal bytes at the starts.
-func commonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i+8 <= n && binary.LittleEndian.Uint64(a[i:]) == binary.LittleEndian.Uint64(b[i:]) {
-		i += 8
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-// commonSuffix returns the number of equal bytes at the ends.
-func commonSuffix(a, b []byte) int {
-	n := min(len(a), len(b))
-	a, b = a[len(a)-n:], b[len(b)-n:]
-	i := n
-	for i >= 8 && binary.LittleEndian.Uint64(a[i-8:]) == binary.LittleEndian.Uint64(b[i-8:]) {
-		i -= 8
-	}
-	for i > 0 && a[i-1] == b[i-1] {
-		i--
-	}
-	return n - i
 }
 
 // An arena gives out slices that stay valid until reset. The zero value is ready.
