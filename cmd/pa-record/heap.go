@@ -35,15 +35,13 @@ func steerHeap() (stop func()) {
 		defer close(ended)
 		tick := time.NewTicker(heapCheckInterval)
 		defer tick.Stop()
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}}
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			metrics.Read(live)
-			if p := gcPercent(live[0].Value.Uint64()+live[1].Value.Uint64()); gcDiffers(p, set) {
+			if p := gcPercent(liveBytes()); gcDiffers(p, set) {
 				debug.SetGCPercent(p) // stops all goroutines for some microseconds
 				set = p
 			}
@@ -55,6 +53,14 @@ func steerHeap() (stop func()) {
 		debug.SetGCPercent(leastGCPercent)
 		debug.FreeOSMemory() // what the load needed; the exports take their own
 	}
+}
+
+// liveBytes returns the memory in use after the last collection, of which the collector's percentage
+// is a part.
+func liveBytes() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64() + live[1].Value.Uint64()
 }
 
 // gcPercent returns the percentage for a number of bytes in use.
