@@ -58,10 +58,9 @@ type Sender interface {
 	// Send performs one exchange in the goroutine of its slot: it sends p and reads
 	// the response to its end or until ctx is done. It fills in x.Request the times
 	// from IssuedNS on, Status, Code, Message and ServerID, and passes each response to
-	// x.Respond or x.RespondOwned. A
-	// response has its time with the source and the number of its read, and no outputs
-	// yet; responses with one number arrived together. A failure is data, so there is no
-	// error result. When ctx is done Status is cancelled, or timeout if the request's own
+	// x.Respond or x.RespondOwned. A response has its time with the source and the number
+	// of its read, and no outputs yet; responses with one number arrived together. A
+	// failure is data, so there is no error result. When ctx is done Status is cancelled, or timeout if the request's own
 	// deadline (context.DeadlineExceeded) was the cause.
 	//
 	// The caller sets x.Request.ID, which is unique in the run, and x.Request.FailedNS.
