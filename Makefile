@@ -31,7 +31,7 @@ REPS      ?= 5
 STREAMS   ?= 64,512,1024
 REQUESTS  ?= 10000
 TOKENS    ?= 100
-LENGTH    ?= 10s
+LENGTH    ?= 16s
 CHECK     ?=
 DURATION  ?= 1h
 KILLS     ?= 200
@@ -120,7 +120,7 @@ site: ## make a static site of docs/ in out/site: open out/site/index.html
 	$(GO) run -C tools/site . -root ../.. -out $(abspath $(OUT))/site
 
 .PHONY: bench
-bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,rank,schedule REPS=5 STREAMS=64,512,1024; on files: SECTIONS=analysis,definitions,columnar,memory)
+bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,rank,schedule REPS=5 STREAMS=64,512,1024; memory: SECTIONS=memory; on files: SECTIONS=analysis,definitions,columnar)
 	$(GO) run ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections $(SECTIONS) \
 		-analyze bin/pa-analyze -requests $(REQUESTS) -tokens $(TOKENS) -length $(LENGTH) $(if $(CHECK),-check)
 

@@ -11,12 +11,11 @@ import (
 const mostGCPercent = 400
 
 const (
-	// heapGoalBytes is the size of the heap that collections keep to while they may.
-	heapGoalBytes = 96 << 20
-	// leastGCPercent is the percentage of a large heap: Go's default.
-	leastGCPercent = 100
-	// idleGCPercent is for the time after the load, which collections do not disturb.
-	idleGCPercent = 50
+	// garbageBytes is the memory that garbage may take during a load.
+	garbageBytes = 16 << 20
+	// leastGCPercent is the percentage of a large heap. It is also for the time after the load,
+	// which collections do not disturb.
+	leastGCPercent = 50
 
 	heapCheckInterval = 500 * time.Millisecond // a check takes a microsecond
 )
@@ -24,26 +23,25 @@ const (
 // steerHeap sets the collector's percentage for a load, now and as the memory in use changes,
 // until stop is called. Then collections are frequent. Only one steerHeap may run at a time.
 //
-// Collections disturb the receivers, so they are rare while the program uses little memory. The
-// more memory it uses, the more often they come, which bounds the memory that garbage takes.
+// Collections disturb the receivers, so they wait for garbageBytes of garbage, or for more if
+// much memory is in use: then each of them takes longer.
 func steerHeap() (stop func()) {
 	set := mostGCPercent
 	debug.SetGCPercent(set)
+	dropProgramPages()
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		tick := time.NewTicker(heapCheckInterval)
 		defer tick.Stop()
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for {
 			select {
 			case <-done:
 				return
 			case <-tick.C:
 			}
-			metrics.Read(live)
-			if p := gcPercent(live[0].Value.Uint64()); gcDiffers(p, set) {
+			if p := gcPercent(liveBytes()); gcDiffers(p, set) {
 				debug.SetGCPercent(p) // stops all goroutines for some microseconds
 				set = p
 			}
@@ -52,17 +50,22 @@ func steerHeap() (stop func()) {
 	return func() {
 		close(done)
 		<-ended
-		debug.SetGCPercent(idleGCPercent)
+		debug.SetGCPercent(leastGCPercent)
+		debug.FreeOSMemory() // what the load needed; the exports take their own
 	}
+}
+
+// liveBytes returns the memory in use after the last collection, of which the collector's percentage
+// is a part.
+func liveBytes() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64() + live[1].Value.Uint64()
 }
 
 // gcPercent returns the percentage for a number of bytes in use.
 func gcPercent(live uint64) int {
-	if live == 0 {
-		return mostGCPercent
-	}
-	garbage := heapGoalBytes - int64(min(live, heapGoalBytes))
-	return int(min(max(garbage*100/int64(live), leastGCPercent), mostGCPercent)) //nolint:gosec // below 2^63
+	return int(min(max(garbageBytes*100/max(live, 1), leastGCPercent), mostGCPercent)) //nolint:gosec // below 2^63
 }
 
 // gcDiffers reports whether a change from b to a percent is worth a stop of all goroutines.

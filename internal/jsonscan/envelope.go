@@ -2,8 +2,8 @@ package jsonscan
 
 import (
 	"bytes"
-	"encoding/binary"
-	"math/bits"
+
+	"github.com/pa-tools/pa/internal/overlap"
 )
 
 // An Envelope is the common start and end of strings that differ in the middle, as the events
@@ -60,43 +60,12 @@ func (e *Envelope) Learn(raw []byte) (changed bool) {
 	}
 	// A single string beside the others is no reason to give an envelope up.
 	if e.missed++; e.missed > 1 {
-		if same := CommonPrefix(raw, e.last); same >= minFront && e.attempts.Try() {
+		if same := overlap.Prefix(raw, e.last); same >= minFront && e.attempts.Try() {
 			changed = e.between(raw, e.last, same)
 		}
 	}
 	e.last = append(e.last[:0], raw...)
 	return changed
-}
-
-// CommonPrefix returns the number of bytes at the start of a and b that are equal.
-func CommonPrefix(a, b []byte) int {
-	n := min(len(a), len(b))
-	i := 0
-	for ; i+8 <= n; i += 8 {
-		if x := binary.LittleEndian.Uint64(a[i:]) ^ binary.LittleEndian.Uint64(b[i:]); x != 0 {
-			return i + bits.TrailingZeros64(x)/8
-		}
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-// CommonSuffix returns the number of bytes at the end of a and b that are equal.
-func CommonSuffix(a, b []byte) int {
-	n := min(len(a), len(b))
-	a, b = a[len(a)-n:], b[len(b)-n:]
-	i := n
-	for ; i >= 8; i -= 8 {
-		if x := binary.LittleEndian.Uint64(a[i-8:]) ^ binary.LittleEndian.Uint64(b[i-8:]); x != 0 {
-			return n - i + bits.LeadingZeros64(x)/8
-		}
-	}
-	for i > 0 && a[i-1] == b[i-1] {
-		i--
-	}
-	return n - i
 }
 
 // between makes the envelope of a and b, which have the first same bytes in common. It returns
@@ -105,7 +74,7 @@ func CommonSuffix(a, b []byte) int {
 // The front ends with the last escape in common, if there is one: the next string has the same
 // quotes, but not the first letters of a word that a and b happen to share.
 func (e *Envelope) between(a, b []byte, same int) bool {
-	end := CommonSuffix(a[same:], b[same:])
+	end := overlap.Suffix(a[same:], b[same:])
 	if end == 0 {
 		return false
 	}

@@ -72,7 +72,7 @@ func TestUndecodedResponses(t *testing.T) {
 	l := &levelRun{runState: &runState{cfg: Config{Writer: &memWriter{}}}, completed: drive.NewQueue(), admission: drive.NewAdmission(drive.Limits{Measured: -1}), cancel: func() {}}
 	mb := make([]byte, 1<<20)
 	l.completed.Put(&backend.Exchange{Raw: slices.Repeat([][]byte{mb}, 1022)}) // they share their memory
-	l.completed.Put(&backend.Exchange{Raw: [][]byte{make([]byte, maxUndecodedBytes-1-l.completed.Bytes()-1024-128)}})
+	l.completed.Put(&backend.Exchange{Raw: [][]byte{make([]byte, maxUndecodedBytes-1-l.completed.Bytes()-1024)}})
 	if got := l.completed.Bytes(); got != maxUndecodedBytes-1 {
 		t.Fatalf("%d bytes, want one less than the bound", got)
 	}

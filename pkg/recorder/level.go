@@ -35,6 +35,7 @@ type levelRun struct {
 
 	completed *drive.Queue
 	spare     []*backend.Exchange
+	scratch   *backend.Scratch // for the answer that is decoded
 	// held are exchanges that ended after the deadline of a time window that is
 	// still open.
 	held  []*backend.Exchange
@@ -76,7 +77,7 @@ type levelRun struct {
 
 // run executes the level: warm-up, measurement, export.
 func (l *levelRun) run(ctx context.Context) (Level, error) {
-	l.completed = drive.NewQueue()
+	l.completed, l.scratch = drive.NewQueue(), &backend.Scratch{}
 	if l.cfg.Progress != nil {
 		l.arrivals = &drive.Arrivals{}
 		l.forecast, l.later = l.cfg.Forecast(l.load), l.laterLevels(l.index)
@@ -348,7 +349,7 @@ const mostEventsAtEnd = 1000
 // decoding and writing a million events takes seconds. Whether the answer of a
 // successful request followed the protocol is then unknown.
 func (l *levelRun) cutShort(x *backend.Exchange) {
-	if len(x.Raw) <= mostEventsAtEnd || !closed(l.endNow) {
+	if len(x.Request.Responses) <= mostEventsAtEnd || !closed(l.endNow) {
 		return
 	}
 	if r := &x.Request; r.Status == export.StatusOK {
@@ -363,6 +364,7 @@ func (l *levelRun) admit(x *backend.Exchange) {
 		end, _, ended := l.end(&x.Request)
 		if deadline, ok := l.meter.Deadline(); ok && ended && end > deadline {
 			l.held = append(l.held, x)
+			l.scratch = &backend.Scratch{} // x keeps the old one
 			return
 		}
 	}
@@ -395,6 +397,7 @@ func (l *levelRun) decode(x *backend.Exchange) {
 	r := &x.Request
 	sent := r.Status
 	backend.PutInOrder(r)
+	x.Unpack(l.scratch)
 	if err := l.cfg.Backend.Decode(x); err != nil && r.Status == export.StatusOK {
 		r.Status, r.Message = export.StatusProtocolError, err.Error()
 	}
@@ -441,6 +444,7 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		l.wrote(l.cfg.Writer.WriteRequest(r))
 	}
 	l.completed.Done(x)
+	x.Release()
 }
 
 // end returns when r ended by perf_analyzer's rule, so that an export yields the same

@@ -87,13 +87,9 @@ func (f *fakeServer) Close() error { return nil }
 func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exchange) {
 	a := f.answer(x.Request.ID)
 	x.Request.StartNS = f.clock.NowNS()
-	for i := range a.responses {
+	for range a.responses {
 		time.Sleep(a.after / time.Duration(a.responses))
-		x.Request.Responses = append(x.Request.Responses, export.Response{RecvNS: f.clock.NowNS(), Source: export.SourceUser})
-		arrived(x)
-		if x.Received != nil {
-			x.Received(i + 1)
-		}
+		x.Respond(export.Response{RecvNS: f.clock.NowNS(), Source: export.SourceUser}, nil)
 	}
 	if a.responses > 0 {
 		x.Request.Status = a.status
@@ -103,21 +99,13 @@ func (f *fakeServer) Send(ctx context.Context, _ backend.Payload, x *backend.Exc
 	case <-time.After(a.after):
 		x.Request.Status, x.Request.Message, x.Request.Resent = a.status, a.msg, a.resent
 		if a.status == export.StatusOK {
-			x.Request.Responses = []export.Response{{RecvNS: f.clock.NowNS(), Source: export.SourceUser}}
-			arrived(x)
+			x.Respond(export.Response{RecvNS: f.clock.NowNS(), Source: export.SourceUser}, nil)
 		}
 	case <-ctx.Done():
 		x.Request.Status = export.StatusCancelled
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			x.Request.Status = export.StatusTimeout
 		}
-	}
-}
-
-// arrived counts a response.
-func arrived(x *backend.Exchange) {
-	if x.Arrived != nil {
-		x.Arrived.Add(1)
 	}
 }
 
@@ -145,7 +133,9 @@ func (w *memWriter) WriteRequest(r *export.Request) error {
 	if w.failAt > 0 && len(w.requests) >= w.failAt {
 		return errors.New("no space left on device")
 	}
-	w.requests = append(w.requests, *r)
+	kept := *r
+	kept.Responses = slices.Clone(r.Responses) // the recorder uses the memory again
+	w.requests = append(w.requests, kept)
 	return nil
 }
 

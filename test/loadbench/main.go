@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
 	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, rank and memory")
 	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards, peers")
-	fs.DurationVar(&s.length, "length", 10*time.Second, "length of a recording in the section memory")
+	fs.DurationVar(&s.length, "length", 16*time.Second, "length of a recording in the section memory; an answer takes 4 s")
 	fs.StringVar(&peers, "peers", "", "other tools' programs of the section peers, as realservers/peers/install.sh prints their paths")
 	fs.StringVar(&s.vocab, "tokenizer", "pkg/tokenizer/builtin", "folder of the tokenizer that they load")
 	fs.BoolVar(&check, "check", false, "fail if a ratio passes its limit")

@@ -41,6 +41,16 @@ func recording(srv *server, file string, tokens int) []string {
 	}
 }
 
+// recordingGRPC returns the arguments that record answers of that many tokens over Triton gRPC into a file.
+func (s *suite) recordingGRPC(srv *server, file string, tokens int) ([]string, error) {
+	prompts := filepath.Join(s.dir, "prompts.json")
+	text := fmt.Sprintf(`{"data":[{"text_input":["x"],"stream":[true],"sampling_parameters":["{\"max_tokens\":%d,\"ignore_eos\":true}"]}]}`, tokens)
+	return []string{
+		"-m", "vllm", "-i", "grpc", "-u", srv.tritonGRPC, "--input-data", prompts, "--streaming",
+		"--profile-export-file", file, "--overwrite", "--quiet",
+	}, os.WriteFile(prompts, []byte(text), 0o600)
+}
+
 func (s *suite) runRecord(ctx context.Context, args []string) error {
 	cmd := exec.CommandContext(ctx, s.record, args...)
 	cmd.Stderr = s.log
@@ -71,14 +81,9 @@ func (s *suite) recordOnce(ctx context.Context, srv *server, j job) (figures, er
 	file := filepath.Join(s.dir, "run.arrow")
 	args := append(recording(srv, file, s.tokens), "--transport", j.transport)
 	if j.service == "grpc" {
-		prompts := filepath.Join(s.dir, "prompts.json")
-		text := fmt.Sprintf(`{"data":[{"text_input":["x"],"stream":[true],"sampling_parameters":["{\"max_tokens\":%d}"]}]}`, s.tokens)
-		if err := os.WriteFile(prompts, []byte(text), 0o600); err != nil {
+		var err error
+		if args, err = s.recordingGRPC(srv, file, s.tokens); err != nil {
 			return nil, err
-		}
-		args = []string{
-			"-m", "vllm", "-i", "grpc", "-u", srv.tritonGRPC, "--input-data", prompts, "--streaming",
-			"--profile-export-file", file, "--overwrite", "--quiet",
 		}
 	}
 	args = append(args, "--concurrency-range", strconv.Itoa(j.streams), "--request-count", strconv.Itoa(j.streams*s.rounds))

@@ -224,38 +224,3 @@ func (s *suite) scheduleOnce(ctx context.Context, srv *server, rate int, how str
 	}
 	return nil
 }
-
-// memory measures the largest resident sets of a recording with each number of streams,
-// including the export, and of the report of the file.
-func (s *suite) memory(ctx context.Context) error {
-	columns := []column{middle(peakMB, 0), middle("MB per stream", 2), middle(cpuS, 2)}
-	var rows [][]string
-	for _, n := range s.streams {
-		name := strconv.Itoa(n)
-		m, err := s.measure(ctx, candidate{name, s.against(func(ctx context.Context, srv *server) (figures, error) {
-			f, err := s.use(ctx, append([]string{s.record}, append(recording(srv, filepath.Join(s.dir, "memory.json"), s.tokens),
-				"--concurrency-range", name, "--duration", s.length.String())...)...)
-			if err == nil {
-				f["MB per stream"] = f[peakMB] / float64(n)
-			}
-			return f, err
-		})})
-		if err != nil {
-			return err
-		}
-		rows = append(rows, m.rows(columns, nil, name)...)
-	}
-	s.table(fmt.Sprintf("Peak memory of pa-record in %v, a token every %v", s.length, gap), []string{"streams"}, columns, rows)
-
-	file, mb, err := s.exportFile()
-	if err != nil {
-		return err
-	}
-	m, err := s.measure(ctx, s.command(number(mb, 0), s.analyze, "report", file))
-	if err != nil {
-		return err
-	}
-	columns = []column{middle(peakMB, 0), {"peak ÷ file", 2, func(m measured, c string) float64 { return median(m.of(c, peakMB)) / mb }}}
-	s.table("Peak memory of a report", []string{"MB of the file"}, columns, m.rows(columns, nil, number(mb, 0)))
-	return nil
-}

@@ -5,7 +5,7 @@ import (
 	"encoding/base64"
 	"unicode/utf8"
 
-	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/overlap"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
 )
@@ -82,14 +82,14 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 		return b
 	}
 	// The last text has the same front. Envelopes are cut between characters.
-	shared := len(e.Front) + jsonscan.CommonPrefix(s.last[len(e.Front):], v.Data)
+	shared := len(e.Front) + overlap.Prefix(s.last[len(e.Front):], v.Data)
 	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 		shared--
 	}
 	back := e.Back
 	data := v.Data[shared-len(e.Front):]
 	if len(data) == 0 {
-		n := jsonscan.CommonPrefix(s.last[shared:], back)
+		n := overlap.Prefix(s.last[shared:], back)
 		for shared+n < len(s.last) && !utf8.RuneStart(s.last[shared+n]) {
 			n--
 		}
@@ -107,13 +107,13 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 // call.
 func (s *sharedTexts) append(text []byte) (rest []byte) {
 	s.envelope = nil
-	shared := jsonscan.CommonPrefix(s.last, text)
+	shared := overlap.Prefix(s.last, text)
 	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 		shared-- // so that the text is UTF-8 if the rest is
 	}
 	if rest = text[shared:]; !utf8.Valid(rest) || bytes.HasPrefix(text, []byte(textEscape)) {
 		escaped := base64.StdEncoding.AppendEncode([]byte(textEscape), text)
-		shared = jsonscan.CommonPrefix(s.last, escaped)
+		shared = overlap.Prefix(s.last, escaped)
 		for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
 			shared--
 		}
@@ -160,7 +160,7 @@ func (b *textBound) order(last []byte, shared int) int {
 	if shared > b.shared {
 		return 0 // on the same side of the bound as the previous text
 	}
-	b.shared = shared + jsonscan.CommonPrefix(last[shared:], b.text[shared:])
+	b.shared = shared + overlap.Prefix(last[shared:], b.text[shared:])
 	if b.shared < len(last) && b.shared < len(b.text) {
 		return int(last[b.shared]) - int(b.text[b.shared])
 	}
@@ -194,5 +194,5 @@ func (s *sharedTexts) appendAll(o *sharedTexts) {
 		s.most.set(o.most.text)
 	}
 	s.some = true
-	s.least.shared, s.most.shared = jsonscan.CommonPrefix(s.last, s.least.text), jsonscan.CommonPrefix(s.last, s.most.text)
+	s.least.shared, s.most.shared = overlap.Prefix(s.last, s.least.text), overlap.Prefix(s.last, s.most.text)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/overlap"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -342,8 +342,8 @@ const (
 
 // writeValue appends v without the bytes at its ends that before has, too.
 func (c *codec) writeValue(v, before []byte, shared *int) {
-	prefix := jsonscan.CommonPrefix(before, v)
-	suffix := jsonscan.CommonSuffix(before[prefix:], v[prefix:])
+	prefix := overlap.Prefix(before, v)
+	suffix := overlap.Suffix(before[prefix:], v[prefix:])
 	if n := prefix + suffix; n < minShared || *shared+n > maxShared {
 		c.b = append(binary.AppendUvarint(c.b, uint64(len(v))<<1), v...)
 		return

@@ -76,16 +76,15 @@ const YieldBytes = 16 << 10
 // others in UnrecordedEvents.
 func (x *Exchange) Cut() {
 	r := &x.Request
-	n, size := 0, 0
-	for n < min(keptEvents, len(r.Responses), len(x.Raw)) && size+len(x.Raw[n]) <= keptEventBytes {
-		size += len(x.Raw[n])
-		n++
+	var kept [][]byte
+	size := 0
+	for raw := range x.EachRaw() {
+		if size += len(raw); len(kept) == keptEvents || size > keptEventBytes {
+			break
+		}
+		kept = append(kept, append([]byte(nil), raw...)) // it shares its memory with others
 	}
-	r.UnrecordedEvents += len(r.Responses) - n
-	r.Responses = append([]export.Response(nil), r.Responses[:n]...)
-	raw := make([][]byte, n)
-	for i := range raw {
-		raw[i] = append([]byte(nil), x.Raw[i]...) // it shares its memory with others
-	}
-	x.Raw = raw
+	r.UnrecordedEvents += len(r.Responses) - len(kept)
+	r.Responses = append([]export.Response(nil), r.Responses[:len(kept)]...)
+	x.Raw, x.packed = kept, nil
 }

@@ -57,10 +57,10 @@ type Payload interface {
 type Sender interface {
 	// Send performs one exchange in the goroutine of its slot: it sends p and reads
 	// the response to its end or until ctx is done. It fills in x.Request the times
-	// from IssuedNS on, Responses, Status, Code, Message and ServerID, and x.Raw. A
-	// response has its time with the source and the number of its read, and no outputs
-	// yet; responses with one number arrived together. A failure is data, so there is no
-	// error result. When ctx is done Status is cancelled, or timeout if the request's own
+	// from IssuedNS on, Status, Code, Message and ServerID, and passes each response to
+	// x.Respond or x.RespondOwned. A response has its time with the source and the number
+	// of its read, and no outputs yet; responses with one number arrived together. A
+	// failure is data, so there is no error result. When ctx is done Status is cancelled, or timeout if the request's own
 	// deadline (context.DeadlineExceeded) was the cause.
 	//
 	// The caller sets x.Request.ID, which is unique in the run, and x.Request.FailedNS.
@@ -73,12 +73,12 @@ type Sender interface {
 type Exchange struct {
 	Request export.Request
 	// Raw[i] holds the bytes of Request.Responses[i]: an event with its framing, a
-	// gRPC message, a body.
+	// gRPC message, a body. After Pack it is nil until Unpack.
 	Raw [][]byte
-	// Received, if not nil, takes the number of responses so far. Send calls it for
+	// Received, if not nil, takes the number of responses so far. Respond calls it for
 	// each further response, from any goroutine, one call at a time. It must not wait.
 	Received func(responses int)
-	// Arrived, if not nil, counts the responses as they arrive. Send adds 1 for each.
+	// Arrived, if not nil, counts the responses as they arrive. Respond adds 1 for each.
 	Arrived *atomic.Uint64
 	// Sequence is the place of the request in a sequence. The caller sets it.
 	Sequence SequenceStep
@@ -97,6 +97,9 @@ type Exchange struct {
 	// Tokens is filled in by Decode, for the progress display and the client
 	// statistics. Analysis counts tokens by its own definitions.
 	Tokens Tokens
+
+	packed  *packed  // nil: Raw holds the bytes from the start
+	scratch *Scratch // of Unpack
 }
 
 // Tokens says which responses of an exchange add output. The zero value means none.

@@ -77,8 +77,8 @@ func (s *lineSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 	case err != nil:
 		x.Request.Status, x.Request.Message = export.StatusConnectError, err.Error()
 	default:
-		x.Request.Status, x.Raw = export.StatusOK, append(x.Raw, raw)
-		x.Request.Responses = append(x.Request.Responses, export.Response{RecvNS: s.clock.NowNS(), Source: export.SourceUser})
+		x.Request.Status = export.StatusOK
+		x.RespondOwned(export.Response{RecvNS: s.clock.NowNS(), Source: export.SourceUser}, raw)
 	}
 }
 

@@ -2,6 +2,7 @@ package kserve
 
 import (
 	"fmt"
+	"slices"
 
 	"google.golang.org/grpc/mem"
 
@@ -21,15 +22,17 @@ type codec struct{ clock *rxclock.Clock }
 // outgoing is a request as two pieces of one message.
 type outgoing struct{ head, tail []byte }
 
-// incoming is a received message. data belongs to the receiver.
+// incoming is a received message. data is overwritten by the next one, unless it is nil then.
 type incoming struct {
 	recvNS   uint64
 	source   export.StampSource
 	sameRead bool // the previous message came with the same read
 	waited   bool // see [sockstamp.Stamp.Waited]
 	data     []byte
-	arena    arena
 }
+
+// maxBuffer is the size of a message from which its memory is not used again.
+const maxBuffer = 4 << 10
 
 // Marshal implements encoding.CodecV2 for *outgoing. The buffers are not pooled, so the
 // library's Free does nothing.
@@ -49,28 +52,10 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return fmt.Errorf("kserve codec: cannot receive into %T", v)
 	}
 	in.recvNS = now
-	in.data = in.arena.alloc(data.Len())
+	in.data = slices.Grow(in.data[:0], data.Len())[:data.Len()]
 	data.CopyTo(in.data)
 	return nil
 }
 
 // Name implements encoding.CodecV2.
 func (codec) Name() string { return "proto" }
-
-// An arena allocates small byte slices from large pieces of memory. A piece is freed when
-// all exchanges with slices of it are.
-type arena struct{ free []byte }
-
-const arenaBytes = 16 << 10
-
-func (a *arena) alloc(n int) []byte {
-	if n > arenaBytes/4 {
-		return make([]byte, n)
-	}
-	if n > len(a.free) {
-		a.free = make([]byte, arenaBytes)
-	}
-	b := a.free[:n:n]
-	a.free = a.free[n:]
-	return b
-}

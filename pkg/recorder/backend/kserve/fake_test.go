@@ -429,7 +429,9 @@ func prepare(t testing.TB, b *Backend, e *workload.Entry) backend.Payload {
 func exchange(ctx context.Context, t testing.TB, b *Backend, s backend.Sender, p backend.Payload, id uint64) *backend.Exchange {
 	t.Helper()
 	x := &backend.Exchange{Request: export.Request{ID: id}}
+	x.Pack() // as the recorder does
 	s.Send(ctx, p, x)
+	x.Unpack(&backend.Scratch{})
 	if err := b.Decode(x); err != nil {
 		t.Errorf("Decode: %v", err)
 	}

@@ -228,17 +228,14 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 			resp.Read++
 		}
 	}
-	r.Responses = append(r.Responses, resp)
 	if s.outputs != nil {
 		s.in.data = s.outputs.grpc(s.in.data, s.b.cfg.Streaming)
 	}
-	x.Raw = append(x.Raw, s.in.data)
-	s.in.data = nil
-	if x.Arrived != nil {
-		x.Arrived.Add(1)
-	}
-	if x.Received != nil {
-		x.Received(len(r.Responses))
+	if len(s.in.data) > maxBuffer {
+		x.RespondOwned(resp, s.in.data)
+		s.in.data = nil
+	} else {
+		x.Respond(resp, s.in.data)
 	}
 	return &r.Responses[len(r.Responses)-1]
 }

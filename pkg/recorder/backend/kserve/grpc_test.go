@@ -459,11 +459,13 @@ func BenchmarkStream(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		x := &backend.Exchange{Request: export.Request{ID: 1}}
+		x.Pack()
 		s.Send(b.Context(), p, x)
 		if x.Request.Status != export.StatusOK {
 			b.Fatal(x.Request.Message)
 		}
-		n += len(x.Raw)
+		n += len(x.Request.Responses)
+		x.Release()
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/message")
 }

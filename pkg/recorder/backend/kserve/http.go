@@ -97,7 +97,6 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 		x.Waited++
 	}
 	r.FirstByteNS = min(r.FirstByteNS, received.RecvNS) // the library reports it later than the kernel
-	r.Responses = append(r.Responses, received)
 	var damaged error
 	if resp.StatusCode != http.StatusOK {
 		body = backend.DecodedError(resp.Header, body)
@@ -107,13 +106,7 @@ func (s *httpSender) Send(ctx context.Context, p backend.Payload, x *backend.Exc
 			body = s.outputs.http(body)
 		}
 	}
-	x.Raw = append(x.Raw, body)
-	if x.Arrived != nil {
-		x.Arrived.Add(1)
-	}
-	if x.Received != nil {
-		x.Received(len(r.Responses))
-	}
+	x.RespondOwned(received, body)
 	r.Status = export.StatusOK
 	switch {
 	case resp.StatusCode != http.StatusOK:

@@ -25,6 +25,9 @@ import (
 // default the library estimates the window and changes it in the middle of a run.
 const windowBytes = 16 << 20
 
+// readBufferBytes is enough for the messages of a stream of tokens. Larger frames bypass the buffer.
+const readBufferBytes = 4 << 10
+
 // slotHeader is the metadata key for the slot of a call on a shared connection.
 const slotHeader = "pa-slot"
 
@@ -91,6 +94,8 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 		grpc.WithStaticStreamWindowSize(windowBytes),
 		grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(maxBytes)), grpc.MaxCallSendMsgSize(math.MaxInt32)),
+		grpc.WithReadBufferSize(readBufferBytes),
+		grpc.WithSharedWriteBuffer(true), // a connection needs it for its requests only
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),

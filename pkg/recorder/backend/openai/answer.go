@@ -31,7 +31,6 @@ type answer struct {
 	resp  *http.Response // nil before head
 	kind  bodyKind
 	split sse.Splitter
-	arena arena
 	// whole is a body that is no stream, the bytes of an undecided body, or an unfinished line of a
 	// body of lines.
 	whole []byte
@@ -78,9 +77,6 @@ const (
 // begin starts the exchange x. The transport sets its times and its connection.
 func (a *answer) begin(x *backend.Exchange) {
 	a.x, a.resp = x, nil
-	a.arena.begin()
-	x.Request.Responses = make([]export.Response, 0, a.arena.lastPieces)
-	x.Raw = make([][]byte, 0, a.arena.lastPieces)
 }
 
 // head handles the head of the answer. It keeps resp until end and does not use resp.Body.
@@ -351,7 +347,6 @@ func (a *answer) end(err error) (keep bool) {
 // finish drops the references to the exchange.
 func (a *answer) finish() {
 	a.stopDecoding()
-	a.arena.end()
 	a.x, a.resp, a.whole = nil, nil, nil
 }
 
@@ -360,7 +355,7 @@ func (a *answer) event(frame []byte) {
 	a.sawDone = a.sawDone || isDone(frame)
 	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
 	if a.over = err; record && err == nil {
-		a.respond(a.arena.keep(frame))
+		a.x.Respond(a.response(), frame)
 	}
 }
 
@@ -369,23 +364,15 @@ func (a *answer) addWhole() {
 	if a.whole == nil {
 		a.whole = []byte{}
 	}
-	a.respond(a.whole)
+	a.x.RespondOwned(a.response(), a.whole)
 }
 
-// respond records a response with the stamp of the last data. It keeps raw.
-func (a *answer) respond(raw []byte) {
-	r := &a.x.Request
-	r.Responses = append(r.Responses, export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read})
-	a.x.Raw = append(a.x.Raw, raw)
+// response returns a response with the stamp of the last data.
+func (a *answer) response() export.Response {
 	if a.at.waited {
 		a.x.Waited++
 	}
-	if a.x.Arrived != nil {
-		a.x.Arrived.Add(1)
-	}
-	if a.x.Received != nil {
-		a.x.Received(len(r.Responses))
-	}
+	return export.Response{RecvNS: a.at.ns, Source: a.at.source, Read: a.read}
 }
 
 // failed sets status and message of an answer with an error status.
@@ -394,7 +381,7 @@ func (a *answer) failed() {
 	r.Status = export.StatusHTTPError
 	header := a.resp.Header
 	// Secrets are hidden before the text is cut, so that no part of one stays.
-	msg := openai.ParseError(a.resp.StatusCode, header.Get("Content-Type"), []byte(a.b.secrets.Text(string(a.x.Raw[0]))))
+	msg := openai.ParseError(a.resp.StatusCode, header.Get("Content-Type"), []byte(a.b.secrets.Text(string(a.whole))))
 	r.Message = a.b.secrets.Text(backend.RefusalMessage(msg, a.resp.StatusCode, header))
 	r.Responses[0].Error = true
 }

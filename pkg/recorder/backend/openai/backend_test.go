@@ -125,7 +125,9 @@ func senderOn(t testing.TB, b *Backend, l *dialedConn) *sender {
 func exchange(ctx context.Context, t testing.TB, b *Backend, s backend.Sender, body string) *backend.Exchange {
 	t.Helper()
 	x := &backend.Exchange{}
+	x.Pack() // as the recorder does
 	s.Send(ctx, prepare(t, b, body), x)
+	x.Unpack(&backend.Scratch{})
 	if err := b.Decode(x); err != nil {
 		t.Fatalf("Decode: %v", err)
 	}

@@ -38,10 +38,12 @@ func benchmarkEvents(b *testing.B, tr Transport) {
 			before := mallocs()
 			for b.Loop() {
 				x := &backend.Exchange{}
+				x.Pack()
 				s.Send(b.Context(), p, x)
-				if x.Request.Status != export.StatusOK || len(x.Raw) != events {
-					b.Fatalf("%v, %q, %d events", x.Request.Status, x.Request.Message, len(x.Raw))
+				if n := len(x.Request.Responses); x.Request.Status != export.StatusOK || n != events {
+					b.Fatalf("%v, %q, %d events", x.Request.Status, x.Request.Message, n)
 				}
+				x.Release()
 			}
 			b.ReportMetric(float64(mallocs()-before)/float64(b.N*events), "allocs/event")
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")

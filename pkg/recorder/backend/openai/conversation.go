@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -99,8 +100,9 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 		return false, errors.New("the request failed")
 	}
 	r := openai.Reply{History: c.b.cfg.HistoryReasoning}
-	for _, raw := range x.Raw {
-		if err := addReply(&r, raw, len(x.Raw) == 1); err != nil {
+	all := slices.Collect(x.EachRaw())
+	for _, raw := range all {
+		if err := addReply(&r, raw, len(all) == 1); err != nil {
 			return false, err
 		}
 	}

@@ -24,7 +24,7 @@ import (
 func (b *Backend) Decode(x *backend.Exchange) error {
 	r := &x.Request
 	d := decoder{r: r, tokens: &x.Tokens, last: -1}
-	outputs := make(export.Fields, len(x.Raw))
+	outputs := x.Fields(len(x.Raw))
 	for i, raw := range x.Raw {
 		b.secrets.Mask(raw)
 		outputs[i] = export.Field{Name: "response", Value: export.Value{Text: true, Data: raw}}

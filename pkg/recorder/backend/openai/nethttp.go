@@ -11,7 +11,7 @@ import (
 
 const (
 	maxHeadBytes    = 1 << 20 // of an answer's head; http1 has the same
-	readBufferBytes = 32 << 10
+	readBufferBytes = 4 << 10 // each connection has one; the default of net/http
 )
 
 // newTransport returns a transport that creates clients on existing connections. Senders

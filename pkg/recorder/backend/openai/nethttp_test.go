@@ -211,10 +211,12 @@ func TestNetHTTPAllocations(t *testing.T) {
 	p := prepare(t, b, `{}`)
 	perRun := testing.AllocsPerRun(20, func() {
 		x := &backend.Exchange{}
+		x.Pack()
 		s.Send(t.Context(), p, x)
-		if len(x.Raw) != events {
-			t.Fatalf("%d events: %s", len(x.Raw), x.Request.Message)
+		if n := len(x.Request.Responses); n != events {
+			t.Fatalf("%d events: %s", n, x.Request.Message)
 		}
+		x.Release()
 	})
 	if perEvent := perRun / events; perEvent > 0.2 { // the server's are in it
 		t.Errorf("%.2f allocations an event", perEvent)

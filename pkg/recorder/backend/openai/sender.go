@@ -19,7 +19,7 @@ const (
 	// connection is closed instead of being kept.
 	afterDone = time.Second
 	// bodyBufferBytes is the size of the buffer for reading a body.
-	bodyBufferBytes = 16 << 10
+	bodyBufferBytes = 4 << 10
 )
 
 // A sender is a sender of the transport NetHTTP. It sends one request at a time on its own

@@ -63,3 +63,34 @@ func testStampSources(t *testing.T, tr Transport) {
 		})
 	}
 }
+
+// The reads of an answer that were handed on take no memory, and a byte has the stamp of its read.
+func TestSpansAreDropped(t *testing.T) {
+	t.Parallel()
+	c := &stampedHTTPConn{}
+	read := func(i int) {
+		c.newest = span{read: uint32(i), at: stamp{ns: uint64(i) + 1}}
+		c.add(6)
+		c.add(4) // two pieces in one read
+	}
+	const most = 8
+	for i := range 1000 {
+		read(i)
+		for _, offset := range []int64{0, 9} {
+			if s := c.at(int64(10*i) + offset); s.read != uint32(i) || s.end != int64(10*i+10) {
+				t.Fatalf("byte %d of read %d is of read %d, which ends at %d", offset, i, s.read, s.end)
+			}
+		}
+	}
+	if n := cap(c.spans); n > most {
+		t.Errorf("%d spans kept, want at most %d", n, most)
+	}
+	for i := range most { // several reads before the first one is handed on
+		read(1000 + i)
+	}
+	for i := range most {
+		if s := c.at(int64(10 * (1000 + i))); s.read != uint32(1000+i) {
+			t.Errorf("read %d, want %d", s.read, 1000+i)
+		}
+	}
+}

@@ -213,8 +213,8 @@ func (c *stampedHTTPConn) add(n int) {
 		c.spans[last].end = c.body
 		return
 	}
-	if c.past == len(c.spans) {
-		c.spans, c.past = c.spans[:0], 0
+	if c.past > 0 && len(c.spans) == cap(c.spans) { // the last span is needed until the next one is there
+		c.spans, c.past = append(c.spans[:0], c.spans[c.past:]...), 0
 	}
 	s := c.newest
 	s.end = c.body

@@ -129,6 +129,7 @@ func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender,
 	if m, ok := d.payload.(backend.Modeler); ok && m.Model() != s.Model {
 		x.Request.Model = m.Model()
 	}
+	x.Pack()
 	if s.Timeout >= 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.Timeout)

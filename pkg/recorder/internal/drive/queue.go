@@ -74,10 +74,6 @@ func (q *Queue) Bytes() int64 {
 // exchangeBytes returns the approximate memory of x until it is decoded. Decoding does
 // not change it.
 func exchangeBytes(x *backend.Exchange) int64 {
-	const response = 128 // a Response, its slice of Raw, its output
-	n := int64(1024) + response*int64(len(x.Raw))
-	for _, raw := range x.Raw {
-		n += int64(len(raw))
-	}
-	return n
+	const response = 64 // a Response, and the memory into which Responses grows
+	return 1024 + response*int64(len(x.Request.Responses)) + x.RawBytes()
 }
