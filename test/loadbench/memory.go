@@ -108,11 +108,16 @@ func (s *suite) memoryOf(ctx context.Context, program string, args []string) (f 
 		return nil, err
 	}
 	done := make(chan struct{})
-	peak := make(chan float64)
-	go func() { peak <- largestSet(cmd.Process.Pid, done) }()
+	watched := make(chan []setSize)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	go func() { watched <- watchPSS(cmd.Process.Pid, tick.C, done) }()
 	err = cmd.Wait()
 	close(done)
-	mb := <-peak
+	mb := 0.0
+	for _, m := range <-watched {
+		mb = max(mb, m.mb)
+	}
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s %q: %w\n%s", program, args, err, printed.Bytes())
@@ -137,20 +142,4 @@ func copyFile(to, from string) (err error) {
 	}
 	_, err = io.Copy(dst, src)
 	return errors.Join(err, dst.Close())
-}
-
-// largestSet returns the largest proportional set of a process in MB until done is closed; 0 if the kernel does not say it.
-func largestSet(pid int, done <-chan struct{}) (mb float64) {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid)); err == nil {
-			mb = max(mb, statusNumber(text, "Pss:")*1024/1e6)
-		}
-		select {
-		case <-done:
-			return mb
-		case <-tick.C:
-		}
-	}
 }

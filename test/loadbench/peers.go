@@ -79,7 +79,7 @@ func (s *suite) comparePeers(ctx context.Context) error {
 	own := *s
 	// A file of its own, so that pa-record shares no page with the server.
 	own.record = filepath.Join(s.dir, "simulator")
-	if err := copyProgram(own.record, s.record); err != nil {
+	if err := copyFile(own.record, s.record); err != nil {
 		return err
 	}
 	var names []string
@@ -318,13 +318,4 @@ func residentPages(statm []byte) float64 {
 		return 0
 	}
 	return n
-}
-
-// copyProgram copies an executable file.
-func copyProgram(to, from string) error {
-	text, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, text, 0o700)
 }
