@@ -58,7 +58,7 @@ func (b *body) find(offset uint64) (s span, ok bool) {
 func (f *Follower) At(stream uint32, offset uint64) (st sockstamp.Stamp, end uint64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.table.streams[stream]
+	s := f.table.stream(stream)
 	if s == nil {
 		return sockstamp.Stamp{}, 0, false
 	}
@@ -75,7 +75,7 @@ func (f *Follower) At(stream uint32, offset uint64) (st sockstamp.Stamp, end uin
 func (f *Follower) Head(stream uint32) (first, last sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.table.streams[stream]
+	s := f.table.stream(stream)
 	if s == nil || s.head.last == (sockstamp.Stamp{}) {
 		return sockstamp.Stamp{}, sockstamp.Stamp{}, false
 	}

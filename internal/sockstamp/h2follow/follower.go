@@ -266,7 +266,7 @@ func (f *Follower) write(p []byte, from, to int) (int, error) {
 func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil && f.requestErr() == nil {
+	if s := f.table.stream(stream); s != nil && f.requestErr() == nil {
 		if m := s.in.at(k); m != nil && m.whole {
 			return m.last, true
 		}
@@ -279,7 +279,7 @@ func (f *Follower) Message(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 func (f *Follower) First(stream uint32, k int) (st sockstamp.Stamp, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil && f.requestErr() == nil {
+	if s := f.table.stream(stream); s != nil && f.requestErr() == nil {
 		if m := s.in.peek(k); m != nil {
 			return m.first, true
 		}
@@ -342,7 +342,7 @@ func (f *Follower) SentInPart(stream uint32, k int) (start, sent sockstamp.Stamp
 func (f *Follower) sentMessage(stream uint32, k int) (m sentMessage, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil && f.requestErr() == nil {
+	if s := f.table.stream(stream); s != nil && f.requestErr() == nil {
 		if p := s.out.at(k); p != nil {
 			return *p, true
 		}
@@ -389,7 +389,7 @@ func (f *Follower) requestErr() error {
 func (f *Follower) Alone() (stream uint32, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s := f.table.streams[f.table.newest]
+	s := f.table.stream(f.table.newest)
 	return f.table.newest, s != nil && !s.ended && f.table.open == 1 && f.requestErr() == nil
 }
 
@@ -407,7 +407,7 @@ func (f *Follower) Stream(name string) (stream uint32, ok bool) {
 func (f *Follower) Forget(stream uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil {
+	if s := f.table.stream(stream); s != nil {
 		f.table.remove(s)
 		f.dropRevised()
 	}
@@ -419,7 +419,7 @@ func (f *Follower) Forget(stream uint32) {
 func (f *Follower) Complete(stream uint32) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if s := f.table.streams[stream]; s != nil {
+	if s := f.table.stream(stream); s != nil {
 		s.needed = 0
 		if next := s.in.head + 1; next < len(s.in.items) {
 			s.needed = s.in.items[next].first.Ordinal

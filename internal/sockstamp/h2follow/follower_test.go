@@ -494,7 +494,11 @@ func TestBounds(t *testing.T) {
 		t.Errorf("%d streams, %d open, %d ended, %d names; want 5, 2, 3, 5", n, f.table.open, len(f.table.ended), len(f.table.names))
 	}
 	for _, id := range []uint32{1, 3, 15, 17, 19} {
+		found := f.table.stream(id)
 		f.Forget(id)
+		if found == nil || f.table.stream(id) != nil {
+			t.Errorf("stream %d was there: %v; it is found after it was forgotten: %v", id, found != nil, f.table.stream(id) != nil)
+		}
 	}
 	if len(f.table.streams)+f.table.open+len(f.table.ended)+len(f.table.names) > 0 {
 		t.Errorf("after all were forgotten: %+v", f.table)

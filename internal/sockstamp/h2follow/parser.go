@@ -150,8 +150,10 @@ func (r *parser) begin(at int, report func(*stream, extent)) error {
 	if r.typ == frameHeaders && r.requests {
 		r.table.begin(r.id)
 	}
-	if s := r.table.streams[r.id]; (r.bytes || r.unary) && s != nil && r.typ == frameHeaders {
-		r.beginHeaders(s, at, report)
+	if (r.bytes || r.unary) && r.typ == frameHeaders {
+		if s := r.table.stream(r.id); s != nil {
+			r.beginHeaders(s, at, report)
+		}
 	}
 	return nil
 }
@@ -250,7 +252,7 @@ func (r *parser) payload(p []byte, i int, report func(*stream, extent)) (n int, 
 	n = min(r.left-r.pad, len(p)-i)
 	switch r.typ {
 	case frameData:
-		s := r.table.streams[r.id]
+		s := r.table.stream(r.id)
 		switch {
 		case s == nil:
 		case r.bytes && r.incoming:
@@ -277,7 +279,7 @@ func (r *parser) end(at int, report func(*stream, extent)) error {
 	r.have = 0
 	switch r.typ {
 	case frameData, frameHeaders, frameContinuation:
-		if s := r.table.streams[r.id]; s != nil && (r.bytes || r.unary) {
+		if s := r.table.stream(r.id); s != nil && (r.bytes || r.unary) {
 			if r.requests && r.typ != frameData && r.block == 0 {
 				report(s, extent{begin: max(0, at-1), end: at, headEnd: at})
 			}

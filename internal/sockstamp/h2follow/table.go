@@ -9,12 +9,25 @@ type table struct {
 	newest uint32 // highest id of a stream
 
 	streams map[uint32]*stream
+	recent  *stream // the last one found, of those in streams; mostly it is the next one, too
 	names   map[string]uint32
 	ended   []uint32 // streams that ended and are kept, in the order in which they ended
 }
 
 func newTable(c Config) table {
 	return table{config: c, streams: map[uint32]*stream{}, names: map[string]uint32{}}
+}
+
+// stream returns the stream with that id; nil if it is not followed.
+func (t *table) stream(id uint32) *stream {
+	if t.recent != nil && t.recent.id == id {
+		return t.recent
+	}
+	s := t.streams[id]
+	if s != nil {
+		t.recent = s
+	}
+	return s
 }
 
 // begin follows the stream that a request opened. It does nothing for a stream that is not newer
@@ -35,7 +48,7 @@ func (t *table) begin(id uint32) {
 
 // end notes that nothing more is received on a stream. It keeps the last Config.Ended such streams.
 func (t *table) end(id uint32) {
-	s := t.streams[id]
+	s := t.stream(id)
 	if s == nil || s.ended {
 		return
 	}
@@ -49,7 +62,7 @@ func (t *table) end(id uint32) {
 
 // name gives a stream a name; the newest stream of a name has it.
 func (t *table) name(id uint32, name string) {
-	if s := t.streams[id]; s != nil && s.name == "" {
+	if s := t.stream(id); s != nil && s.name == "" {
 		s.name = name
 		t.names[name] = id
 	}
@@ -58,6 +71,9 @@ func (t *table) name(id uint32, name string) {
 // remove drops a stream.
 func (t *table) remove(s *stream) {
 	delete(t.streams, s.id)
+	if t.recent == s {
+		t.recent = nil
+	}
 	if t.names[s.name] == s.id {
 		delete(t.names, s.name)
 	}

@@ -7,17 +7,15 @@ import (
 	"google.golang.org/grpc/mem"
 
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
 // codec passes bytes through gRPC unchanged. It has the name of the standard codec, because
 // the name becomes the content type, application/grpc+proto.
 //
 // Requests are prepared messages; each has a shared buffer and a few bytes of its own (see
-// tail in grpc.go), so nothing is encoded or copied for a request. A response is stamped
-// and its bytes are kept: decoding them would cost 22 allocations and delay the stamps of
-// the following messages.
-type codec struct{ clock *rxclock.Clock }
+// tail in grpc.go), so nothing is encoded or copied for a request. A response's bytes are
+// kept: decoding them would cost 22 allocations and delay the following messages.
+type codec struct{}
 
 // outgoing is a request as two pieces of one message.
 type outgoing struct{ head, tail []byte }
@@ -36,7 +34,7 @@ const maxBuffer = 4 << 10
 
 // Marshal implements encoding.CodecV2 for *outgoing. The buffers are not pooled, so the
 // library's Free does nothing.
-func (c codec) Marshal(v any) (mem.BufferSlice, error) {
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	o, ok := v.(*outgoing)
 	if !ok {
 		return nil, fmt.Errorf("kserve codec: %T is no prepared message", v)
@@ -45,13 +43,11 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal implements encoding.CodecV2 for *incoming. It does not keep data.
-func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
-	now := c.clock.NowNS() // first of all
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 	in, ok := v.(*incoming)
 	if !ok {
 		return fmt.Errorf("kserve codec: cannot receive into %T", v)
 	}
-	in.recvNS = now
 	in.data = slices.Grow(in.data[:0], data.Len())[:data.Len()]
 	data.CopyTo(in.data)
 	return nil

@@ -31,7 +31,7 @@ type grpcSender struct {
 	b      *Backend
 	name   string             // of the slot, on shared connections
 	conn   *stampedClientConn // nil: each request has its own
-	codec  codec
+	clock  *rxclock.Clock
 	stream *stream // nil: to be opened; unary requests have none
 	in     incoming
 	out    outgoing
@@ -43,7 +43,7 @@ type grpcSender struct {
 
 // newGRPCSender returns a sender whose outputs come in shared memory if out is not nil.
 func newGRPCSender(b *Backend, slot int, clock *rxclock.Clock, conn *stampedClientConn, out *outputs) *grpcSender {
-	s := &grpcSender{b: b, conn: conn, codec: codec{clock: clock}, outputs: out}
+	s := &grpcSender{b: b, conn: conn, clock: clock, outputs: out}
 	if b.cfg.Connections > 0 {
 		s.name = strconv.Itoa(slot)
 	}
@@ -88,7 +88,7 @@ func (s *grpcSender) warm(ctx context.Context) error {
 func (s *grpcSender) open(ctx context.Context) error {
 	sctx, cancel := context.WithCancel(s.outgoing(context.Background()))
 	stop := context.AfterFunc(ctx, cancel)
-	cs, err := s.conn.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	cs, err := s.conn.NewStream(sctx, streamDesc, pb.GRPCInferenceService_ModelStreamInfer_FullMethodName, grpc.ForceCodecV2(codec{}))
 	if !stop() || err != nil {
 		cancel()
 		if err == nil {
@@ -145,7 +145,7 @@ func (s *grpcSender) Close() error {
 // Send implements backend.Sender.
 func (s *grpcSender) Send(ctx context.Context, p backend.Payload, x *backend.Exchange) {
 	r := &x.Request
-	r.IssuedNS = s.codec.clock.NowNS()
+	r.IssuedNS = s.clock.NowNS()
 	r.StartSource = export.SourceUser
 	if s.b.cfg.Reuse == backend.Fresh {
 		c, err := s.b.dial(s.b.cfg.MaxAnswerMemory)
@@ -203,15 +203,15 @@ func sequenceParams(x *backend.Exchange) []wire.Param {
 }
 
 // stamp sets the time of the message in s.in to the time of the socket read that
-// completed it. If that read is unknown, the time of the codec's call stays.
+// completed it; if that read is unknown, to the present time.
 func (s *grpcSender) stamp(t *streamStamps, cs grpc.ClientStream) {
 	st, same, ok := t.message(cs)
 	s.in.sameRead, s.in.waited = same, st.Waited
 	if !ok {
-		s.in.source = export.SourceUser
+		s.in.recvNS, s.in.source = s.clock.NowNS(), export.SourceUser
 		return
 	}
-	s.in.recvNS, s.in.source = s.codec.clock.FromWall(st.NS), export.StampSource(st.Source)
+	s.in.recvNS, s.in.source = s.clock.FromWall(st.NS), export.StampSource(st.Source)
 }
 
 // keep appends the message in s.in, the last one of t, to the exchange.
@@ -245,19 +245,19 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 // which perf_analyzer does not, and the server's timeout would compete with the client's.
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
-	again := func() { r.Resent, r.StartNS, r.SentNS = true, s.codec.clock.NowNS(), 0 } // the library does not say when it has sent the second one
+	again := func() { r.Resent, r.StartNS, r.SentNS = true, s.clock.NowNS(), 0 } // the library does not say when it has sent the second one
 	cctx, cancel := context.WithCancel(context.WithValue(s.outgoing(context.WithoutCancel(ctx)), againKey{}, again))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
-	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(s.codec))
+	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(codec{}))
 	if err != nil {
 		s.fail(ctx, r, err, false)
 		return
 	}
 	s.conn.carry(r)
-	r.StartNS = s.codec.clock.NowNS()
+	r.StartNS = s.clock.NowNS()
 	err = cs.SendMsg(&s.out)
-	r.SentNS = s.codec.clock.NowNS()
+	r.SentNS = s.clock.NowNS()
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
 		err = cs.RecvMsg(&s.in)
 	}
@@ -269,10 +269,10 @@ func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 		return
 	}
 	s.stamp(&t, cs)
-	t.request(r, 0, s.codec.clock)
-	r.FirstByteNS = t.firstByte(s.codec.clock)
+	t.request(r, 0, s.clock)
+	r.FirstByteNS = t.firstByte(s.clock)
 	s.keep(x, &t)
-	t.revise(x, s.codec.clock)
+	t.revise(x, s.clock)
 	t.forget()
 	r.Status = export.StatusOK
 }
@@ -294,15 +294,15 @@ func (s *grpcSender) sendStream(ctx context.Context, x *backend.Exchange) {
 	}
 	s.conn.carry(r)
 	stop := context.AfterFunc(ctx, s.stream.cancel)
-	r.StartNS = s.codec.clock.NowNS()
+	r.StartNS = s.clock.NowNS()
 	err := s.stream.SendMsg(&s.out)
-	r.SentNS = s.codec.clock.NowNS()
+	r.SentNS = s.clock.NowNS()
 	number := s.stream.stamps.sent
 	s.stream.stamps.sent++
 	if err == nil || errors.Is(err, io.EOF) { // the reason is in the status
 		s.stream.stamps.begin()
 		err = s.receive(x, number)
-		s.stream.stamps.revise(x, s.codec.clock)
+		s.stream.stamps.revise(x, s.clock)
 		s.stream.stamps.complete()
 	}
 	switch {
@@ -366,8 +366,8 @@ func (s *grpcSender) receive(x *backend.Exchange, number int) error {
 			continue // left over from an earlier request
 		}
 		if len(r.Responses) == 0 {
-			s.stream.stamps.request(r, number, s.codec.clock)
-			r.FirstByteNS = s.stream.stamps.firstByte(s.codec.clock)
+			s.stream.stamps.request(r, number, s.clock)
+			r.FirstByteNS = s.stream.stamps.firstByte(s.clock)
 		}
 		record, err := s.mem.Event(r, o.empty && s.b.model.Decoupled)
 		if err != nil {

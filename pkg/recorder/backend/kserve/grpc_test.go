@@ -17,7 +17,6 @@ import (
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
-	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -424,8 +423,7 @@ func BenchmarkStream(b *testing.B) {
 	const tokens = 100
 	next, last := text("1", " token", notFinal), text("1", " token", final)
 	more, end := next.AppendStream(nil), last.AppendStream(nil)
-	clock := rxclock.New()
-	srv := grpc.NewServer(grpc.ForceServerCodecV2(codec{clock}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
+	srv := grpc.NewServer(grpc.ForceServerCodecV2(codec{}), grpc.UnknownServiceHandler(func(_ any, s grpc.ServerStream) error {
 		var in incoming
 		for s.RecvMsg(&in) == nil {
 			for i := range tokens {
