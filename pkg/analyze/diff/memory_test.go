@@ -94,7 +94,7 @@ func TestGapSorter(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ n, row int }{{0, 1}, {100, 1}, {100, 7}, {gapsOfRun, 1}, {gapsOfRun, 97}, {2*gapsOfRun + 5, 1}, {2*gapsOfRun + 5, 1000}} {
 		n := tt.n
-		s := newGapSorter(1 << 20)
+		s := newGapSorter(tt.memory)
 		rng := rand.New(rand.NewPCG(1, 2))
 		var want []gap
 		begin := 0 // of a row of ascending gaps

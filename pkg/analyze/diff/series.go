@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -69,11 +70,15 @@ func (f *follower) endLevel() {
 	if len(f.levels) == 0 {
 		return
 	}
-	f.err = errors.Join(f.err, f.gaps.drain(f.levels[len(f.levels)-1].gap))
+	f.err = errors.Join(f.err, f.gaps.drain(f.levels[len(f.levels)-1].follow))
 }
 
 // Request implements [analyze.Follower].
-func (f *follower) Request(level int, p *analyze.Point) { f.level(level).request(p, f.gaps) }
+func (f *follower) Request(level int, p *analyze.Point) {
+	l := f.level(level)
+	f.gaps.settle(p.SettledNS, l.follow)
+	l.request(p, f.gaps)
+}
 
 // Step implements [analyze.Follower].
 func (f *follower) Step(level int, s analyze.Step) { f.level(level).step(s) }
@@ -157,11 +162,18 @@ func (l *levelSeries) step(s analyze.Step) {
 	l.tokens.AddFloat(s.OutputTokens)
 }
 
-// gap adds a gap. Gaps come in the order of their ends.
-func (l *levelSeries) gap(g *gap) {
-	l.list(itl).Add(g.ns)
-	for range g.tokens {
-		l.list(itlPerToken).AddFloat(g.perToken)
+// follow adds gaps, which come in the order of their ends.
+func (l *levelSeries) follow(gaps []gap) {
+	var all [gapsOfBlock]int64
+	for some := range slices.Chunk(gaps, len(all)) {
+		for i := range some {
+			g := &some[i]
+			all[i] = g.ns
+			for range g.tokens {
+				l.list(itlPerToken).AddFloat(g.perToken)
+			}
+		}
+		l.list(itl).Add(all[:len(some)]...)
 	}
 }
 
