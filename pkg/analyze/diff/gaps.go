@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
@@ -22,22 +23,25 @@ type gap struct {
 
 const (
 	gapsOfRun   = 1 << 16 // gaps that are sorted in memory at first
-	bytesOfGap  = 80      // while it is sorted
+	bytesOfGap  = 150     // while it is sorted
 	gapsOfBlock = 1 << 9
 )
 
 // A gapSorter passes the gaps of a level on in the order of their ends. Gaps that end together stay in the order of
-// add. It passes gaps on as soon as no later gap can come before them. If too many gaps have to wait, it keeps them
-// in sorted runs of blocks, in memory up to a bound, and merges the runs at the end.
+// add. It passes gaps on as soon as no later gap can come before them, in a goroutine of its own. If too many gaps
+// have to wait, it keeps them in sorted runs of blocks, in memory up to a bound, and merges the runs at the end.
 type gapSorter struct {
 	maxBytes int64
 	blocks   *spool.Blocks
-	last     []gap // of no run yet
+	last     []gap // that were added
 	room     int   // gaps of last from which on they are sorted
-	spare    []gap // buffers of sort
-	keys     []int64
-	runs     [][]spool.Block
-	packer   spool.Packer
+
+	sorting sync.WaitGroup // while it runs, it has the fields below
+	waiting []gap          // of no run yet
+	spare   []gap          // buffers of sort
+	keys    []int64
+	runs    [][]spool.Block
+	packer  spool.Packer
 }
 
 // newGapSorter returns a gapSorter whose blocks take maxBytes of memory.
@@ -47,57 +51,70 @@ func newGapSorter(maxBytes int64) *gapSorter {
 
 func (s *gapSorter) add(g gap) { s.last = append(s.last, g) }
 
-// settle makes room for further gaps, none of which ends before a time: it calls do with the gaps that ended
-// before, in their order, and removes them.
+// settle makes room for further gaps, none of which ends before a time: it calls do in a goroutine with the gaps that
+// ended before, in their order, and removes them.
 func (s *gapSorter) settle(before uint64, do func(gaps []gap)) {
 	if len(s.last) < s.room {
 		return
 	}
-	s.sort()
-	if s.runs == nil {
-		n, _ := slices.BinarySearchFunc(s.last, before, func(g gap, end uint64) int { return cmp.Compare(g.end, end) })
-		do(s.last[:n])
-		s.last = append(s.last[:0], s.last[n:]...)
+	s.sorting.Wait()
+	if len(s.waiting) > s.room/2 { // they would be sorted again and again
+		if s.runs == nil && (s.maxBytes == 0 || 2*bytesOfGap*int64(s.room) <= s.maxBytes) {
+			s.room *= 2
+		} else {
+			s.endRun()
+		}
 	}
-	switch {
-	case len(s.last) <= s.room/2: // else they would be sorted again and again
-	case s.runs == nil && (s.maxBytes == 0 || 2*bytesOfGap*int64(s.room) <= s.maxBytes):
-		s.room *= 2
-	default:
-		s.endRun()
-	}
+	s.join()
+	s.sorting.Go(func() {
+		s.sort()
+		if s.runs != nil {
+			s.endRun()
+			return
+		}
+		n, _ := slices.BinarySearchFunc(s.waiting, before, func(g gap, end uint64) int { return cmp.Compare(g.end, end) })
+		do(s.waiting[:n])
+		s.waiting = append(s.waiting[:0], s.waiting[n:]...)
+	})
 }
 
-// sort sorts the last gaps by keys: the ends, from the first one on, and below them the places of the gaps.
+// join waits until nothing is being sorted. It moves the last gaps to those that wait.
+func (s *gapSorter) join() {
+	s.sorting.Wait()
+	s.waiting = append(s.waiting, s.last...)
+	s.last = s.last[:0]
+}
+
+// sort sorts the waiting gaps by keys: the ends, from the first one on, and below them the places of the gaps.
 func (s *gapSorter) sort() {
-	if len(s.last) == 0 {
+	if len(s.waiting) == 0 {
 		return
 	}
-	least, most := s.last[0].end, s.last[0].end
-	for i := range s.last {
-		least, most = min(least, s.last[i].end), max(most, s.last[i].end)
+	least, most := s.waiting[0].end, s.waiting[0].end
+	for i := range s.waiting {
+		least, most = min(least, s.waiting[i].end), max(most, s.waiting[i].end)
 	}
-	placeBits := bits.Len(uint(len(s.last) - 1))
+	placeBits := bits.Len(uint(len(s.waiting) - 1))
 	if bits.Len64(most-least)+placeBits >= 64 {
-		slices.SortStableFunc(s.last, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
+		slices.SortStableFunc(s.waiting, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
 		return
 	}
 	s.keys = s.keys[:0]
-	for i := range s.last {
-		s.keys = append(s.keys, int64((s.last[i].end-least)<<placeBits)|int64(i))
+	for i := range s.waiting {
+		s.keys = append(s.keys, int64((s.waiting[i].end-least)<<placeBits)|int64(i))
 	}
 	stat.Sort(s.keys)
 	s.spare = s.spare[:0]
 	for _, k := range s.keys {
-		s.spare = append(s.spare, s.last[k&(1<<placeBits-1)])
+		s.spare = append(s.spare, s.waiting[k&(1<<placeBits-1)])
 	}
-	s.last, s.spare = s.spare, s.last
+	s.waiting, s.spare = s.spare, s.waiting
 }
 
-// endRun makes a run of the last gaps, which are sorted.
+// endRun makes a run of the waiting gaps, which are sorted.
 func (s *gapSorter) endRun() {
 	var run []spool.Block
-	for part := range slices.Chunk(s.last, gapsOfBlock) {
+	for part := range slices.Chunk(s.waiting, gapsOfBlock) {
 		s.packer.Bytes = s.packer.Bytes[:0]
 		before := uint64(0)
 		for i := range part {
@@ -113,22 +130,23 @@ func (s *gapSorter) endRun() {
 		run = append(run, s.blocks.Keep(s.packer.Bytes, 0))
 	}
 	s.runs = append(s.runs, run)
-	s.last = s.last[:0]
+	s.waiting = s.waiting[:0]
 }
 
 // drain calls do with the gaps that are left in their order, and removes them.
 func (s *gapSorter) drain(do func(gaps []gap)) error {
+	s.join()
 	s.sort()
 	if s.runs == nil {
-		do(s.last)
-		s.last, s.spare, s.keys = nil, nil, nil
+		do(s.waiting)
+		s.last, s.waiting, s.spare, s.keys = nil, nil, nil, nil
 		return nil
 	}
-	if len(s.last) > 0 {
+	if len(s.waiting) > 0 {
 		s.endRun()
 	}
-	some := s.last
-	s.spare, s.keys = nil, nil
+	some := s.waiting
+	s.last, s.waiting, s.spare, s.keys = nil, nil, nil, nil
 	var open gapRuns
 	for i, blocks := range s.runs {
 		r := &gapRun{number: i, blocks: blocks}
@@ -150,7 +168,7 @@ func (s *gapSorter) drain(do func(gaps []gap)) error {
 	}
 	do(some)
 	err := errors.Join(s.blocks.Err(), s.close())
-	*s = *newGapSorter(s.maxBytes)
+	s.blocks, s.runs, s.room = spool.NewBlocks(s.maxBytes, "", "gaps"), nil, gapsOfRun
 	return err
 }
 

@@ -50,6 +50,7 @@ var _ analyze.Follower = (*follower)(nil)
 // Begin implements [analyze.Follower].
 func (f *follower) Begin(*export.Run) {
 	if f.store != nil { // its values and gaps are void
+		f.gaps.sorting.Wait()
 		_ = f.store.Close()
 		_ = f.gaps.close()
 	}
@@ -191,6 +192,21 @@ func (l *levelSeries) of(q quantity) *inference.Series {
 		return inference.GapsOf(listed(l.series[q]))
 	}
 	return inference.SeriesOf(listed(l.series[q]))
+}
+
+// expected returns the series of all quantities, with what the estimates of all metrics need.
+func (l *levelSeries) expected() (all [seriesQuantities]*inference.Series) {
+	for q := range all {
+		all[q] = l.of(quantity(q))
+		var quantiles []float64
+		for _, m := range Metrics {
+			if m.of == quantity(q) && m.pct > 0 {
+				quantiles = append(quantiles, m.pct/100)
+			}
+		}
+		all[q].Expect(quantiles...)
+	}
+	return all
 }
 
 // rate estimates amounts per time over the steps.
