@@ -22,7 +22,7 @@ type gap struct {
 }
 
 const (
-	gapsOfRun   = 1 << 16 // gaps that are sorted in memory at first
+	gapsOfRun   = 1 << 14 // gaps that are sorted in memory at first
 	bytesOfGap  = 150     // while it is sorted
 	gapsOfBlock = 1 << 9
 )
