@@ -32,6 +32,9 @@ type Point struct {
 	// TokenNS holds the times of the token events of all choices, and GapNS the times
 	// at which the Gaps ended.
 	TokenNS, GapNS []uint64
+	// SettledNS is a time before which no gap of this or a later request ends, in the order in which a
+	// [Follower] gets them; 0 if there is none.
+	SettledNS uint64
 	// Numbered says that the file numbers requests: ID is valid.
 	Numbered bool
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.

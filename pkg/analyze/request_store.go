@@ -15,6 +15,8 @@ type pointStore struct {
 	records spool.Records
 	// unnumbered says that a point has no ID.
 	unnumbered bool
+	// unsettled says that a gap of a point ends before the place of the point.
+	unsettled bool
 	// places holds the Place of each point in order; nil: not wanted.
 	places   []uint32
 	unpacker pointUnpacker
@@ -24,6 +26,7 @@ type pointStore struct {
 func (s *pointStore) add(p *Point) {
 	s.records.Add(p.PlaceNS, p.ID, p.pack)
 	s.unnumbered = s.unnumbered || !p.Numbered
+	s.unsettled = s.unsettled || slices.ContainsFunc(p.GapNS, func(end uint64) bool { return end < p.PlaceNS })
 }
 
 // sort orders the points by their starts, and by their ids if the starts are equal. Sums over the points
@@ -54,6 +57,9 @@ func (s *pointStore) each(do func(p *Point) bool) {
 		s.unpacker.unpack(&p)
 		if s.places != nil {
 			p.Place = int(s.places[i])
+		}
+		if !s.unsettled {
+			p.SettledNS = p.PlaceNS
 		}
 		return do(&p)
 	})

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,12 +14,12 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Every field of a Point survives packing but its Place, which the store sets.
+// Every field of a Point survives packing but its Place and SettledNS, which the store sets.
 func TestPackPoint(t *testing.T) {
 	t.Parallel()
 	all := make([]Point, 4)
 	testenv.Fill(t, &all[0], "stream", "prompt") // which are used before
-	all[0].Place = 0
+	all[0].Place, all[0].SettledNS = 0, 0
 	all[2] = all[0] // an answer with one choice
 	all[2].TokenNS = []uint64{5, 8, 20, 21}
 	all[2].GapNS, all[2].Gaps = all[2].TokenNS[1:], []int64{3, 12, 1}
@@ -100,6 +101,35 @@ func TestPointsBeyondMemory(t *testing.T) {
 		want, got := analyzed(1e9), analyzed(10e3)
 		if want.Experiments[0].Metric(answer.ITL).N == 0 || !reflect.DeepEqual(got.Experiments, want.Experiments) {
 			t.Errorf("%s: other figures", name)
+		}
+	}
+}
+
+// Each point says before which time no later gap ends, unless a gap of the level ends before its request.
+func TestSettled(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		ends [][]uint64 // of the gaps of points that are placed at 10, 20, 30
+		want []uint64
+	}{
+		{"after the requests", [][]uint64{{12, 40}, nil, {30, 31}}, []uint64{10, 20, 30}},
+		{"before its own request", [][]uint64{{12, 40}, {25, 19}, {30, 31}}, []uint64{0, 0, 0}},
+	} {
+		s := pointStore{records: spool.Records{Blocks: spool.NewBlocks(0, "", "points")}}
+		for i, ends := range tt.ends {
+			p := Point{GapNS: ends}
+			p.PlaceNS = uint64(10 * (i + 1))
+			s.add(&p)
+		}
+		s.sort()
+		var got []uint64
+		s.each(func(p *Point) bool {
+			got = append(got, p.SettledNS)
+			return true
+		})
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

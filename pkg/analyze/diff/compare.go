@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -462,9 +463,10 @@ func (res *Result) single(l *LevelDiff) {
 	l.Pairs = paired.n
 	l.unsteadyRuns = l.unsteady()
 	var so, sn [seriesQuantities]*inference.Series
-	for q := range so {
-		so[q], sn[q] = older.of(quantity(q)), newer.of(quantity(q))
-	}
+	var side sync.WaitGroup
+	side.Go(func() { so = older.expected() })
+	sn = newer.expected()
+	side.Wait()
 	res.rows(l, func(r *Row) {
 		m := r.Metric
 		r.Primary = res.judgesSingle(m, r.Primary, &paired)

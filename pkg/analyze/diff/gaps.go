@@ -5,9 +5,12 @@ import (
 	"container/heap"
 	"errors"
 	"math"
+	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A gap is a time between two tokens.
@@ -19,78 +22,99 @@ type gap struct {
 }
 
 const (
-	gapsOfRun   = 1 << 16 // gaps that are sorted in memory
+	gapsOfRun   = 1 << 14 // gaps that are sorted in memory at first
+	bytesOfGap  = 150     // while it is sorted
 	gapsOfBlock = 1 << 9
 )
 
-// A gapSorter sorts the gaps of a level by their ends. Gaps that end together stay in the order of add. It keeps
-// the gaps in sorted runs of blocks, in memory up to a bound, and merges the runs.
+// A gapSorter passes the gaps of a level on in the order of their ends. Gaps that end together stay in the order of
+// add. It passes gaps on as soon as no later gap can come before them, in a goroutine of its own. If too many gaps
+// have to wait, it keeps them in sorted runs of blocks, in memory up to a bound, and merges the runs at the end.
 type gapSorter struct {
 	maxBytes int64
 	blocks   *spool.Blocks
-	last     []gap // of no run yet
-	spare    []gap // a buffer of sort
-	runs     [][]spool.Block
-	packer   spool.Packer
+	last     []gap // that were added
+	room     int   // gaps of last from which on they are sorted
+
+	sorting sync.WaitGroup // while it runs, it has the fields below
+	waiting []gap          // of no run yet
+	spare   []gap          // buffers of sort
+	keys    []int64
+	runs    [][]spool.Block
+	packer  spool.Packer
 }
 
 // newGapSorter returns a gapSorter whose blocks take maxBytes of memory.
 func newGapSorter(maxBytes int64) *gapSorter {
-	return &gapSorter{maxBytes: maxBytes, blocks: spool.NewBlocks(maxBytes, "", "gaps")}
+	return &gapSorter{maxBytes: maxBytes, room: gapsOfRun, blocks: spool.NewBlocks(maxBytes, "", "gaps")}
 }
 
-func (s *gapSorter) add(g gap) {
-	s.last = append(s.last, g)
-	if len(s.last) == gapsOfRun {
-		s.endRun()
-	}
-}
+func (s *gapSorter) add(g gap) { s.last = append(s.last, g) }
 
-// sort sorts the last gaps. The gaps of an answer are in order already, so that sort merges neighbouring rows of
-// ascending gaps until one is left.
-func (s *gapSorter) sort() {
-	var ends []int // of the rows
-	for i := range s.last {
-		if i > 0 && s.last[i].end < s.last[i-1].end {
-			ends = append(ends, i)
-		}
+// settle makes room for further gaps, none of which ends before a time: it calls do in a goroutine with the gaps that
+// ended before, in their order, and removes them.
+func (s *gapSorter) settle(before uint64, do func(gaps []gap)) {
+	if len(s.last) < s.room {
+		return
 	}
-	ends = append(ends, len(s.last))
-	for len(ends) > 1 {
-		merged, from := s.spare[:0], 0
-		left := ends[:0]
-		for len(ends) > 1 {
-			merged = appendMerged(merged, s.last[from:ends[0]], s.last[ends[0]:ends[1]])
-			from, ends = ends[1], ends[2:]
-			left = append(left, from)
-		}
-		if len(ends) == 1 {
-			merged = append(merged, s.last[from:ends[0]]...)
-			left = append(left, ends[0])
-		}
-		ends = left
-		s.last, s.spare = merged, s.last
-	}
-}
-
-// appendMerged appends the gaps of two sorted rows to all in their order; gaps of x come before gaps of y that end
-// with them.
-func appendMerged(all, x, y []gap) []gap {
-	for len(x) > 0 && len(y) > 0 {
-		if y[0].end < x[0].end {
-			all, y = append(all, y[0]), y[1:]
+	s.sorting.Wait()
+	if len(s.waiting) > s.room/2 { // they would be sorted again and again
+		if s.runs == nil && (s.maxBytes == 0 || 2*bytesOfGap*int64(s.room) <= s.maxBytes) {
+			s.room *= 2
 		} else {
-			all, x = append(all, x[0]), x[1:]
+			s.endRun()
 		}
 	}
-	return append(append(all, x...), y...)
+	s.join()
+	s.sorting.Go(func() {
+		s.sort()
+		if s.runs != nil {
+			s.endRun()
+			return
+		}
+		n, _ := slices.BinarySearchFunc(s.waiting, before, func(g gap, end uint64) int { return cmp.Compare(g.end, end) })
+		do(s.waiting[:n])
+		s.waiting = append(s.waiting[:0], s.waiting[n:]...)
+	})
 }
 
-// endRun makes a run of the last gaps.
+// join waits until nothing is being sorted. It moves the last gaps to those that wait.
+func (s *gapSorter) join() {
+	s.sorting.Wait()
+	s.waiting = append(s.waiting, s.last...)
+	s.last = s.last[:0]
+}
+
+// sort sorts the waiting gaps by keys: the ends, from the first one on, and below them the places of the gaps.
+func (s *gapSorter) sort() {
+	if len(s.waiting) == 0 {
+		return
+	}
+	least, most := s.waiting[0].end, s.waiting[0].end
+	for i := range s.waiting {
+		least, most = min(least, s.waiting[i].end), max(most, s.waiting[i].end)
+	}
+	placeBits := bits.Len(uint(len(s.waiting) - 1))
+	if bits.Len64(most-least)+placeBits >= 64 {
+		slices.SortStableFunc(s.waiting, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
+		return
+	}
+	s.keys = s.keys[:0]
+	for i := range s.waiting {
+		s.keys = append(s.keys, int64((s.waiting[i].end-least)<<placeBits)|int64(i))
+	}
+	stat.Sort(s.keys)
+	s.spare = s.spare[:0]
+	for _, k := range s.keys {
+		s.spare = append(s.spare, s.waiting[k&(1<<placeBits-1)])
+	}
+	s.waiting, s.spare = s.spare, s.waiting
+}
+
+// endRun makes a run of the waiting gaps, which are sorted.
 func (s *gapSorter) endRun() {
-	s.sort()
 	var run []spool.Block
-	for part := range slices.Chunk(s.last, gapsOfBlock) {
+	for part := range slices.Chunk(s.waiting, gapsOfBlock) {
 		s.packer.Bytes = s.packer.Bytes[:0]
 		before := uint64(0)
 		for i := range part {
@@ -106,23 +130,23 @@ func (s *gapSorter) endRun() {
 		run = append(run, s.blocks.Keep(s.packer.Bytes, 0))
 	}
 	s.runs = append(s.runs, run)
-	s.last = s.last[:0]
+	s.waiting = s.waiting[:0]
 }
 
-// drain calls do with the gaps in the order of their ends, and removes them.
-func (s *gapSorter) drain(do func(g *gap)) error {
+// drain calls do with the gaps that are left in their order, and removes them.
+func (s *gapSorter) drain(do func(gaps []gap)) error {
+	s.join()
+	s.sort()
 	if s.runs == nil {
-		s.sort()
-		for i := range s.last {
-			do(&s.last[i])
-		}
-		s.last, s.spare = nil, nil
+		do(s.waiting)
+		s.last, s.waiting, s.spare, s.keys = nil, nil, nil, nil
 		return nil
 	}
-	if len(s.last) > 0 {
+	if len(s.waiting) > 0 {
 		s.endRun()
 	}
-	s.last, s.spare = nil, nil
+	some := s.waiting
+	s.last, s.waiting, s.spare, s.keys = nil, nil, nil, nil
 	var open gapRuns
 	for i, blocks := range s.runs {
 		r := &gapRun{number: i, blocks: blocks}
@@ -132,15 +156,19 @@ func (s *gapSorter) drain(do func(g *gap)) error {
 	heap.Init(&open)
 	for len(open) > 0 {
 		r := open[0]
-		do(&r.now)
+		if some = append(some, r.now); len(some) >= gapsOfBlock {
+			do(some)
+			some = some[:0]
+		}
 		if r.advance(s.blocks) {
 			heap.Fix(&open, 0)
 		} else {
 			heap.Pop(&open)
 		}
 	}
+	do(some)
 	err := errors.Join(s.blocks.Err(), s.close())
-	*s = *newGapSorter(s.maxBytes)
+	s.blocks, s.runs, s.room = spool.NewBlocks(s.maxBytes, "", "gaps"), nil, gapsOfRun
 	return err
 }
 

@@ -3,6 +3,7 @@ package diff
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -92,30 +93,66 @@ func TestBeyondMemory(t *testing.T) {
 // Gaps come in the order of their ends, and gaps that end together in the order of add, from one run of gaps or many.
 func TestGapSorter(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct{ n, row int }{{0, 1}, {100, 1}, {100, 7}, {gapsOfRun, 1}, {gapsOfRun, 97}, {2*gapsOfRun + 5, 1}, {2*gapsOfRun + 5, 1000}} {
+	const little, much = 1 << 20, 1 << 30
+	for _, tt := range []struct {
+		n, row  int
+		memory  int64
+		settled bool // the sorter knows which gaps no later gap comes before
+		tail    int  // the last gaps of a long row come this much later
+		spills  bool
+	}{
+		{n: 0, row: 1},
+		{n: 100, row: 1, memory: little},
+		{n: 100, row: 7, memory: little},
+		{n: gapsOfRun, row: 97, memory: little},
+		{n: 2*gapsOfRun + 5, row: 1, memory: little, spills: true},
+		{n: 3*gapsOfRun + 5, row: 1000, memory: little, spills: true},
+		{n: 3*gapsOfRun + 5, row: 1000, memory: much},
+		{n: 3*gapsOfRun + 5, row: 97, memory: little, settled: true},
+		{n: 3*gapsOfRun + 5, row: 97, memory: little, settled: true, tail: 1 << 20, spills: true},
+		{n: 3*gapsOfRun + 5, row: 97, memory: much, settled: true, tail: 1 << 20},
+		{n: gapsOfRun + 5, row: 97, memory: much, settled: true, tail: math.MaxInt64},
+	} {
 		n := tt.n
-		s := newGapSorter(1 << 20)
+		s := newGapSorter(tt.memory)
 		rng := rand.New(rand.NewPCG(1, 2))
 		var want []gap
+		var got []gap
+		keep := func(gaps []gap) { got = append(got, gaps...) }
 		begin := 0 // of a row of ascending gaps
 		for i := range n {
 			if i%tt.row == 0 {
-				begin = i/10 + rng.IntN(gapsOfRun)
+				begin = i/10 + rng.IntN(gapsOfRun/8)
+				settled := uint64(0)
+				if tt.settled {
+					begin = i + rng.IntN(5)
+					settled = uint64(i)
+				}
+				s.settle(settled, keep)
 			}
 			g := gap{end: uint64(begin + i%tt.row*3), ns: int64(i), perToken: float64(i) / 3, tokens: i % 3}
+			if i%tt.row > tt.row/3 {
+				g.end += uint64(tt.tail)
+			}
 			want = append(want, g)
 			s.add(g)
 		}
+		s.sorting.Wait()
+		if spills := s.runs != nil; spills != tt.spills {
+			t.Errorf("%+v: runs of blocks: %t", tt, spills)
+		}
+		if early := len(got); tt.settled && tt.tail == 0 && early < n-2*gapsOfRun {
+			t.Errorf("%+v: only %d gaps were passed on before the end", tt, early)
+		}
 		slices.SortStableFunc(want, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
-		var got []gap
-		if err := s.drain(func(g *gap) { got = append(got, *g) }); err != nil {
+		if err := s.drain(keep); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
-			t.Errorf("%d gaps in rows of %d: another order", n, tt.row)
+			t.Errorf("%+v: another order", tt)
 		}
-		if memory, file := s.blocks.Used(); memory != 0 || file != 0 || len(s.last) > 0 {
-			t.Errorf("%d gaps: %d bytes in memory, %d in the file and %d gaps are left", n, memory, file, len(s.last))
+		if memory, file := s.blocks.Used(); memory != 0 || file != 0 || len(s.last)+len(s.waiting) > 0 {
+			t.Errorf("%d gaps: %d bytes in memory, %d in the file and %d gaps are left", n, memory, file, len(s.last)+len(s.waiting))
 		}
 	}
 }

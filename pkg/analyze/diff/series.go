@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"slices"
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -49,6 +50,7 @@ var _ analyze.Follower = (*follower)(nil)
 // Begin implements [analyze.Follower].
 func (f *follower) Begin(*export.Run) {
 	if f.store != nil { // its values and gaps are void
+		f.gaps.sorting.Wait()
 		_ = f.store.Close()
 		_ = f.gaps.close()
 	}
@@ -69,11 +71,15 @@ func (f *follower) endLevel() {
 	if len(f.levels) == 0 {
 		return
 	}
-	f.err = errors.Join(f.err, f.gaps.drain(f.levels[len(f.levels)-1].gap))
+	f.err = errors.Join(f.err, f.gaps.drain(f.levels[len(f.levels)-1].follow))
 }
 
 // Request implements [analyze.Follower].
-func (f *follower) Request(level int, p *analyze.Point) { f.level(level).request(p, f.gaps) }
+func (f *follower) Request(level int, p *analyze.Point) {
+	l := f.level(level)
+	f.gaps.settle(p.SettledNS, l.follow)
+	l.request(p, f.gaps)
+}
 
 // Step implements [analyze.Follower].
 func (f *follower) Step(level int, s analyze.Step) { f.level(level).step(s) }
@@ -157,11 +163,18 @@ func (l *levelSeries) step(s analyze.Step) {
 	l.tokens.AddFloat(s.OutputTokens)
 }
 
-// gap adds a gap. Gaps come in the order of their ends.
-func (l *levelSeries) gap(g *gap) {
-	l.list(itl).Add(g.ns)
-	for range g.tokens {
-		l.list(itlPerToken).AddFloat(g.perToken)
+// follow adds gaps, which come in the order of their ends.
+func (l *levelSeries) follow(gaps []gap) {
+	var all [gapsOfBlock]int64
+	for some := range slices.Chunk(gaps, len(all)) {
+		for i := range some {
+			g := &some[i]
+			all[i] = g.ns
+			for range g.tokens {
+				l.list(itlPerToken).AddFloat(g.perToken)
+			}
+		}
+		l.list(itl).Add(all[:len(some)]...)
 	}
 }
 
@@ -179,6 +192,21 @@ func (l *levelSeries) of(q quantity) *inference.Series {
 		return inference.GapsOf(listed(l.series[q]))
 	}
 	return inference.SeriesOf(listed(l.series[q]))
+}
+
+// expected returns the series of all quantities, with what the estimates of all metrics need.
+func (l *levelSeries) expected() (all [seriesQuantities]*inference.Series) {
+	for q := range all {
+		all[q] = l.of(quantity(q))
+		var quantiles []float64
+		for _, m := range Metrics {
+			if m.of == quantity(q) && m.pct > 0 {
+				quantiles = append(quantiles, m.pct/100)
+			}
+		}
+		all[q].Expect(quantiles...)
+	}
+	return all
 }
 
 // rate estimates amounts per time over the steps.

@@ -32,12 +32,10 @@ func (s *Series) Effective() float64 {
 	if !dependent {
 		return effective
 	}
-	s.quantile(0.5) // sorts the values
+	s.Expect(effectiveLevels[:]...)
 	for _, p := range effectiveLevels {
 		effective = math.Min(effective, quantileEffectiveSize(p, dependence{phi: r}, n))
-		value := s.sorted.quantile(p)
-		sp := spreadOf(n, func(i int) float64 { return below(s.x.at(i), value) })
-		if sp.variance > 0 {
+		if sp := s.spreadFor(p); sp.variance > 0 {
 			effective = math.Min(effective, sp.forRule())
 		}
 	}
@@ -94,12 +92,12 @@ func lagOne(x []float64) float64 {
 
 // below returns 1 for a value below a quantile, 0 above it, and one half at it.
 func below(v, quantile float64) float64 {
-	switch {
-	case v < quantile:
-		return 1
-	case v > quantile:
-		return 0
-	default:
-		return 0.5
+	var less, atMost uint8 // without a branch, which is hard to predict
+	if v < quantile {
+		less = 1
 	}
+	if v <= quantile {
+		atMost = 1
+	}
+	return float64(less+atMost) * 0.5
 }

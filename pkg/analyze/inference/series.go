@@ -19,6 +19,13 @@ type Series struct {
 	nested bool    // see [GapsOf]
 	fit    *autoregression
 	half   float64 // see [Series.halfStep]; NaN before the first quantile
+
+	average, squares float64 // of the values: their mean, and the sum of their squared deviations from it
+	last             float64 // value
+	step             float64 // smallest difference between successive values that differ
+	whole            bool    // all values are whole numbers
+
+	spreads map[float64]*spread // see [Series.Expect]; by quantile, 0 for the mean
 }
 
 // NewSeries returns a series of the values, which it keeps and does not
@@ -39,17 +46,96 @@ func GapsOf(values Values) *Series {
 }
 
 func newSeries(values Values, noun string) *Series {
-	s := &Series{x: vectorOf(values), noun: noun, half: math.NaN()}
-	for i := range values.Len() {
-		if v := s.x.at(i); !usable(v) {
-			s.bad = fmt.Sprintf("value %d is %v", i, v)
-			break
-		}
-	}
+	s := &Series{x: vectorOf(values), noun: noun, half: math.NaN(), step: math.Inf(1), whole: true, spreads: map[float64]*spread{}}
+	s.x.eachBlock(s.read)
 	if values.Len() == 0 {
 		s.bad = "no values"
 	}
 	return s
+}
+
+// read reads the next values, from index from on. It returns false at a value that is not usable.
+func (s *Series) read(from int, values []float64) bool {
+	mean, squares, before, step := s.average, s.squares, s.last, s.step
+	for i, v := range values {
+		if !usable(v) {
+			s.bad = fmt.Sprintf("value %d is %v", from+i, v)
+			return false
+		}
+		d := v - mean
+		mean += d / float64(from+i+1)
+		squares += d * (v - mean)
+		if difference := math.Abs(v - before); difference > 0 && difference < step && from+i > 0 {
+			step = difference
+		}
+		s.whole = s.whole && v == math.Trunc(v)
+		before = v
+	}
+	s.average, s.squares, s.last, s.step = mean, squares, before, step
+	return true
+}
+
+// Expect computes what Mean, and Quantile for each of the quantiles, will need. This takes fewer passes over the
+// values than one after the other.
+func (s *Series) Expect(quantiles ...float64) {
+	n := s.x.Len()
+	if s.bad != "" || s.x.allEqual() {
+		return
+	}
+	type indicator struct{ value, mean float64 }
+	shares := make([]indicator, len(quantiles))
+	for i, p := range quantiles {
+		s.sort()
+		shares[i].value = s.sorted.quantile(p)
+	}
+	s.x.eachBlock(func(from int, values []float64) bool {
+		for i := 0; i < len(shares); i += 2 {
+			a, b := &shares[i], &shares[min(i+1, len(shares)-1)] // two side by side, because each step waits for the previous step
+			meanA, meanB := a.mean, b.mean
+			for j, v := range values {
+				size := float64(from + j + 1)
+				meanA += (below(v, a.value) - meanA) / size
+				meanB += (below(v, b.value) - meanB) / size
+			}
+			a.mean, b.mean = meanA, meanB
+		}
+		return true
+	})
+	ofMean := newDeviations(n, s.average)
+	ofShares := make([]deviations, len(quantiles))
+	for i := range shares {
+		ofShares[i] = newDeviations(n, shares[i].mean)
+	}
+	s.x.eachBlock(func(_ int, values []float64) bool {
+		for _, v := range values {
+			ofMean.add(v)
+		}
+		for i := range ofShares {
+			d, value := &ofShares[i], shares[i].value
+			for _, v := range values {
+				d.add(below(v, value))
+			}
+		}
+		return true
+	})
+	sp := ofMean.spread()
+	s.spreads[0] = &sp
+	for i, p := range quantiles {
+		sp := ofShares[i].spread()
+		s.spreads[p] = &sp
+	}
+}
+
+// spreadFor returns the spread of the values for their mean, 0, or for a quantile.
+func (s *Series) spreadFor(p float64) *spread {
+	if s.spreads[p] == nil {
+		if p == 0 {
+			s.Expect()
+		} else {
+			s.Expect(p)
+		}
+	}
+	return s.spreads[p]
 }
 
 // Mean estimates the mean. Its interval is symmetric on the logarithmic scale
@@ -99,18 +185,8 @@ func (s *Series) meanResolution() float64 {
 	if s.bad != "" {
 		return 0
 	}
-	n, step, mean, squares := s.x.Len(), math.Inf(1), 0.0, 0.0
-	for i := range n {
-		v := s.x.at(i)
-		d := v - mean
-		mean += d / float64(i+1)
-		squares += d * (v - mean)
-		if i > 0 && v != s.x.at(i-1) {
-			step = math.Min(step, math.Abs(v-s.x.at(i-1)))
-		}
-	}
-	deviation := math.Sqrt(squares / float64(n))
-	if math.IsInf(step, 1) || deviation >= step { // the smallest step is not larger; this saves sorting
+	deviation := math.Sqrt(s.squares / float64(s.x.Len()))
+	if math.IsInf(s.step, 1) || deviation >= s.step { // the smallest step is not larger; this saves sorting
 		return 0
 	}
 	if half := s.halfStep(); deviation < 2*half {
@@ -140,6 +216,9 @@ func (s *Series) halfStep() float64 {
 		if times == 2 && repeated {
 			step = math.Min(step, last)
 		}
+		if s.whole && step == 1 { // there is no smaller one
+			break
+		}
 	}
 	if s.half = step / 2; math.IsInf(step, 1) {
 		s.half = 0
@@ -164,11 +243,11 @@ func (s *Series) mean(logarithmic bool) Estimate {
 	if s.bad != "" {
 		return unavailable(math.NaN(), s.x.Len(), s.bad)
 	}
-	n, mean := s.x.Len(), s.x.mean()
+	n, mean := s.x.Len(), s.average
 	if na := s.constant(0.5); na.Missing() {
 		return Estimate{Value: mean, N: n, NA: na}
 	}
-	sp := spreadOf(n, s.x.at)
+	sp := s.spreadFor(0)
 	if !(sp.variance > 0) {
 		return unavailable(mean, n, "the values differ by too little")
 	}
@@ -235,7 +314,7 @@ func (s *Series) quantile(p float64) Estimate {
 	if na := s.constant(p); na.Missing() {
 		return Estimate{Value: value, N: n, NA: na}
 	}
-	sp := spreadOf(n, func(i int) float64 { return below(s.x.at(i), value) })
+	sp := s.spreadFor(p)
 	e := Estimate{Value: value, N: n, EffectiveN: sp.forRule(), tau: sp.tau}
 	reach, half := sp.arcsine(p), s.halfStep()
 	e.pivot = pivot{waves, func(t float64) Interval {

@@ -1,6 +1,7 @@
 package inference
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -8,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/montanaflynn/stats"
+
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 func TestQuantileIsType7(t *testing.T) {
@@ -240,4 +243,47 @@ func TestCoarseClock(t *testing.T) {
 	if got := NewSeries(fine).meanResolution(); got != 0 {
 		t.Errorf("resolution %v of the mean of values that deviate by 20 steps", got)
 	}
+}
+
+// Expect finds what the estimates need to the last digit, whatever blocks the values come in.
+func TestExpect(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{2, 3, 100, 2047, 2049, 9001} {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = math.Floor(1e6*rng.ExpFloat64()) / 4
+		}
+		values[n-1] = values[0] + 1
+		sorted := slices.Sorted(slices.Values(values))
+		quantiles := []float64{0.5, 0.9, 0.99}
+		s := SeriesOf(inBlocks{slice(values)})
+		s.Expect(quantiles...)
+		if want := spreadOf(n, func(i int) float64 { return values[i] }); *s.spreads[0] != want {
+			t.Errorf("%d values: spread %+v for the mean, want %+v", n, *s.spreads[0], want)
+		}
+		for _, p := range quantiles {
+			value := stat.Quantile(sorted, p)
+			want := spreadOf(n, func(i int) float64 {
+				return map[int]float64{-1: 1, 0: 0.5, 1: 0}[cmp.Compare(values[i], value)]
+			})
+			if *s.spreads[p] != want {
+				t.Errorf("%d values, quantile %v: spread %+v, want %+v", n, p, *s.spreads[p], want)
+			}
+		}
+		for _, p := range quantiles {
+			if a, b := s.Quantile(p), NewSeries(values).Quantile(p); a.NA != b.NA || !a.NA.Missing() && a.Interval(0.9) != b.Interval(0.9) || a.Value != b.Value {
+				t.Errorf("%d values, quantile %v: %v %v, want %v %v", n, p, a.Value, a.Interval(0.9), b.Value, b.Interval(0.9))
+			}
+		}
+	}
+}
+
+// inBlocks are values in blocks of 7.
+type inBlocks struct{ slice }
+
+// Block implements Values.
+func (v inBlocks) Block(i int) (from int, values []float64) {
+	from = i - i%7
+	return from, v.slice[from:min(from+7, len(v.slice))]
 }

@@ -61,6 +61,19 @@ func (v *vector) at(i int) float64 {
 	return v.block[i-v.from]
 }
 
+// eachBlock calls do with all values in their order, many at a time, and the index of the first of them, until it
+// returns false. do must not read the vector.
+func (v *vector) eachBlock(do func(from int, values []float64) bool) {
+	v.from, v.block = 0, nil // Block overwrites it
+	for i := 0; i < v.Len(); {
+		from, values := v.Block(i)
+		if !do(i, values[i-from:]) {
+			return
+		}
+		i = from + len(values)
+	}
+}
+
 // quantile returns the quantile p of type 7 of values in ascending order.
 func (v *vector) quantile(p float64) float64 {
 	k, f := stat.Position(v.Len(), p)

@@ -55,20 +55,50 @@ func spreadOf(n int, at func(i int) float64) spread {
 	for i := range n {
 		mean += (at(i) - mean) / float64(i+1)
 	}
-	size := (n + blocks - 1) / blocks
-	sums := make([]float64, 0, (n+size-1)/size)
-	variance := 0.0
-	for i := 0; i < n; i += size {
-		sum := 0.0
-		for j := i; j < min(i+size, n); j++ {
-			d := at(j) - mean
-			sum += d
-			variance += d * d
-		}
-		sums = append(sums, sum)
+	d := newDeviations(n, mean)
+	for i := range n {
+		d.add(at(i))
 	}
-	variance /= float64(n)
+	return d.spread()
+}
 
+// deviations sums how far the values of a series are from their mean. The caller adds all values in order.
+type deviations struct {
+	mean    float64
+	n, size int // values of the series, and of a sum
+	sums    []float64
+	sum     float64 // of the values of no sum yet
+	left    int     // values until the sum ends
+	squares float64
+}
+
+// newDeviations returns the deviations of n values from their mean.
+func newDeviations(n int, mean float64) deviations {
+	size := (n + blocks - 1) / blocks
+	return deviations{mean: mean, n: n, size: size, left: size, sums: make([]float64, 0, (n+size-1)/size)}
+}
+
+// add adds the next value.
+func (d *deviations) add(v float64) {
+	v -= d.mean
+	d.sum += v
+	d.squares += v * v
+	if d.left--; d.left == 0 {
+		d.endSum()
+	}
+}
+
+func (d *deviations) endSum() {
+	d.sums = append(d.sums, d.sum)
+	d.sum, d.left = 0, d.size
+}
+
+// spread returns the spread of the series. All values have been added.
+func (d *deviations) spread() spread {
+	if d.left < d.size {
+		d.endSum()
+	}
+	n, size, sums, variance := d.n, d.size, d.sums, d.squares/float64(d.n)
 	s := spread{n: n, variance: variance}
 	slow, fast := energies(sums, size, n)
 	// A series that repeats exactly has no energy in slow waves. Its average is
