@@ -127,6 +127,9 @@ func TestFigure(t *testing.T) {
 	}
 	for want, f := range map[string]Figure{
 		`{"value":0.333,"bound":"about","basis":"a; b"}`: Figure{Value: 1, Bound: Exact, Basis: "a"}.Times(Figure{Value: 1.0 / 3, Bound: About, Basis: "b"}),
+		`{"value":6,"bound":"exact","basis":"a; b; c"}`:  Figure{Value: 2, Bound: Exact, Basis: "a; b"}.Times(Figure{Value: 3, Bound: Exact, Basis: "a; c; b"}),
+		`{"value":3,"bound":"exact","basis":"b"}`:        Figure{Value: 1, Bound: Exact}.Add(Figure{Value: 2, Bound: Exact, Basis: "b"}),
+		`{"value":3,"bound":"exact","basis":"a"}`:        Figure{Value: 1, Bound: Exact, Basis: "a"}.Add(Figure{Value: 2, Bound: Exact}),
 		`{"value":null,"bound":"unknown","basis":"why"}`: unknown("why"),
 	} {
 		if got, err := json.Marshal(f); err != nil || string(got) != want {
