@@ -53,7 +53,7 @@ func TestForecastText(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--streaming --request-rate-range 10 --duration 2m --isl 550 --osl 256", "2m00s, about 1,200 requests, about 660,000 input tokens, at most 307,000 output tokens, at most 90.2 MB of export"},
 		{"--request-rate-range 10 --request-count 100 --isl 20", "10 s, 100 requests, 2,000 input tokens; unknown: " + noLength},
-		{"--request-rate-range 10,20 --request-count 100 --isl 20 --repeat 3 --warmup-runs 1", "1m00s, 800 requests, 16,000 input tokens; unknown: " + noLength},
+		{"--request-rate-range 10,20 --request-count 100 --isl 20 --repeat 3 --warmup-runs 1", "1m00s, 800 requests, 16,000 input tokens; unknown: " + noLength + " (all 4 runs)"},
 		{"--request-rate-range 10 --request-count 100 --isl 20 --output-tokens fixed:20 --output-tokens-mean-deterministic", "10 s, 100 requests, 2,000 input tokens, 2,000 output tokens, about 102 kB of export"},
 		{"", "at most 50 s; unknown: requests, input tokens, output tokens and export" + pace},
 		{"--request-count 80 --concurrency-range 1,8 --isl 20 --osl 10", "160 requests, 3,200 input tokens, at most 1,600 output tokens, at most 153 kB of export; unknown: time" + pace},
@@ -175,7 +175,7 @@ func TestForecastPrinted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	args := []string{"-u", "sim://?ttft=1ms&itl=1ms&output_tokens=3", "--request-rate-range", "200", "--request-count", "4", "--isl", "20", "--osl", "3", "--repeat", "2", "--warmup-runs", "1", "--profile-export-file", filepath.Join(dir, "x.json")}
-	const line = "pa-record: forecast: 0 s, 12 requests, 240 input tokens, at most 36 output tokens, at most "
+	const line = "pa-record: forecast: 0.1 s, 12 requests, 240 input tokens, at most 36 output tokens, at most "
 	for _, tt := range []struct {
 		flag   string
 		counts int
@@ -307,7 +307,7 @@ func TestDiskForecastOfFolders(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := strings.Fields("pa-record -u sim://?ttft=1ms&output_tokens=1 --request-count 2 --isl 20 --osl 1 --profile-export-file " + filepath.Join(large, "x.json") + " --profile-export-file " + filepath.Join(small, "y.arrow"))
 	code := run(t.Context(), args, env, strings.NewReader(""), &stdout, &stderr)
-	if want := " in " + small + ", which has 1.00 kB free: free space there, write elsewhere with --artifact-dir, export .parquet, which takes a fraction of it, or send less\n"; code != 0 || strings.Count(stderr.String(), "journal and export need") != 1 || !strings.Contains(stderr.String(), want) {
+	if want := "warning: exports need at most 23.5 kB in " + small + ", which has 1.00 kB free: free space there, write elsewhere with --artifact-dir, export .parquet (a fraction of the size), or send less\n"; code != 0 || strings.Count(stderr.String(), " need ") != 1 || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit code %d, %s, want %s", code, &stderr, want)
 	}
 }

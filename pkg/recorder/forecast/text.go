@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -35,7 +36,7 @@ func (f *Forecast) String() string {
 		text string
 	}
 	figures := []figure{
-		{"time", f.Time, BriefTime(time.Duration(min(f.Time.Value, MaxSeconds) * float64(time.Second)))},
+		{"time", f.Time, RoundedTime(time.Duration(min(f.Time.Value, MaxSeconds) * float64(time.Second)))},
 		{"requests", f.Requests, amount(f.Requests, "request")},
 		{"input tokens", f.InputTokens, amount(f.InputTokens, "input token")},
 		{"output tokens", f.OutputTokens, amount(f.OutputTokens, "output token")},
@@ -65,6 +66,9 @@ func (f *Forecast) String() string {
 			text += "unknown: "
 		}
 		text += andList(missing[reason]) + " (" + reason + ")"
+	}
+	if f.runs > 1 {
+		text += fmt.Sprintf(" (all %d runs)", f.runs)
 	}
 	if f.ofRank {
 		text += " (of this rank)"
@@ -125,7 +129,7 @@ func ThreeDigits(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// BriefTime formats a span for people: "12 s", "3m05s", "2h00m".
+// BriefTime formats the whole seconds of a span for people: "12 s", "3m05s", "2h00m".
 func BriefTime(d time.Duration) string {
 	s := int64(d / time.Second)
 	switch {
@@ -135,6 +139,14 @@ func BriefTime(d time.Duration) string {
 		return fmt.Sprintf("%dm%02ds", s/60, s%60)
 	}
 	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+}
+
+// RoundedTime formats a span as BriefTime does, but rounded, and with tenths of a second below 10 s.
+func RoundedTime(d time.Duration) string {
+	if tenths := d.Round(time.Second / 10); tenths < 10*time.Second {
+		return strconv.FormatFloat(tenths.Seconds(), 'f', -1, 64) + " s"
+	}
+	return BriefTime(d.Round(time.Second))
 }
 
 // BoundedTime formats a span, perhaps as the longest one.
