@@ -129,7 +129,7 @@ bench-peers: REPS = 3
 bench-peers: STREAMS = 64,512,1400
 bench-peers: build ## the same beside the Rust clients of vLLM and SGLang, which it installs on first use (REPS=3 STREAMS=64,512,1400; Linux, Python, 12 minutes)
 	peers=$$(realservers/peers/install.sh $(OUT)/peers) && \
-		$(GO) run -buildvcs=false ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections peers \
+		$(GO) run ./test/loadbench -record bin/pa-record -reps $(REPS) -streams $(STREAMS) -sections peers \
 		-rounds 4 -tokens 200 -peers "$$peers"
 
 .PHONY: soak

@@ -62,7 +62,7 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 			return ""
 		}
 		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s are left unsent; give a longer --duration, drop it, or raise --speed-up",
-			d, forecast.BriefTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
+			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
 	}
 	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.Entries == 0 {
 		return ""
@@ -92,13 +92,21 @@ func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir 
 	for _, short := range s.forecastLoad().Shortages(f, data, journalAt, files, space) {
 		advice := "free space there, write elsewhere with --artifact-dir"
 		if short.Repeats {
-			advice += ", export .parquet, which takes a fraction of it"
+			advice += ", export .parquet (a fraction of the size)"
 		}
 		if short.Journal {
 			advice += ", name a folder with room for the rest of the journal with --spill-dir"
 		}
-		fmt.Fprintf(w, "pa-record: warning: journal and export need %v %s in %s, which has %s free: %s, or send less\n",
-			short.Need.Bound, forecast.Bytes(short.Need.Value), short.Dir, forecast.Bytes(short.Free), advice)
+		dir := short.Dir
+		if dir == "." {
+			dir = "the current folder"
+		}
+		files := "exports"
+		if short.Journal {
+			files = "journal and export"
+		}
+		fmt.Fprintf(w, "pa-record: warning: %s need %v %s in %s, which has %s free: %s, or send less\n",
+			files, short.Need.Bound, forecast.Bytes(short.Need.Value), dir, forecast.Bytes(short.Free), advice)
 	}
 }
 

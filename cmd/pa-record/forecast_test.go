@@ -48,34 +48,34 @@ func TestForecastText(t *testing.T) {
 	if err := os.Truncate(large, forecast.MostDryBytes+1); err != nil {
 		t.Fatal(err)
 	}
-	const noLength = "; no output tokens or export: the requests ask for no length of the answers"
-	const pace = "the server's pace decides"
+	const noLength = "output tokens and export (the requests ask for no length of the answers)"
+	const pace = " (the server's pace decides)"
 	for _, tt := range []struct{ args, want string }{
 		{"--streaming --request-rate-range 10 --duration 2m --isl 550 --osl 256", "2m00s, about 1,200 requests, about 660,000 input tokens, at most 307,000 output tokens, at most 90.2 MB of export"},
-		{"--request-rate-range 10 --request-count 100 --isl 20", "10 s, 100 requests, 2,000 input tokens" + noLength},
-		{"--request-rate-range 10,20 --request-count 100 --isl 20 --repeat 3 --warmup-runs 1", "1m00s, 800 requests, 16,000 input tokens" + noLength},
+		{"--request-rate-range 10 --request-count 100 --isl 20", "10 s, 100 requests, 2,000 input tokens; unknown: " + noLength},
+		{"--request-rate-range 10,20 --request-count 100 --isl 20 --repeat 3 --warmup-runs 1", "1m00s, 800 requests, 16,000 input tokens; unknown: " + noLength + " (all 4 runs)"},
 		{"--request-rate-range 10 --request-count 100 --isl 20 --output-tokens fixed:20 --output-tokens-mean-deterministic", "10 s, 100 requests, 2,000 input tokens, 2,000 output tokens, about 102 kB of export"},
-		{"", "at most 50 s; no requests, input tokens, output tokens or export: " + pace},
-		{"--request-count 80 --concurrency-range 1,8 --isl 20 --osl 10", "160 requests, 3,200 input tokens, at most 1,600 output tokens, at most 153 kB of export; no time: " + pace},
-		{"--concurrency-range 1:64 --binary-search -l 100 --duration 10s", "at most 1m30s; no requests, input tokens, output tokens or export: " + pace},
-		{"--concurrency-range 1:4 -l 100 --request-count 10 --isl 20", "at most 40 requests, at most 800 input tokens; no time: " + pace + noLength},
-		{"--concurrency-range 1:0 -l 100", "no time, requests, input tokens, output tokens or export: nothing but the latency ends the search"},
-		{"--auto-sweep --duration 30s", "at most 5m00s; no requests, input tokens, output tokens or export: " + pace},
-		{"--auto-sweep --request-count 300 --isl 20", "at most 3,000 requests, at most 60,000 input tokens; no time: " + pace + noLength},
-		{"--session-concurrency 4 --num-sessions 20 --session-turns-mean 3 --session-turn-delay-mean 2000 --isl 20", "at least 20 s, 60 requests, at least 1,200 input tokens" + noLength},
-		{"--session-concurrency 2 --input-data " + talks, "at least 6 s, 4 requests, at least 13 input tokens" + noLength},
+		{"", "at most 50 s; unknown: requests, input tokens, output tokens and export" + pace},
+		{"--request-count 80 --concurrency-range 1,8 --isl 20 --osl 10", "160 requests, 3,200 input tokens, at most 1,600 output tokens, at most 153 kB of export; unknown: time" + pace},
+		{"--concurrency-range 1:64 --binary-search -l 100 --duration 10s", "at most 1m30s; unknown: requests, input tokens, output tokens and export" + pace},
+		{"--concurrency-range 1:4 -l 100 --request-count 10 --isl 20", "at most 40 requests, at most 800 input tokens; unknown: time" + pace + "; " + noLength},
+		{"--concurrency-range 1:0 -l 100", "unknown: time, requests, input tokens, output tokens and export (nothing but the latency ends the search)"},
+		{"--auto-sweep --duration 30s", "at most 5m00s; unknown: requests, input tokens, output tokens and export" + pace},
+		{"--auto-sweep --request-count 300 --isl 20", "at most 3,000 requests, at most 60,000 input tokens; unknown: time" + pace + "; " + noLength},
+		{"--session-concurrency 4 --num-sessions 20 --session-turns-mean 3 --session-turn-delay-mean 2000 --isl 20", "at least 20 s, 60 requests, at least 1,200 input tokens; unknown: " + noLength},
+		{"--session-concurrency 2 --input-data " + talks, "at least 6 s, 4 requests, at least 13 input tokens; unknown: " + noLength},
 		{"--fixed-schedule --streaming --input-data " + traced, "at least 1m30s, 3 requests, about 600 input tokens, at most 300 output tokens, at most 91.7 kB of export"},
 		{"--fixed-schedule --streaming --speed-up 2 --input-data " + traced, "at least 45 s, 3 requests, about 600 input tokens, at most 300 output tokens, at most 91.7 kB of export"},
-		{"--concurrency-range 1,2 --request-count all --input-data " + traced, "6 requests, about 1,200 input tokens, at most 600 output tokens, at most 15.3 kB of export; no time: " + pace},
-		{"--request-count 10 --input-data " + bodies, "10 requests, about 195 input tokens, at most 300 output tokens, at most 12.4 kB of export; no time: " + pace},
-		{"--request-count all --input-data nowhere.jsonl", "no time, requests, input tokens, output tokens or export: --input-data: stat nowhere.jsonl: no such file or directory"},
-		{"--request-count all --input-data " + large, "no time, requests, input tokens, output tokens or export: --input-data " + large + " is large, and is read when the run begins"},
-		{"--request-count all --input-data -", "no time, requests, input tokens, output tokens or export: --input-data -: standard input is read when the run begins"},
-		{"--periodic-concurrency-range 2:8:2 --isl 20", "8 requests, 160 input tokens; no time: " + pace + noLength},
-		{"--endpoint v1/embeddings --isl 20 --request-count 10", "10 requests, 200 input tokens; no time: " + pace + "; no output tokens: answers of this endpoint have no length in tokens; no export: the size of the answers is not known"},
-		{"--request-count 10 --isl 20 --concurrency-range 5 --rank 1 --world-size 3 --start-at 2099-01-01T00:00:00Z", "3 requests, 60 input tokens; no time: " + pace + noLength + " (of this rank)"},
-		{"--request-count 10 --isl 20 --extra-body {\"max_tokens\":7}", "10 requests, 200 input tokens, at most 70 output tokens, at most 11.0 kB of export; no time: " + pace},
-		{"--isl 20 --request-count 2000000 --osl 2000", "2,000,000 requests, 40,000,000 input tokens, at most 4000 M output tokens, at most 26.6 GB of export; no time: " + pace},
+		{"--concurrency-range 1,2 --request-count all --input-data " + traced, "6 requests, about 1,200 input tokens, at most 600 output tokens, at most 15.3 kB of export; unknown: time" + pace},
+		{"--request-count 10 --input-data " + bodies, "10 requests, about 195 input tokens, at most 300 output tokens, at most 12.4 kB of export; unknown: time" + pace},
+		{"--request-count all --input-data nowhere.jsonl", "unknown: time, requests, input tokens, output tokens and export (--input-data: stat nowhere.jsonl: no such file or directory)"},
+		{"--request-count all --input-data " + large, "unknown: time, requests, input tokens, output tokens and export (--input-data " + large + " is large, and is read when the run begins)"},
+		{"--request-count all --input-data -", "unknown: time, requests, input tokens, output tokens and export (--input-data -: standard input is read when the run begins)"},
+		{"--periodic-concurrency-range 2:8:2 --isl 20", "8 requests, 160 input tokens; unknown: time" + pace + "; " + noLength},
+		{"--endpoint v1/embeddings --isl 20 --request-count 10", "10 requests, 200 input tokens; unknown: time" + pace + "; output tokens (answers of this endpoint have no length in tokens); export (the size of the answers is not known)"},
+		{"--request-count 10 --isl 20 --concurrency-range 5 --rank 1 --world-size 3 --start-at 2099-01-01T00:00:00Z", "3 requests, 60 input tokens; unknown: time" + pace + "; " + noLength + " (of this rank)"},
+		{"--request-count 10 --isl 20 --extra-body {\"max_tokens\":7}", "10 requests, 200 input tokens, at most 70 output tokens, at most 11.0 kB of export; unknown: time" + pace},
+		{"--isl 20 --request-count 2000000 --osl 2000", "2,000,000 requests, 40,000,000 input tokens, at most 4,000 M output tokens, at most 26.6 GB of export; unknown: time" + pace},
 	} {
 		s, err := parse(t, "", append([]string{"-u", "sim://", "--service-kind", "openai"}, strings.Fields(tt.args)...)...)
 		if err != nil {
@@ -175,7 +175,7 @@ func TestForecastPrinted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	args := []string{"-u", "sim://?ttft=1ms&itl=1ms&output_tokens=3", "--request-rate-range", "200", "--request-count", "4", "--isl", "20", "--osl", "3", "--repeat", "2", "--warmup-runs", "1", "--profile-export-file", filepath.Join(dir, "x.json")}
-	const line = "pa-record: forecast: 0 s, 12 requests, 240 input tokens, at most 36 output tokens, at most "
+	const line = "pa-record: forecast: 0.1 s, 12 requests, 240 input tokens, at most 36 output tokens, at most "
 	for _, tt := range []struct {
 		flag   string
 		counts int
@@ -307,7 +307,7 @@ func TestDiskForecastOfFolders(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	args := strings.Fields("pa-record -u sim://?ttft=1ms&output_tokens=1 --request-count 2 --isl 20 --osl 1 --profile-export-file " + filepath.Join(large, "x.json") + " --profile-export-file " + filepath.Join(small, "y.arrow"))
 	code := run(t.Context(), args, env, strings.NewReader(""), &stdout, &stderr)
-	if want := " in " + small + ", which has 1.00 kB free: free space there, write elsewhere with --artifact-dir, export .parquet, which takes a fraction of it, or send less\n"; code != 0 || strings.Count(stderr.String(), "journal and export need") != 1 || !strings.Contains(stderr.String(), want) {
+	if want := "warning: exports need at most 23.5 kB in " + small + ", which has 1.00 kB free: free space there, write elsewhere with --artifact-dir, export .parquet (a fraction of the size), or send less\n"; code != 0 || strings.Count(stderr.String(), " need ") != 1 || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit code %d, %s, want %s", code, &stderr, want)
 	}
 }

@@ -29,6 +29,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/heap"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
 
@@ -37,12 +38,12 @@ var version = "dev"
 
 func main() {
 	version = cmdline.Version(version)
-	debug.SetGCPercent(mostGCPercent) // also of the simulator and the calibration; see steerHeap
+	debug.SetGCPercent(heap.MostGCPercent) // also of the simulator and the calibration
 	ignoreFileSizeSignal()
 	received := make(chan os.Signal, 2)
 	signal.Notify(received, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	env := newEnvironment(os.Getenv, received)
-	env.takeLogs, env.steerHeap = takeLogs, steerHeap
+	env.takeLogs, env.steerHeap = takeLogs, heap.Steer
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"go.uber.org/goleak"
 
+	"github.com/pa-tools/pa/internal/heap"
 	"github.com/pa-tools/pa/internal/test/commandtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -46,7 +47,7 @@ func TestMain(m *testing.M) {
 		limitChild()
 		main()
 	}
-	debug.SetGCPercent(mostGCPercent) // as main does
+	debug.SetGCPercent(heap.MostGCPercent) // as main does
 	testenv.MoreParallel()
 	program.TestMain(leakChecked{m})
 }

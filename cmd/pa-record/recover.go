@@ -97,6 +97,9 @@ func isFile(path string) bool {
 
 // recoverError adds to an error of the recovery of a journal what to do.
 func recoverError(path string, err error) error {
+	if kept := (*journal.KeptError)(nil); errors.As(err, &kept) && kept.Requests == 0 && diskAdvice(err, "") == "" {
+		return &keptError{oneLine(kept.Err) + "; the journal is kept", kept} // another try does no better
+	}
 	var fe *journal.FileError
 	if !errors.As(err, &fe) {
 		return journalKept(err, nil)

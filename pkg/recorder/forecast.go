@@ -3,6 +3,7 @@ package recorder
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,13 +70,16 @@ func (f Figure) joined(g Figure, value float64) Figure {
 	if f.Bound != g.Bound && min(f.Bound, g.Bound) > About { // at least and at most
 		j.Bound = About
 	}
-	if f.Basis == "" {
-		j.Basis = g.Basis
-	} else if !strings.Contains(f.Basis, g.Basis) {
-		j.Basis += "; " + g.Basis
+	for _, part := range strings.Split(g.Basis, basisSeparator) {
+		if part != "" && !slices.Contains(strings.Split(j.Basis, basisSeparator), part) {
+			j.Basis = strings.TrimPrefix(j.Basis+basisSeparator+part, basisSeparator)
+		}
 	}
 	return j
 }
+
+// basisSeparator is between the parts of a Figure's Basis, each of which is there once.
+const basisSeparator = "; "
 
 // MarshalJSON implements json.Marshaler. The value of an unknown figure is null.
 func (f Figure) MarshalJSON() ([]byte, error) {

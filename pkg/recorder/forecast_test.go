@@ -83,8 +83,11 @@ func TestForecast(t *testing.T) {
 // A forecast that is exact is what the run shows.
 func TestForecastHolds(t *testing.T) {
 	for _, level := range []load.Level{
-		load.Rate{PerSecond: 10}, load.Rate{PerSecond: 10, RampUp: 2 * time.Second}, load.Rate{PerSecond: 10, Arrivals: load.Poisson, Seed: 3},
-		load.Intervals{Gaps: []time.Duration{0, time.Second / 3}}, load.Concurrency{N: 3},
+		load.Rate{PerSecond: 10},
+		load.Rate{PerSecond: 10, RampUp: 2 * time.Second},
+		load.Rate{PerSecond: 10, Arrivals: load.Poisson, Seed: 3},
+		load.Intervals{Gaps: []time.Duration{0, time.Second / 3}},
+		load.Concurrency{N: 3},
 	} {
 		cfg := Config{Levels: []load.Level{level}, Warmup: 5, Measure: window.Measure{Requests: 40}}
 		w, _, _, err := record(t, ok(time.Millisecond), cfg, nil)
@@ -105,8 +108,14 @@ func TestFigure(t *testing.T) {
 	t.Parallel()
 	figure := func(b Bound) Figure { return Figure{Value: 2, Bound: b, Basis: b.String()} }
 	for _, tt := range []struct{ a, b, want Bound }{
-		{Exact, Exact, Exact}, {Exact, About, About}, {About, AtLeast, AtLeast}, {AtMost, About, AtMost},
-		{AtMost, AtLeast, About}, {AtMost, AtMost, AtMost}, {Unknown, Exact, Unknown}, {AtMost, Unknown, Unknown},
+		{Exact, Exact, Exact},
+		{Exact, About, About},
+		{About, AtLeast, AtLeast},
+		{AtMost, About, AtMost},
+		{AtMost, AtLeast, About},
+		{AtMost, AtMost, AtMost},
+		{Unknown, Exact, Unknown},
+		{AtMost, Unknown, Unknown},
 	} {
 		got := figure(tt.a).Add(figure(tt.b))
 		if got.Bound != tt.want || got.Known() && got.Value != 4 {
@@ -118,6 +127,9 @@ func TestFigure(t *testing.T) {
 	}
 	for want, f := range map[string]Figure{
 		`{"value":0.333,"bound":"about","basis":"a; b"}`: Figure{Value: 1, Bound: Exact, Basis: "a"}.Times(Figure{Value: 1.0 / 3, Bound: About, Basis: "b"}),
+		`{"value":6,"bound":"exact","basis":"a; b; c"}`:  Figure{Value: 2, Bound: Exact, Basis: "a; b"}.Times(Figure{Value: 3, Bound: Exact, Basis: "a; c; b"}),
+		`{"value":3,"bound":"exact","basis":"b"}`:        Figure{Value: 1, Bound: Exact}.Add(Figure{Value: 2, Bound: Exact, Basis: "b"}),
+		`{"value":3,"bound":"exact","basis":"a"}`:        Figure{Value: 1, Bound: Exact, Basis: "a"}.Add(Figure{Value: 2, Bound: Exact}),
 		`{"value":null,"bound":"unknown","basis":"why"}`: unknown("why"),
 	} {
 		if got, err := json.Marshal(f); err != nil || string(got) != want {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -23,13 +24,19 @@ type server struct {
 }
 
 // serve starts a server that sends a token every gap, with the time of sending in its text.
-// The first tokens are spread over some hundred ms, so that the streams do not run in step.
+// The first tokens are spread over some hundred ms, so that the streams do not run in step, unless flags
+// say otherwise.
 func (s *suite) serve(ctx context.Context, flags ...string) (*server, error) {
-	args := append([]string{
+	args := []string{
 		"sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "off",
-		"--ttft", "normal:200ms,60ms", "--itl", gap.String(), "--vocabulary", "stamp", "--ledger-content", "times",
-	}, flags...)
-	cmd := exec.CommandContext(ctx, s.record, args...)
+		"--itl", gap.String(), "--vocabulary", "stamp",
+	}
+	for _, usual := range [][]string{{"--ttft", "normal:200ms,60ms"}, {"--ledger-content", "times"}} {
+		if !slices.Contains(flags, usual[0]) { // a flag that is given twice makes a note
+			args = append(args, usual...)
+		}
+	}
+	cmd := exec.CommandContext(ctx, s.record, append(args, flags...)...)
 	cmd.Stderr = s.log
 	out, err := cmd.StdoutPipe()
 	if err != nil {

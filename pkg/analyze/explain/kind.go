@@ -3,7 +3,6 @@ package explain
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -15,7 +14,6 @@ import (
 type Kinds struct {
 	turn func() int // number of the current request; nil: what was described is not remembered
 
-	mu    sync.Mutex
 	at    int // turn of known
 	known []describedTime
 	chunk openai.Chunk
@@ -33,8 +31,6 @@ func NewKinds(turn func() int) *Kinds { return &Kinds{turn: turn} }
 
 // describe describes the responses of a request that arrived at that time.
 func (k *Kinds) describe(q *export.Request, recvNS uint64) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
 	if k.turn == nil || k.at != k.turn() {
 		if k.known = k.known[:0]; k.turn != nil {
 			k.at = k.turn()

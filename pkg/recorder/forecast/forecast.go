@@ -37,23 +37,23 @@ type Forecast struct {
 	Journal                   recorder.Figure // of one run, which the end of the run removes
 
 	Run    recorder.Forecast // of one run
+	runs   int               // number of runs, with those before the recorded ones
 	ofRank bool              // it is of one rank among several
 }
 
 // Forecast returns the forecast of the runs with this data.
 func (l *Load) Forecast(data *Facts) *Forecast {
-	f := &Forecast{Run: l.run(data), ofRank: l.Config.Ranks != nil}
-	recorded, runs := l.Runs, l.Runs+l.WarmupRuns
+	f := &Forecast{Run: l.run(data), runs: l.Runs + l.WarmupRuns, ofRank: l.Config.Ranks != nil}
 	times := func(n int, one recorder.Figure) recorder.Figure {
 		return one.Times(recorder.Figure{Value: float64(n), Bound: recorder.Exact})
 	}
-	f.Time, f.Requests = times(runs, f.Run.Time), times(runs, f.Run.Requests)
+	f.Time, f.Requests = times(f.runs, f.Run.Time), times(f.runs, f.Run.Requests)
 	f.InputTokens, f.OutputTokens = f.Requests.Times(data.Input), f.Requests.Times(data.Output)
 	output := f.Run.Requests.Times(data.Output)
 	f.Journal = l.fileBytes(journalSize, f.Run.Requests, output, data)
 	f.Export = recorder.Figure{Bound: recorder.Exact}
 	for _, path := range l.Exports {
-		f.Export = f.Export.Add(times(recorded, l.fileBytes(sizesFor(path), f.Run.Requests, output, data)))
+		f.Export = f.Export.Add(times(l.Runs, l.fileBytes(sizesFor(path), f.Run.Requests, output, data)))
 	}
 	return f
 }

@@ -46,3 +46,22 @@ func TestLater(t *testing.T) {
 		}
 	}
 }
+
+// A time of the forecast is exact unless a word says otherwise, so it is rounded, and finely if it is short.
+func TestRoundedTime(t *testing.T) {
+	t.Parallel()
+	for d, want := range map[time.Duration]string{
+		0:                        "0 s",
+		149 * time.Millisecond:   "0.1 s",
+		2700 * time.Millisecond:  "2.7 s",
+		3 * time.Second:          "3 s",
+		9960 * time.Millisecond:  "10 s",
+		59600 * time.Millisecond: "1m00s",
+		2 * time.Hour:            "2h00m",
+		1<<63 - 1:                "2562047h47m",
+	} {
+		if got := RoundedTime(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}

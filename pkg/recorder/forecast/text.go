@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -11,8 +12,12 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder"
 )
 
-// MarshalJSON implements json.Marshaler.
+// MarshalJSON implements json.Marshaler. Numbers of things and bytes are whole.
 func (f *Forecast) MarshalJSON() ([]byte, error) {
+	whole := func(one recorder.Figure) recorder.Figure {
+		one.Value = math.Round(one.Value)
+		return one
+	}
 	return json.Marshal(struct {
 		Time         recorder.Figure `json:"time_s"`
 		Requests     recorder.Figure `json:"requests"`
@@ -20,7 +25,7 @@ func (f *Forecast) MarshalJSON() ([]byte, error) {
 		OutputTokens recorder.Figure `json:"output_tokens"`
 		Export       recorder.Figure `json:"export_bytes"`
 		Journal      recorder.Figure `json:"journal_bytes"`
-	}{f.Time, f.Requests, f.InputTokens, f.OutputTokens, f.Export, f.Journal})
+	}{f.Time, whole(f.Requests), whole(f.InputTokens), whole(f.OutputTokens), whole(f.Export), whole(f.Journal)})
 }
 
 // String returns the forecast on one line: what is known, then what is not, and why.
@@ -31,19 +36,19 @@ func (f *Forecast) String() string {
 		text string
 	}
 	figures := []figure{
-		{"time", f.Time, BriefTime(time.Duration(min(f.Time.Value, MaxSeconds) * float64(time.Second)))},
+		{"time", f.Time, RoundedTime(time.Duration(min(f.Time.Value, MaxSeconds) * float64(time.Second)))},
 		{"requests", f.Requests, amount(f.Requests, "request")},
 		{"input tokens", f.InputTokens, amount(f.InputTokens, "input token")},
 		{"output tokens", f.OutputTokens, amount(f.OutputTokens, "output token")},
 		{"export", f.Export, Bytes(f.Export.Value) + " of export"},
 	}
-	var known, whys []string
-	missing := map[string][]string{}
+	var known, reasons []string
+	missing := map[string][]string{} // names of unknown figures by reason
 	for _, one := range figures {
 		switch {
 		case !one.Known():
 			if missing[one.Basis] == nil {
-				whys = append(whys, one.Basis)
+				reasons = append(reasons, one.Basis)
 			}
 			missing[one.Basis] = append(missing[one.Basis], one.name)
 		case one.Bound == recorder.Exact:
@@ -53,14 +58,17 @@ func (f *Forecast) String() string {
 		}
 	}
 	text := strings.Join(known, ", ")
-	for i, why := range whys {
-		switch {
-		case i > 0 || text != "":
-			text += "; no "
-		default:
-			text += "no "
+	for i, reason := range reasons {
+		if text != "" {
+			text += "; "
 		}
-		text += orList(missing[why]) + ": " + why
+		if i == 0 {
+			text += "unknown: "
+		}
+		text += andList(missing[reason]) + " (" + reason + ")"
+	}
+	if f.runs > 1 {
+		text += fmt.Sprintf(" (all %d runs)", f.runs)
 	}
 	if f.ofRank {
 		text += " (of this rank)"
@@ -71,13 +79,13 @@ func (f *Forecast) String() string {
 // MaxSeconds is the longest time that a time.Duration holds.
 const MaxSeconds = float64(math.MaxInt64 / int64(time.Second))
 
-// orList returns "a", "a or b", "a, b or c".
-func orList(names []string) string {
+// andList returns "a", "a and b", "a, b and c".
+func andList(names []string) string {
 	last := len(names) - 1
 	if last == 0 {
 		return names[0]
 	}
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
 // amount returns a number of things for people: all digits where it is exact or below 10,000, else
@@ -90,7 +98,11 @@ func amount(f recorder.Figure, one string) string {
 	case v < 999_500:
 		return plural.GroupedOf(int64(math.Round(v/1000)*1000), one)
 	}
-	return ThreeDigits(v/1e6) + " M " + one + "s"
+	millions := ThreeDigits(v / 1e6)
+	if v >= 999.5e6 {
+		millions = plural.Grouped(int64(math.Round(v / 1e6)))
+	}
+	return millions + " M " + one + "s"
 }
 
 // Bytes returns a number of bytes for people: "900 MB".
@@ -117,7 +129,7 @@ func ThreeDigits(v float64) string {
 	return fmt.Sprintf("%.0f", v)
 }
 
-// BriefTime formats a span for people: "12 s", "3m05s", "2h00m".
+// BriefTime formats the whole seconds of a span for people: "12 s", "3m05s", "2h00m".
 func BriefTime(d time.Duration) string {
 	s := int64(d / time.Second)
 	switch {
@@ -127,6 +139,14 @@ func BriefTime(d time.Duration) string {
 		return fmt.Sprintf("%dm%02ds", s/60, s%60)
 	}
 	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
+}
+
+// RoundedTime formats a span as BriefTime does, but rounded, and with tenths of a second below 10 s.
+func RoundedTime(d time.Duration) string {
+	if tenths := d.Round(time.Second / 10); tenths < 10*time.Second {
+		return strconv.FormatFloat(tenths.Seconds(), 'f', -1, 64) + " s"
+	}
+	return BriefTime(d.Round(time.Second))
 }
 
 // BoundedTime formats a span, perhaps as the longest one.

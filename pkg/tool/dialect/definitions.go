@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"sync"
 
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
@@ -88,17 +87,14 @@ func (a *answers) current() *answer.Answer {
 	return a.decoded.get(func() *answer.Answer { return a.decoder.Decode(a.decoded.source.Request()) })
 }
 
-// A perTurn is a value that the first of several goroutines computes for the current request.
+// A perTurn is a value that is computed once for each request, when the first consumer needs it.
 type perTurn[T any] struct {
 	source *turnReader
-	mu     sync.Mutex
 	turn   int // of value
 	value  T
 }
 
 func (p *perTurn[T]) get(compute func() T) T {
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	if p.turn != p.source.turn {
 		p.value, p.turn = compute(), p.source.turn
 	}

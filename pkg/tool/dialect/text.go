@@ -3,7 +3,6 @@ package dialect
 import (
 	"bytes"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/internal/py"
@@ -32,11 +31,11 @@ func (o *Output) InEnvelope() bool {
 }
 
 // A Parts gives parts of requests in the form in which a Python program sees them. Tools that read
-// the requests in lockstep share one, and each part is made once. The zero value makes a part each time.
+// the requests in lockstep share one, and each part is made once. The zero value makes a part each time. Its
+// methods may be called from one goroutine at a time.
 type Parts struct {
 	source *turnReader // nil in the zero value
 
-	mu     sync.Mutex
 	turn   int    // of all that follows
 	name   string // of the outputs; "" for none
 	joined strings.Builder
@@ -59,7 +58,7 @@ type parsedJSON struct {
 	err   error
 }
 
-// begin forgets the parts of an earlier request. The caller holds mu.
+// begin forgets the parts of an earlier request.
 func (o *Parts) begin() {
 	if o.source != nil && o.turn == o.source.turn {
 		return
@@ -70,7 +69,7 @@ func (o *Parts) begin() {
 	o.name, o.body, o.parsed = "", payload{}, [2]parsedJSON{}
 }
 
-// payload returns the body of q. The caller holds mu.
+// payload returns the body of q.
 func (o *Parts) payload(q *export.Request) *payload {
 	if o.begin(); !o.body.known {
 		v, ok := q.Inputs.Get("payload")
@@ -81,16 +80,12 @@ func (o *Parts) payload(q *export.Request) *payload {
 
 // Payload returns the body of a request, without bytes that are no UTF-8; ok is false if it has none.
 func (o *Parts) Payload(q *export.Request) (text string, ok bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	p := o.payload(q)
 	return p.text, p.ok
 }
 
 // ParsePayload returns what py.ParseJSON returns for the text of Payload.
 func (o *Parts) ParsePayload(q *export.Request, l py.Library) (py.Value, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	text := o.payload(q).text
 	p := &o.parsed[0]
 	if l == py.ORJSON {
@@ -116,8 +111,6 @@ func (o *Parts) JSONPayload(q *export.Request) py.Value {
 // Outputs returns the outputs of that name. The slice is valid until the next request. A string stays
 // valid, and keeps the strings of the whole request in memory.
 func (o *Parts) Outputs(q *export.Request, name string) []Output {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	switch o.begin(); o.name {
 	case name:
 		return o.all

@@ -11,10 +11,12 @@ import (
 
 // A pollerQueue is a place in the order in which Go's poller reports files.
 type pollerQueue struct {
-	file   *os.File // an eventfd; nil: pass does nothing
+	// file is an eventfd; nil: pass does nothing. The poller reports it once for each write. It is
+	// never read: a read is reported as well, as room for a write, and the next pass would keep the
+	// place of that report.
+	file   *os.File
 	raw    syscall.RawConn
-	ready  bool   // the file was made ready in this pass
-	number uint64 // that is written to the file or read from it
+	ready  bool // the file was made ready in this pass
 	attend func(fd uintptr) bool
 }
 
@@ -32,17 +34,14 @@ func (q *pollerQueue) open() {
 	}
 	q.file, q.raw = file, raw
 	q.attend = func(fd uintptr) bool {
-		// Neither call waits, so the scheduler need not know of them.
-		call := uintptr(unix.SYS_READ)
-		if !q.ready {
-			call, q.number = unix.SYS_WRITE, 1
+		if q.ready {
+			return true
 		}
-		_, _, errno := unix.RawSyscall(call, fd, uintptr(unsafe.Pointer(&q.number)), unsafe.Sizeof(q.number))
-		if !q.ready {
-			q.ready = true
-			return errno != 0 // then the poller will not report the file
-		}
-		return errno != unix.EAGAIN
+		q.ready = true
+		// The call does not wait, so the scheduler need not know of it.
+		one := uint64(1)
+		_, _, errno := unix.RawSyscall(unix.SYS_WRITE, fd, uintptr(unsafe.Pointer(&one)), unsafe.Sizeof(one))
+		return errno != 0 // then the poller will not report the file
 	}
 }
 

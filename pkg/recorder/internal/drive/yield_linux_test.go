@@ -3,6 +3,7 @@ package drive
 import (
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,4 +88,67 @@ func TestYieldAlone(t *testing.T) {
 	y.Yield()
 	var zero Yielder
 	zero.Yield()
+}
+
+// A pass comes behind a pipe that became ready before it, also if the poller last reported the pass before.
+func TestPassOrder(t *testing.T) {
+	var q pollerQueue
+	q.open()
+	defer q.close()
+	if q.file == nil {
+		t.Skip("no eventfd")
+	}
+	poller, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC) // in place of Go's
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(poller)
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_NONBLOCK|unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pipe[0])
+	defer unix.Close(pipe[1])
+	var events [4]unix.EpollEvent
+	reported := func() (fds []int32) {
+		n, err := unix.EpollWait(poller, events[:], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ev := range events[:n] {
+			fds = append(fds, ev.Fd)
+		}
+		return fds
+	}
+	err = q.raw.Control(func(queue uintptr) {
+		for _, fd := range []int{int(queue), pipe[0]} {
+			const edges = unix.EPOLLIN | unix.EPOLLOUT | unix.EPOLLRDHUP | 1<<31 // as Go's; the last one is EPOLLET
+			if err := unix.EpollCtl(poller, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: edges, Fd: int32(fd)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reported() // an eventfd can be written at once
+		for i := range 3 {
+			want := []int32{int32(queue)}
+			if i > 0 {
+				if _, err := unix.Write(pipe[1], []byte{1}); err != nil {
+					t.Fatal(err)
+				}
+				want = []int32{int32(pipe[0]), int32(queue)}
+			}
+			q.ready = false
+			if q.attend(queue) {
+				t.Fatal("a pass does not wait")
+			}
+			if got := reported(); !slices.Equal(got, want) {
+				t.Errorf("pass %d: the poller reports %v, want %v", i, got, want)
+			}
+			if !q.attend(queue) {
+				t.Fatal("a pass waits twice")
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }

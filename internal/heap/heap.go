@@ -1,4 +1,4 @@
-package main
+package heap
 
 import (
 	"runtime/debug"
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// mostGCPercent bounds the garbage while little memory is in use, in percent of it. It is right
+// MostGCPercent bounds the garbage while little memory is in use, in percent of it. It is right
 // for all that pa-record does besides a load.
-const mostGCPercent = 400
+const MostGCPercent = 400
 
 const (
 	// garbageBytes is the memory that garbage may take during a load.
@@ -20,13 +20,13 @@ const (
 	heapCheckInterval = 500 * time.Millisecond // a check takes a microsecond
 )
 
-// steerHeap sets the collector's percentage for a load, now and as the memory in use changes,
-// until stop is called. Then collections are frequent. Only one steerHeap may run at a time.
+// Steer sets the collector's percentage for a load, now and as the memory in use changes,
+// until stop is called. Then collections are frequent. Only one Steer may run at a time.
 //
 // Collections disturb the receivers, so they wait for garbageBytes of garbage, or for more if
 // much memory is in use: then each of them takes longer.
-func steerHeap() (stop func()) {
-	set := mostGCPercent
+func Steer() (stop func()) {
+	set := MostGCPercent
 	debug.SetGCPercent(set)
 	dropProgramPages()
 	done := make(chan struct{})
@@ -65,10 +65,10 @@ func liveBytes() uint64 {
 
 // gcPercent returns the percentage for a number of bytes in use.
 func gcPercent(live uint64) int {
-	return int(min(max(garbageBytes*100/max(live, 1), leastGCPercent), mostGCPercent)) //nolint:gosec // below 2^63
+	return int(min(max(garbageBytes*100/max(live, 1), leastGCPercent), MostGCPercent)) //nolint:gosec // below 2^63
 }
 
 // gcDiffers reports whether a change from b to a percent is worth a stop of all goroutines.
 func gcDiffers(a, b int) bool {
-	return 4*max(a-b, b-a) > b || a != b && (a == leastGCPercent || a == mostGCPercent)
+	return 4*max(a-b, b-a) > b || a != b && (a == leastGCPercent || a == MostGCPercent)
 }

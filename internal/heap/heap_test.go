@@ -1,4 +1,4 @@
-package main
+package heap
 
 import (
 	"runtime"
@@ -32,7 +32,7 @@ func TestPercent(t *testing.T) {
 func TestSteer(t *testing.T) {
 	before := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(before)
-	stop := steerHeap()
+	stop := Steer()
 	reaches := func(want func() int) {
 		t.Helper()
 		p := 0

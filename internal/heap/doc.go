@@ -1,0 +1,3 @@
+// Package heap keeps the memory of a program small while it measures: it chooses how much garbage may
+// gather, and gives back what only the start of the program needs.
+package heap
