@@ -28,7 +28,6 @@ const (
 func Steer() (stop func()) {
 	set := MostGCPercent
 	debug.SetGCPercent(set)
-	dropProgramPages()
 	done := make(chan struct{})
 	ended := make(chan struct{})
 	go func() {

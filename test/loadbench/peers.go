@@ -44,7 +44,7 @@ type peer struct {
 // A peerRun is what a client is asked to do.
 type peerRun struct {
 	url                             string
-	prompts, tokenizer, dir, result string // files of the client
+	prompts, tokenizer, result      string // files of the client
 	streams, requests, tokens       int
 }
 

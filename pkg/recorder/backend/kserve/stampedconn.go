@@ -95,7 +95,6 @@ func (b *Backend) dial(maxBytes int64) (*stampedClientConn, error) {
 		grpc.WithStaticConnWindowSize(windowBytes),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(maxBytes)), grpc.MaxCallSendMsgSize(math.MaxInt32)),
 		grpc.WithReadBufferSize(readBufferBytes),
-		grpc.WithSharedWriteBuffer(true), // a connection needs it for its requests only
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0),
