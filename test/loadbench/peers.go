@@ -43,9 +43,9 @@ type peer struct {
 
 // A peerRun is what a client is asked to do.
 type peerRun struct {
-	url                             string
-	prompts, tokenizer, result      string // files of the client
-	streams, requests, tokens       int
+	url                        string
+	prompts, tokenizer, result string // files of the client
+	streams, requests, tokens  int
 }
 
 var peers = []peer{
