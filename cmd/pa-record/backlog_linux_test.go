@@ -106,8 +106,11 @@ func slowOpenings(t *testing.T, args ...string) int {
 // pa-record opens hundreds of connections without an overflow of a listen queue of 64. If each
 // request opens its own connection, the queue overflows.
 func TestManyConnectionsArePaced(t *testing.T) {
-	if slowOpenings(t, "--connection-reuse", "reuse") == 0 {
-		t.Error("no connection was lost though all were opened at the same instant; this server shows nothing")
+	// The server may be quick enough once: the queue must overflow in one of three attempts.
+	for attempt := 1; slowOpenings(t, "--connection-reuse", "reuse") == 0; attempt++ {
+		if attempt == 3 {
+			t.Fatal("no connection was lost though all were opened at the same instant; this server shows nothing")
+		}
 	}
 	// On a machine whose cores are busy, the server of the test may stand still for longer
 	// than the queue lasts: the promise must hold in one of three attempts.
