@@ -95,7 +95,7 @@ func (l *levelRun) report() {
 func (l *levelRun) left(now uint64, p *Progress) time.Duration {
 	counted := p.Target > 0 && !p.Warmup
 	_, open := l.load.(load.Open)
-	if p.Warmup || counted && open {
+	if p.Warmup || counted && open || !counted && p.Fraction == 0 { // a measurement that has just begun shows no pace
 		planned := l.forecast.Time
 		if !planned.Known() || planned.Bound == AtLeast && !open {
 			return 0
