@@ -54,8 +54,8 @@ func Steer() (stop func()) {
 	}
 }
 
-// liveBytes returns the memory in use after the last collection, of which the collector's percentage
-// is a part.
+// liveBytes returns the memory in use after the last collection. The collector's percentage counts
+// from this memory.
 func liveBytes() uint64 {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}}
 	metrics.Read(live)

@@ -29,7 +29,7 @@ const (
 const grpcStreams = "gRPC"
 
 // memory measures the peak memory of recordings with each number of streams until the process ends, the export
-// included, and that of the bare client. All streams begin together, and so all answers end together. Then it measures
+// included, and the peak memory of the bare client. All streams begin together, and so all answers end together. Then it measures
 // the report of a file.
 func (s *suite) memory(ctx context.Context) error {
 	columns := []column{middle(setMB, 0), beside("÷ bare", setMB, bare), middle(streamKB, 0), middle(memoryCPU, 1)}
@@ -90,8 +90,8 @@ func (s *suite) memory(ctx context.Context) error {
 	return nil
 }
 
-// mostMemory holds the limits of the memory beside that of the bare client. With 64 streams, of which the program itself
-// takes most, the ratios were 2.5, 2.7 and 3.7.
+// mostMemory holds the limits of a client's memory ÷ the bare client's memory. The ratios were 2.5, 2.7 and 3.7 with 64
+// streams, where the program itself takes most of the memory.
 var mostMemory = map[string]float64{loop: 3.5, netHTTP: 3.5, grpcStreams: 4.5}
 
 // memoryOf runs a copy of a program and returns its CPU time and its peak memory. Pages of the program that the server

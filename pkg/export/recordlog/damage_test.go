@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -212,7 +213,7 @@ func TestFrames(t *testing.T) {
 			return payload(KindRequest, request)(level(`{"experiments":[{"experiment":{"mode":"m","value":1},"requests":[]}]}`)(b))
 		}
 	}
-	good, err := appendRequest(nil, typical(1))
+	good, err := appendRequest(nil, memrun.Typical(1))
 	if err != nil {
 		t.Fatal(err)
 	}

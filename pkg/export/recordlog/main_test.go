@@ -247,22 +247,6 @@ func TestSharedBytes(t *testing.T) {
 	requireEqual(t, "outputs", []*export.Request{r}, got.requests)
 }
 
-// typical returns a request with n server-sent events of about 230 bytes.
-func typical(n int) *export.Request {
-	r := ok(export.Request{
-		ID: 1, StartNS: 1700000000000000000, SentNS: 1700000000000001000, HasMeta: true,
-		Inputs: export.Fields{{Name: "payload", Value: export.Text(strings.Repeat(`{"prompt":"x"}`, 40))}},
-	})
-	for i := range n {
-		text := fmt.Sprintf(`data: {"id":"chatcmpl-0123456789abcdef","object":"chat.completion.chunk","created":1700000000,"model":"meta-llama/Llama-3.1-8B-Instruct","choices":[{"index":0,"delta":{"content":" token%d"},"logprobs":null,"finish_reason":null}]}`+"\n\n", i)
-		r.Responses = append(r.Responses, export.Response{
-			RecvNS: 1700000000000000000 + uint64(i)*10_000_000 + uint64(i*i%7919), Source: export.SourceKernel, Read: uint32(i), Final: i == n-1,
-			Outputs: export.Fields{{Name: "response", Value: export.Text(text)}},
-		})
-	}
-	return r
-}
-
 // discard is a Sink that swaps two buffers.
 type discard struct{ spare []byte }
 
@@ -282,7 +266,7 @@ func TestAllocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := typical(100)
+	r := memrun.Typical(100)
 	write := func() {
 		if err := w.WriteRequest(r); err != nil {
 			t.Error(err)
@@ -309,7 +293,7 @@ func TestAllocations(t *testing.T) {
 }
 
 func BenchmarkWriteRequest(b *testing.B) {
-	r := typical(100)
+	r := memrun.Typical(100)
 	w, err := NewWriter(&discard{}, nil)
 	if err == nil {
 		err = w.BeginExperiment("concurrency", "1")
@@ -329,7 +313,7 @@ func BenchmarkWriteRequest(b *testing.B) {
 func BenchmarkReader(b *testing.B) {
 	many := make([]*export.Request, 2000)
 	for i := range many {
-		many[i] = typical(100)
+		many[i] = memrun.Typical(100)
 	}
 	data := one(many...).encode(b)
 	b.SetBytes(int64(len(data)))

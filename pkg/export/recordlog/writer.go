@@ -169,8 +169,8 @@ func (w *Writer) Flush() error {
 // Buffered returns the number of bytes that wait for Flush.
 func (w *Writer) Buffered() int64 { return int64(len(w.buf)) }
 
-// Close writes the header fields of run, which replace those of NewWriter, and hands over all
-// frames. run may be nil; its Experiments are ignored. Only the log of a killed run has no such
+// Close writes the header fields of run in place of the header fields of NewWriter, and hands
+// over all frames. run may be nil; its Experiments are ignored. Only the log of a killed run has no such
 // end. Close does nothing when called again.
 func (w *Writer) Close(run *export.Run) error {
 	if w.calls.State == export.Closed {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -74,7 +75,7 @@ func TestFullDisk(t *testing.T) {
 func TestErrorKeepsRequests(t *testing.T) {
 	var out bytes.Buffer
 	w, err := NewWriter(To(&out), nil)
-	if err := errors.Join(err, w.BeginExperiment("m", "1"), w.WriteRequest(typical(3))); err != nil {
+	if err := errors.Join(err, w.BeginExperiment("m", "1"), w.WriteRequest(memrun.Typical(3))); err != nil {
 		t.Fatal(err)
 	}
 	err = w.WriteRequest(&export.Request{Status: 99})
@@ -132,8 +133,8 @@ func TestScrapes(t *testing.T) {
 		return w.WriteScrape(&export.Scrape{Source: "s", StartNS: n, EndNS: n + 1, Samples: samples})
 	}
 	err = errors.Join(err,
-		scrape(1, export.Sample{Series: series[0], Value: 0.5}), w.BeginExperiment("m", "1"), w.WriteRequest(typical(3)),
-		scrape(2, export.Sample{Series: series[0], Value: 1}, export.Sample{Series: series[1], Value: -2}), w.WriteRequest(typical(3)), w.EndExperiment(&export.Experiment{}),
+		scrape(1, export.Sample{Series: series[0], Value: 0.5}), w.BeginExperiment("m", "1"), w.WriteRequest(memrun.Typical(3)),
+		scrape(2, export.Sample{Series: series[0], Value: 1}, export.Sample{Series: series[1], Value: -2}), w.WriteRequest(memrun.Typical(3)), w.EndExperiment(&export.Experiment{}),
 		w.WriteScrape(&export.Scrape{Source: "s", StartNS: 3, Error: "refused"}), w.Close(nil))
 	if err != nil {
 		t.Fatal(err)

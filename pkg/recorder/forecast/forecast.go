@@ -118,8 +118,8 @@ func (n entryCount) At(int) (workload.Entry, error) {
 	return workload.Entry{}, fmt.Errorf("only the number of entries, %d, is known", int(n))
 }
 
-// Later returns the time of the runs to come in seconds, of which there are left: by the forecast of
-// one, or else by the mean of the runs that have ended.
+// Later returns the time in seconds of the runs to come. left is their number. The forecast of one run
+// gives the time of each; without a forecast, the mean of the runs that have ended does.
 func Later(run recorder.Figure, took []time.Duration, left int) recorder.Figure {
 	if left <= 0 {
 		return recorder.Figure{Bound: recorder.Exact}

@@ -35,7 +35,7 @@ type moved struct {
 // move copies the frames that are still in the first file into a new file. Where another
 // program cut the first file, the new one gets the headers again, without which readers
 // could not go on, and a note on the lost requests. written and headers describe the first
-// file; move returns those of the new one.
+// file; move returns the prefix and the headers of the new file.
 func (m *mover) move(cause error, written recordlog.Prefix, headers []header) (*moved, recordlog.Prefix, []header, error) {
 	fail := func(err error) (*moved, recordlog.Prefix, []header, error) { return nil, written, headers, err }
 	st, err := m.from.Stat()

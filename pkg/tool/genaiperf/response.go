@@ -65,8 +65,8 @@ func (a *analysis) split(rs []response) []response {
 	return all
 }
 
-// times returns the number of responses, of which there is one, and the times of the second one, if there is
-// one, and of the last.
+// times returns the number of responses, the time of the second response, and the time of the last one. There is
+// at least one response; without a second one, secondNS is 0.
 func times(rs []response) (n int, secondNS, lastNS uint64) {
 	for i := range rs {
 		run := rs[i].run
