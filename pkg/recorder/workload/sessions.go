@@ -1,0 +1,137 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// Sessions is a Source whose entries are the requests of sessions: conversations, or agents with
+// their sub-agents.
+type Sessions interface {
+	Source
+	// Sessions returns the number of sessions, at least one.
+	Sessions() int
+	// Outline returns the id of session k and its number of requests, which is at least 1. No
+	// two sessions have one id.
+	Outline(k int) (id string, requests int)
+	// Open reads session k. Calls of Open and At never overlap.
+	Open(k int) (*Session, error)
+}
+
+// A Session is the requests of one user or agent, as a graph: each request waits for others.
+type Session struct {
+	ID string
+	// Nodes are the requests. An edge leads from an earlier node to a later one.
+	Nodes []Node
+	// Entry returns the request of node i. Calls for one session never overlap; calls for different
+	// sessions may, also with calls of Sessions.Open.
+	Entry func(i int) (Entry, error)
+	// Recorded says that each request holds its history itself, so that no answer is needed for another
+	// request.
+	Recorded bool
+}
+
+// A Node is a request of a Session.
+type Node struct {
+	// After are the edges to the node. The request is due when the time of each has come; without edges,
+	// when the session begins.
+	After []Edge
+	// Continues is the node whose messages and answer come before the node's own messages; −1 for none.
+	// One of the edges then leads from its end.
+	Continues int
+}
+
+// An Edge makes a request wait for another one of its session.
+type Edge struct {
+	From   int // an earlier node
+	Anchor Anchor
+	Delay  time.Duration // after the anchor, not negative
+}
+
+// An Anchor is the moment of a request that an Edge counts from.
+type Anchor uint8
+
+// The anchors of an edge. From the end of a request on, the Delay of its entry counts too. A request that ends without a
+// response has its first token when it ends.
+const (
+	AfterEnd Anchor = iota
+	AfterStart
+	AfterFirstToken
+)
+
+// Linear returns the entries of src as sessions, in the order in which these begin. Entries with one Session are
+// its turns: each is sent after the answer to the one before it and that one's Delay. check is called for each
+// entry. The error is from reading an entry, from check, or for an entry without a session.
+func Linear(src Source, check func(*Entry) error) (Sessions, error) {
+	s := &linear{Source: src}
+	number := map[string]int{} // index of a session in all
+	for k := range src.Len() {
+		e, err := src.At(k)
+		if err != nil {
+			return nil, err
+		}
+		if e.Session == "" {
+			return nil, fmt.Errorf("%s: %w", e.Place(), errNoSession)
+		}
+		if err := check(&e); err != nil {
+			return nil, err
+		}
+		i, ok := number[e.Session]
+		if !ok {
+			i = len(s.all)
+			number[e.Session] = i
+			s.all = append(s.all, turns{id: e.Session})
+		}
+		s.all[i].entries = append(s.all[i].entries, k)
+		if n := len(s.chain); n < len(s.all[i].entries) {
+			s.chain = append(s.chain, chained(n))
+		}
+	}
+	return s, nil
+}
+
+// chained returns node i of a session in which each request continues the one before it.
+func chained(i int) Node {
+	if i == 0 {
+		return Node{Continues: -1}
+	}
+	return Node{After: []Edge{{From: i - 1}}, Continues: i - 1}
+}
+
+var errNoSession = errors.New(`no "session_id"; sessions need one in every entry`)
+
+// linear is the Sessions that Linear returns.
+type linear struct {
+	Source
+	all   []turns
+	chain []Node // of the longest session, with which all others begin
+
+	mu sync.Mutex // makes calls of At not overlap
+}
+
+// turns are the entries of one session, as their numbers.
+type turns struct {
+	id      string
+	entries []int
+}
+
+// At implements Source.
+func (s *linear) At(k int) (Entry, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Source.At(k)
+}
+
+// Sessions implements Sessions.
+func (s *linear) Sessions() int { return len(s.all) }
+
+// Outline implements Sessions.
+func (s *linear) Outline(k int) (id string, requests int) { return s.all[k].id, len(s.all[k].entries) }
+
+// Open implements Sessions; there is no error.
+func (s *linear) Open(k int) (*Session, error) {
+	t := s.all[k]
+	return &Session{ID: t.id, Nodes: s.chain[:len(t.entries)], Entry: func(i int) (Entry, error) { return s.At(t.entries[i]) }}, nil
+}
