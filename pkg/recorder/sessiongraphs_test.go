@@ -28,7 +28,9 @@ func graph(nodes ...workload.Node) graphs {
 
 func (g graphs) Sessions() int { return 1 }
 
-func (g graphs) Outline(int) (id string, requests int) { return "s", len(g.nodes) }
+func (g graphs) Outline(int) workload.Outline {
+	return workload.Outline{ID: "s", Requests: len(g.nodes)}
+}
 
 func (g graphs) Open(int) (*workload.Session, error) {
 	return &workload.Session{ID: "s", Nodes: g.nodes, Entry: g.At}, nil

@@ -13,16 +13,30 @@ type Sessions interface {
 	Source
 	// Sessions returns the number of sessions, at least one.
 	Sessions() int
-	// Outline returns the id of session k and its number of requests, which is at least 1. No
-	// two sessions have one id.
-	Outline(k int) (id string, requests int)
+	// Outline returns what is known of session k without reading it. No two sessions have one id.
+	Outline(k int) Outline
 	// Open reads session k. Calls of Open and At never overlap.
 	Open(k int) (*Session, error)
+}
+
+// An Outline is what is known of a session before it is read.
+type Outline struct {
+	ID       string
+	Requests int // at least 1
+	// Timed marks a session with an Offset: when it begins in a recorded schedule, since the
+	// start of the schedule, not negative.
+	Timed  bool
+	Offset time.Duration
 }
 
 // A Session is the requests of one user or agent, as a graph: each request waits for others.
 type Session struct {
 	ID string
+	// Timed and Offset are as in Outline.
+	Timed  bool
+	Offset time.Duration
+	// Agents are the agents of the session, each after its parent; the first one is the root. Nil means the root alone.
+	Agents []Agent
 	// Nodes are the requests. An edge leads from an earlier node to a later one.
 	Nodes []Node
 	// Entry returns the request of node i. Calls for one session never overlap; calls for different
@@ -38,9 +52,44 @@ type Node struct {
 	// After are the edges to the node. The request is due when the time of each has come; without edges,
 	// when the session begins.
 	After []Edge
+	// Agent is the agent that sends the request, an index of Session.Agents; 0 is the root.
+	Agent int
 	// Continues is the node whose messages and answer come before the node's own messages; −1 for none.
 	// One of the edges then leads from its end.
 	Continues int
+}
+
+// An Agent is a line of requests within a session: the root, or one that a request of another agent has begun.
+type Agent struct {
+	ID     string // unique in the session; "" for the root
+	Parent int    // an earlier agent; −1 for the root
+	Kind   AgentKind
+}
+
+// An AgentKind says how an agent came to be.
+type AgentKind uint8
+
+// The kinds of agents. A Forked agent begins with the messages and the answer of its parent, a Spawned one without any.
+// A parent waits for neither by this alone: an edge from the last request of an agent says who waits for it.
+const (
+	Root AgentKind = iota
+	Forked
+	Spawned
+)
+
+// Outline returns the outline of s.
+func (s *Session) Outline() Outline {
+	return Outline{ID: s.ID, Requests: len(s.Nodes), Timed: s.Timed, Offset: s.Offset}
+}
+
+// Depth returns how many agents stand above an agent: 0 for the root.
+func (s *Session) Depth(agent int) int {
+	depth := 0
+	for agent > 0 {
+		agent = s.Agents[agent].Parent
+		depth++
+	}
+	return depth
 }
 
 // An Edge makes a request wait for another one of its session.
@@ -128,7 +177,9 @@ func (s *linear) At(k int) (Entry, error) {
 func (s *linear) Sessions() int { return len(s.all) }
 
 // Outline implements Sessions.
-func (s *linear) Outline(k int) (id string, requests int) { return s.all[k].id, len(s.all[k].entries) }
+func (s *linear) Outline(k int) Outline {
+	return Outline{ID: s.all[k].id, Requests: len(s.all[k].entries)}
+}
 
 // Open implements Sessions; there is no error.
 func (s *linear) Open(k int) (*Session, error) {

@@ -53,8 +53,7 @@ func (s *RequestSet) sessionAt(position int) int {
 func (s *RequestSet) SessionsIn(first, requests int) int {
 	n := 0
 	for ; requests > 0; n++ {
-		_, r := s.sessions.Outline(s.sessionAt(first + n))
-		requests -= r
+		requests -= s.sessions.Outline(s.sessionAt(first + n)).Requests
 	}
 	return n
 }
@@ -65,11 +64,11 @@ func (s *RequestSet) SessionsIn(first, requests int) int {
 func (s *RequestSet) Turns(share ranks.Share, first, n int) int {
 	owned, passed := 0, 0
 	for i := range s.sessions.Sessions() {
-		id, requests := s.sessions.Outline(s.sessionAt(first + i))
-		if share.OwnsSession(id) {
-			owned += max(min(requests, n-passed), 0)
+		o := s.sessions.Outline(s.sessionAt(first + i))
+		if share.OwnsSession(o.ID) {
+			owned += max(min(o.Requests, n-passed), 0)
 		}
-		passed += requests
+		passed += o.Requests
 	}
 	return owned
 }
@@ -161,10 +160,10 @@ func (d *sessions) next() (s *workload.Session, first int, ok bool) {
 		}
 		k := d.Set.sessionAt(d.First + d.begun)
 		d.begun++
-		id, requests := all.Outline(k)
+		o := all.Outline(k)
 		first = d.turns
-		d.turns += requests
-		if d.Share.OwnsSession(id) {
+		d.turns += o.Requests
+		if d.Share.OwnsSession(o.ID) {
 			s, err := all.Open(k)
 			if err != nil {
 				d.err = rereadError(err)
