@@ -334,13 +334,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 	d := export.ScrapeDecoder{MaxBytes: r.maxLine}
 	var failed error // of do
 	err := eachLine(ctx, r.telemetry, r.maxLine, func(line []byte) error {
-		s, err := d.Object(line)
-		switch {
-		case err != nil:
-			r.warn("telemetry", "telemetry", err.Error())
-		case s != nil:
-			failed = do(s)
-		}
+		failed = d.Line(line, do, func(err error) { r.warn("telemetry", "telemetry", err.Error()) })
 		return failed
 	})
 	switch {
