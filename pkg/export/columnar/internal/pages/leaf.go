@@ -331,6 +331,9 @@ func (l *Leaf) endRow(run int) {
 
 // appendNulls appends n nulls to V.
 func (l *Leaf) appendNulls(n int) error {
+	if n == 0 {
+		return nil
+	}
 	if err := l.limit.take(n * elementBytes); err != nil {
 		return err
 	}
