@@ -1,6 +1,9 @@
 package stat
 
-import "runtime"
+import (
+	"cmp"
+	"runtime"
+)
 
 const (
 	leastPick = 1 << 15 // values from which counting is faster than sorting
@@ -21,8 +24,17 @@ func (l *List) Pick(indexes []int) ([]int64, error) {
 		}
 		return picked, l.store.Err()
 	}
+	parts := l.passes()
+	counter, err := l.count(parts)
+	if err != nil {
+		return nil, err
+	}
+	return counter.Pick(indexes, parts...)
+}
+
+// passes returns Replays that together pass all values on, one for each core.
+func (l *List) passes() []Replay[int64] {
 	parts := make([]Replay[int64], min(runtime.GOMAXPROCS(0), mostParts))
-	counters := make([]Counter[int64], len(parts))
 	for i := range parts {
 		from, end := i*(len(l.blocks)+1)/len(parts), (i+1)*(len(l.blocks)+1)/len(parts)
 		parts[i] = func(add AddFunc[int64]) error {
@@ -33,17 +45,17 @@ func (l *List) Pick(indexes []int) ([]int64, error) {
 			return l.store.Err()
 		}
 	}
-	errs := make([]error, len(parts))
+	return parts
+}
+
+// count counts the values that parts together pass on.
+func (l *List) count(parts []Replay[int64]) (*Counter[int64], error) {
+	counters, errs := make([]Counter[int64], len(parts)), make([]error, len(parts))
 	inParallel(len(parts), func(i int) { errs[i] = parts[i](counters[i].Add) })
-	for i := range errs {
-		if errs[i] != nil {
-			return nil, errs[i]
-		}
-		if i > 0 {
-			counters[0].merge(&counters[i])
-		}
+	for i := range counters[1:] {
+		counters[0].merge(&counters[i+1])
 	}
-	return counters[0].Pick(indexes, parts...)
+	return &counters[0], cmp.Or(errs...)
 }
 
 // all returns the values in the order of Add.

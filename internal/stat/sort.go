@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"runtime"
@@ -71,22 +72,43 @@ const (
 	signBit     = 1 << 63 // to flip, so that negative numbers come first
 )
 
-// sortDigits sorts by the digits of the numbers from the last to the first. It passes over
-// digits that all numbers share. scratch must be as long as x.
+// SortByHigh sorts x by its numbers without their last bits, low in number. Numbers that are equal but for these
+// bits stay in their order. It sorts in the memory of scratch where that is large enough, and returns the scratch
+// for the next call.
+func SortByHigh(x, scratch []int64, low int) []int64 {
+	if cap(scratch) < len(x) {
+		scratch = make([]int64, len(x))
+	}
+	if uint64(len(x)) > math.MaxUint32 { // more than the counters count
+		slices.SortStableFunc(x, func(a, b int64) int { return cmp.Compare(a>>low, b>>low) })
+	} else if len(x) > 0 {
+		sortDigitsFrom(x, scratch[:len(x)], low)
+	}
+	return scratch
+}
+
+// sortDigits sorts by all digits. scratch must be as long as x.
 func sortDigits(x, scratch []int64) {
 	if uint64(len(x)) > math.MaxUint32 { // more than the counters count
 		slices.Sort(x)
 		return
 	}
+	sortDigitsFrom(x, scratch, 0)
+}
+
+// sortDigitsFrom sorts by the digits of the numbers from the last to the first, where a number begins above its last
+// bits, low in number. It passes over digits that all numbers share. scratch must be as long as x.
+func sortDigitsFrom(x, scratch []int64, low int) {
 	differ := int64(0)
 	for _, v := range x {
 		differ |= v ^ x[0]
 	}
+	different := uint64(differ) >> low
 	from, to := x, scratch
 	var counts [digits][1 << digitBits]uint32
-	countDigits(x, uint64(differ), &counts)
+	countDigits(x, different, low, &counts)
 	for d := range counts {
-		if digitOf(uint64(differ), d) == 0 {
+		if digitOf(different, d) == 0 {
 			continue
 		}
 		next := uint32(0)
@@ -95,7 +117,7 @@ func sortDigits(x, scratch []int64) {
 			next += n
 		}
 		for _, v := range from {
-			at := &counts[d][digitOf(uint64(v)^signBit, d)]
+			at := &counts[d][digitOf((uint64(v)^signBit)>>low, d)]
 			to[*at] = v
 			*at++
 		}
@@ -108,14 +130,14 @@ func sortDigits(x, scratch []int64) {
 
 // countDigits counts the digits of x that are not the same in all numbers, three in one pass:
 // the numbers come from far memory.
-func countDigits(x []int64, differ uint64, counts *[digits][1 << digitBits]uint32) {
+func countDigits(x []int64, differ uint64, low int, counts *[digits][1 << digitBits]uint32) {
 	for d := 0; d < digits; d += 3 {
 		if differ>>(d*digitBits) == 0 {
 			return
 		}
 		a, b, c := &counts[d], &counts[d+1], &counts[d+2]
 		for _, v := range x {
-			v := uint64(v) ^ signBit
+			v := (uint64(v) ^ signBit) >> low
 			a[digitOf(v, d)]++
 			b[digitOf(v, d+1)]++
 			c[digitOf(v, d+2)]++

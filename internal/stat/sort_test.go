@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
 	"runtime"
@@ -35,6 +36,27 @@ func TestSort(t *testing.T) {
 			Sort(x)
 			if !slices.Equal(x, want) {
 				t.Errorf("%d %s values are not sorted", n, name)
+			}
+		}
+	}
+}
+
+// SortByHigh orders numbers without their last bits, and leaves those that are equal then in their order.
+func TestSortByHigh(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 1))
+	var scratch []int64
+	for _, low := range [...]int{0, 1, 9, 30, 63} {
+		for _, n := range [...]int{0, 1, 2, 1000, 3*leastDigits + 7} {
+			for _, most := range [...]uint64{1, 1 << 31, math.MaxUint64} {
+				x := make([]int64, n)
+				for i := range x {
+					x[i] = int64(rng.Uint64() % most)
+				}
+				want := slices.Clone(x)
+				slices.SortStableFunc(want, func(a, b int64) int { return cmp.Compare(a>>low, b>>low) })
+				if scratch = SortByHigh(x, scratch, low); !slices.Equal(x, want) {
+					t.Errorf("%d values up to %d are not sorted without their last %d bits", n, most, low)
+				}
 			}
 		}
 	}

@@ -105,6 +105,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 	nowhere := 0
 	var part []Point
 	var keeper pointKeeper // of part
+	var done completions   // of the whole level
 	points(func(p *Point) bool {
 		if sel != nil && p.PlaceNS == 0 {
 			nowhere++
@@ -122,6 +123,9 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 		if severalModels(run) {
 			l.models.add(p)
 		}
+		if sel == nil && cfg.follows() {
+			done.add(p)
+		}
 		return true
 	})
 	x := l.collector.finish(run, e, cfg, sel, f)
@@ -129,15 +133,20 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 		x.Models = l.models.finish(run.Meta, x.DurationNS)
 	}
 	x.Windows, x.Series = windows, part
-	if cfg.follows() {
-		stepsOf(points, &x, l.lost, func(s Step) {
-			if cfg.Series {
-				x.Steps = append(x.Steps, s)
-			}
-			if cfg.Follower != nil {
-				cfg.Follower.Step(i, s)
-			}
-		})
+	add := func(s Step) {
+		if cfg.Series {
+			x.Steps = append(x.Steps, s)
+		}
+		if cfg.Follower != nil {
+			cfg.Follower.Step(i, s)
+		}
+	}
+	switch {
+	case !cfg.follows() || x.DurationNS <= 0: // no time passed
+	case sel != nil:
+		stepsWithin(points, sel, add)
+	default:
+		done.steps(l.lost, add)
 	}
 	l.addPauses(run, e, &x, cfg)
 	if nowhere > 0 {

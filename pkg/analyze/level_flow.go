@@ -155,33 +155,34 @@ func (f *flow) throughput(seconds, users float64) figure.Throughput {
 	return t
 }
 
-// stepsOf calls add with the steps of an analyzed level, of all its requests; with none when no time
-// passed. The time in lost does not count.
-func stepsOf(points eachPoint, x *Experiment, lost *lostTime, add func(Step)) {
-	switch {
-	case x.DurationNS <= 0:
-		return
-	case x.Selected != nil:
-		stepsWithin(points, x.Selected, add)
+// completions collects the completed requests of a level, for its steps.
+type completions struct {
+	firstNS uint64 // least start that is known
+	done    []completed
+}
+
+// A completed is a request that completed.
+type completed struct {
+	endNS  uint64
+	tokens int64
+}
+
+// add adds a request.
+func (c *completions) add(p *Point) {
+	if !p.Counted {
 		return
 	}
-	type completed struct {
-		endNS  uint64
-		tokens int64
+	if p.StartNS != 0 && (c.firstNS == 0 || p.StartNS < c.firstNS) {
+		c.firstNS = p.StartNS
 	}
-	done := make([]completed, 0, x.OK)
-	var before uint64
-	points(func(p *Point) bool {
-		if p.Counted {
-			if p.StartNS != 0 && (before == 0 || p.StartNS < before) {
-				before = p.StartNS
-			}
-			done = append(done, completed{p.EndNS, p.OutputTokens.V})
-		}
-		return true
-	})
-	slices.SortStableFunc(done, func(a, b completed) int { return cmp.Compare(a.endNS, b.endNS) })
-	for _, d := range done {
+	c.done = append(c.done, completed{p.EndNS, p.OutputTokens.V})
+}
+
+// steps calls add with the steps of the level. The time in lost does not count.
+func (c *completions) steps(lost *lostTime, add func(Step)) {
+	slices.SortStableFunc(c.done, func(a, b completed) int { return cmp.Compare(a.endNS, b.endNS) })
+	before := c.firstNS
+	for _, d := range c.done {
 		// An end before the first start, of a clock set back, takes no time.
 		end := max(d.endNS, before)
 		add(Step{lost.counting(before, end).Seconds(), 1, float64(d.tokens)})
@@ -189,6 +190,7 @@ func stepsOf(points eachPoint, x *Experiment, lost *lostTime, add func(Step)) {
 	}
 }
 
+// stepsWithin calls add with the steps of a part of a level.
 func stepsWithin(points eachPoint, s *Selected, add func(Step)) {
 	var ends []uint64
 	points(func(p *Point) bool {

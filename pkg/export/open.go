@@ -1,6 +1,7 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,32 @@ type Format interface {
 	// Open returns a Reader of the size bytes of src. name is for messages.
 	// Closing the Reader does not close src.
 	Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim Limits) (Reader, error)
+}
+
+// MagicFormat returns the format with a name whose files begin with magic. open is its Open.
+func MagicFormat[R Reader](name, magic string, open func(ctx context.Context, name string, src io.ReaderAt, size int64, lim Limits) (R, error)) Format {
+	return &magicFormat[R]{name, magic, open}
+}
+
+// A magicFormat is the result of [MagicFormat].
+type magicFormat[R Reader] struct {
+	name, magic string
+	open        func(ctx context.Context, name string, src io.ReaderAt, size int64, lim Limits) (R, error)
+}
+
+// Name implements [Format].
+func (f *magicFormat[R]) Name() string { return f.name }
+
+// Sniff implements [Format].
+func (f *magicFormat[R]) Sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(f.magic)) }
+
+// Open implements [Format]. It returns a nil interface, not a nil R, for an error.
+func (f *magicFormat[R]) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim Limits) (Reader, error) {
+	r, err := f.open(ctx, name, src, size, lim)
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // Limits bounds the memory and disk space that a hostile or broken file can take.

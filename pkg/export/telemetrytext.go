@@ -153,6 +153,22 @@ const (
 	labelBytes  = 32
 )
 
+// Line reads a line that holds an object, or nothing. It calls do with a scrape, and bad if there is no object. It returns
+// the error of do.
+func (d *ScrapeDecoder) Line(line []byte, do func(*Scrape) error, bad func(error)) error {
+	if line = bytes.TrimSpace(line); len(line) == 0 {
+		return nil
+	}
+	s, err := d.Object(line)
+	switch {
+	case err != nil:
+		bad(err)
+	case s != nil:
+		return do(s)
+	}
+	return nil
+}
+
 // Object reads one object from the compact JSON text b. It returns the scrape, which is
 // valid until the next call, or nil for a series. An object with an error is dropped. A
 // series beyond MaxBytes still counts as a series, and scrapes count its samples as left

@@ -195,3 +195,8 @@ func TestSessionsErrors(t *testing.T) {
 		})
 	}
 }
+
+func (c *fakeConversation) Fork() backend.Conversation {
+	fork := *c
+	return &fork
+}

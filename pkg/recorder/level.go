@@ -160,7 +160,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	defer cancel()
 	l.cancel = cancel
 	l.returned, l.warmed = 0, 0
-	var requests *drive.Prefetcher // conversations and sequences do without
+	var requests *drive.Prefetcher // sessions and sequences do without
 	if !level.Traits().Conversations && l.sequences == nil {
 		// A slot without a request must not keep the others waiting.
 		requests = l.requests.Prefetch(l.stageFirst(l.sent), share.Share, func() { l.admission.Close() })

@@ -42,7 +42,7 @@ func (r *runState) renew(ctx context.Context, level int) error {
 		r.requests = before
 		return err
 	}
-	r.requests.TakeConversations(before)
+	r.requests.TakeSessions(before)
 	r.sequences.Renew(r.requests)
 	return nil
 }
@@ -51,13 +51,13 @@ func (r *runState) renew(ctx context.Context, level int) error {
 // the ID of the level's first request.
 func (r *runState) place(level load.Level) {
 	if r.cfg.several() && r.talked {
-		// The IDs of a level count the turns of its conversations.
-		r.conversations += r.requests.ConversationsIn(r.first, int(r.nextID-r.firstID)) - r.begun //nolint:gosec // a number of requests
+		// The IDs of a level count the requests of its sessions.
+		r.sessions += r.requests.SessionsIn(r.first, int(r.nextID-r.firstID)) - r.begun //nolint:gosec // a number of requests
 	}
 	r.begun = 0
 	first := r.cfg.First + int(r.nextID-1) //nolint:gosec // a number of requests
 	if r.talked = level.Traits().Conversations; r.talked {
-		first = r.cfg.First + r.conversations
+		first = r.cfg.First + r.sessions
 	}
 	switch _, open := level.(load.Open); {
 	case r.cfg.Restart || r.renewal.MadeUp:
@@ -78,11 +78,11 @@ func (r *runState) stageFirst(before int) int {
 	return r.first + before
 }
 
-// passed counts the conversations that a stage has begun.
+// passed counts the sessions that a stage has begun.
 func (r *runState) passed(driver drive.Driver) {
-	if d, ok := driver.(interface{ ConversationsBegun() int }); ok {
-		r.begun = d.ConversationsBegun()
-		r.conversations += r.begun
+	if d, ok := driver.(interface{ SessionsBegun() int }); ok {
+		r.begun = d.SessionsBegun()
+		r.sessions += r.begun
 	}
 }
 
@@ -92,7 +92,7 @@ func (r *runState) next() int {
 	case streams > 0:
 		return position
 	case r.talked:
-		return r.cfg.First + r.conversations
+		return r.cfg.First + r.sessions
 	}
 	return r.cfg.First + int(r.nextID-1) //nolint:gosec // a number of requests
 }
@@ -112,7 +112,7 @@ func (l *levelRun) prompts() *export.LevelPrompts {
 		p.SHA256 = hash
 	}
 	if l.load.Traits().Conversations {
-		p.Conversations, p.Of = r.begun, r.requests.Conversations()
+		p.Conversations, p.Of = r.begun, r.requests.Sessions()
 	}
 	return p
 }

@@ -25,12 +25,12 @@ type runState struct {
 	yielder   *drive.Yielder // of the slots and the collector
 	nextID    uint64         // ids start at 1: 0 means "not recorded"
 
-	renewal       Renewal // of the present level
-	first         int     // position in the data at which the present level begins
-	firstID       uint64  // ID of the present level's first request
-	conversations int     // conversations that all levels have begun
-	begun         int     // conversations that the present level has begun in this rank
-	talked        bool    // the present level sends conversations
+	renewal  Renewal // of the present level
+	first    int     // position in the data at which the present level begins
+	firstID  uint64  // ID of the present level's first request
+	sessions int     // sessions that all levels have begun
+	begun    int     // sessions that the present level has begun in this rank
+	talked   bool    // the present level sends sessions
 
 	stamps   export.StampCount
 	failures failureStreak
@@ -316,7 +316,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 		}
 	}
 	if slices.ContainsFunc(c.Levels, func(l load.Level) bool { return l.Traits().Conversations }) {
-		return r.requests.FindConversations(ctx)
+		return r.requests.FindSessions(ctx)
 	}
 	return nil
 }

@@ -40,6 +40,7 @@ type gapSorter struct {
 	waiting []gap          // of no run yet
 	spare   []gap          // buffers of sort
 	keys    []int64
+	scratch []int64
 	runs    [][]spool.Block
 	packer  spool.Packer
 }
@@ -85,28 +86,43 @@ func (s *gapSorter) join() {
 	s.last = s.last[:0]
 }
 
-// sort sorts the waiting gaps by keys: the ends, from the first one on, and below them the places of the gaps.
+// sort sorts the waiting gaps by keys: the ends, from the first one on, and below them the times of the gaps if they
+// have nothing else, or the places of the gaps.
 func (s *gapSorter) sort() {
 	if len(s.waiting) == 0 {
 		return
 	}
-	least, most := s.waiting[0].end, s.waiting[0].end
+	least, most, times, whole := s.waiting[0].end, s.waiting[0].end, uint64(0), true
 	for i := range s.waiting {
-		least, most = min(least, s.waiting[i].end), max(most, s.waiting[i].end)
+		g := &s.waiting[i]
+		least, most, times, whole = min(least, g.end), max(most, g.end), times|uint64(g.ns), whole && g.tokens == 0
 	}
-	placeBits := bits.Len(uint(len(s.waiting) - 1))
-	if bits.Len64(most-least)+placeBits >= 64 {
+	endBits, low := bits.Len64(most-least), bits.Len64(times)
+	if whole = whole && endBits+low < 64; !whole {
+		low = bits.Len(uint(len(s.waiting) - 1))
+	}
+	if endBits+low >= 64 {
 		slices.SortStableFunc(s.waiting, func(x, y gap) int { return cmp.Compare(x.end, y.end) })
 		return
 	}
 	s.keys = s.keys[:0]
 	for i := range s.waiting {
-		s.keys = append(s.keys, int64((s.waiting[i].end-least)<<placeBits)|int64(i))
+		g, rest := &s.waiting[i], int64(i)
+		if whole {
+			rest = g.ns
+		}
+		s.keys = append(s.keys, int64((g.end-least)<<low)|rest)
 	}
-	stat.Sort(s.keys)
+	s.scratch = stat.SortByHigh(s.keys, s.scratch, low)
+	if whole {
+		for i, k := range s.keys {
+			s.waiting[i] = gap{end: least + uint64(k)>>low, ns: k & (1<<low - 1)}
+		}
+		return
+	}
 	s.spare = s.spare[:0]
 	for _, k := range s.keys {
-		s.spare = append(s.spare, s.waiting[k&(1<<placeBits-1)])
+		s.spare = append(s.spare, s.waiting[k&(1<<low-1)])
 	}
 	s.waiting, s.spare = s.spare, s.waiting
 }
@@ -139,14 +155,14 @@ func (s *gapSorter) drain(do func(gaps []gap)) error {
 	s.sort()
 	if s.runs == nil {
 		do(s.waiting)
-		s.last, s.waiting, s.spare, s.keys = nil, nil, nil, nil
+		s.last, s.waiting, s.spare, s.keys, s.scratch = nil, nil, nil, nil, nil
 		return nil
 	}
 	if len(s.waiting) > 0 {
 		s.endRun()
 	}
 	some := s.waiting
-	s.last, s.waiting, s.spare, s.keys = nil, nil, nil, nil
+	s.last, s.waiting, s.spare, s.keys, s.scratch = nil, nil, nil, nil, nil
 	var open gapRuns
 	for i, blocks := range s.runs {
 		r := &gapRun{number: i, blocks: blocks}

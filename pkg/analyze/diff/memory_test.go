@@ -100,6 +100,8 @@ func TestGapSorter(t *testing.T) {
 		settled bool // the sorter knows which gaps no later gap comes before
 		tail    int  // the last gaps of a long row come this much later
 		spills  bool
+		plain   bool  // the gaps have no estimate of the time per token
+		ns      int64 // of the last gap, about: earlier gaps have more
 	}{
 		{n: 0, row: 1},
 		{n: 100, row: 1, memory: little},
@@ -112,6 +114,11 @@ func TestGapSorter(t *testing.T) {
 		{n: 3*gapsOfRun + 5, row: 97, memory: little, settled: true, tail: 1 << 20, spills: true},
 		{n: 3*gapsOfRun + 5, row: 97, memory: much, settled: true, tail: 1 << 20},
 		{n: gapsOfRun + 5, row: 97, memory: much, settled: true, tail: math.MaxInt64},
+		{n: 3*gapsOfRun + 5, row: 97, memory: much, settled: true, plain: true},
+		{n: 3*gapsOfRun + 5, row: 1000, memory: little, spills: true, plain: true, ns: 1 << 30},
+		{n: gapsOfRun + 5, row: 97, memory: much, plain: true, ns: -3},
+		{n: gapsOfRun + 5, row: 97, memory: much, plain: true, ns: 1 << 60},
+		{n: gapsOfRun + 5, row: 97, memory: much, settled: true, tail: math.MaxInt64, plain: true},
 	} {
 		n := tt.n
 		s := newGapSorter(tt.memory)
@@ -130,7 +137,10 @@ func TestGapSorter(t *testing.T) {
 				}
 				s.settle(settled, keep)
 			}
-			g := gap{end: uint64(begin + i%tt.row*3), ns: int64(i), perToken: float64(i) / 3, tokens: i % 3}
+			g := gap{end: uint64(begin + i%tt.row*3), ns: tt.ns + int64(n-i)}
+			if !tt.plain {
+				g.perToken, g.tokens = float64(i)/3, i%3
+			}
 			if i%tt.row > tt.row/3 {
 				g.end += uint64(tt.tail)
 			}

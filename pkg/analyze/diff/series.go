@@ -273,7 +273,7 @@ func listed(l *stat.List) inference.Values {
 func (v listValues) Block(i int) (from int, numbers []float64) { return v.Numbers(i) }
 
 // Sorted implements inference.Values.
-func (v listValues) Sorted() inference.Values { return listed(v.list.Sorted()) }
+func (v listValues) Sorted() inference.Values { return rankedValues{v, v.list.NewRanking()} }
 
 // Make implements inference.Values.
 func (v listValues) Make(n int, at func(i int) float64) inference.Values {
@@ -283,6 +283,18 @@ func (v listValues) Make(n int, at func(i int) float64) inference.Values {
 	}
 	return listed(made)
 }
+
+// rankedValues are the values of a list in ascending order.
+type rankedValues struct {
+	listValues
+	ranking *stat.Ranking
+}
+
+// Block implements inference.Values.
+func (v rankedValues) Block(i int) (from int, numbers []float64) { return v.ranking.Numbers(i) }
+
+// Sorted implements inference.Values.
+func (v rankedValues) Sorted() inference.Values { return v }
 
 // Close removes the temporary file of the run's values, which intervals read as long as they are wanted. It returns
 // the error of reading values back: then comparisons of the run are wrong.

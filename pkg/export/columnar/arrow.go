@@ -82,21 +82,11 @@ func newArrowReader(ctx context.Context, name string, src io.ReaderAt, size int6
 		v, _ := meta.GetValue(key)
 		return v
 	}
-	h, err := readHeader(name, fieldNames(s.r.Schema()), get, lim)
+	h, err := readHeader(name, s.r.Schema().HasField, get, lim)
 	if err != nil {
 		return nil, err
 	}
-	h.readTelemetry(get, lim)
 	return newReader(ctx, h, s)
-}
-
-// fieldNames returns the names of the columns of s.
-func fieldNames(s *arrow.Schema) []string {
-	var names []string
-	for _, f := range s.Fields() {
-		names = append(names, f.Name)
-	}
-	return names
 }
 
 // maxFooterBytes bounds the footer of an Arrow file.
@@ -168,9 +158,7 @@ func (s *arrowSource) open(i int, v view) (batchRows, error) {
 	}}, nil
 }
 
-func (s *arrowSource) place(i int) (int64, string) {
-	return -1, fmt.Sprintf("record batch %d", i)
-}
+func (s *arrowSource) place(i int) string { return fmt.Sprintf("record batch %d", i) }
 
 func (s *arrowSource) shareWith(int) {}
 

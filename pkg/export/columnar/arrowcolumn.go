@@ -81,10 +81,7 @@ func (c *arrowColumn) size() int {
 
 // lengths appends the lengths of the memory of c and its children to n.
 func (c *arrowColumn) lengths(n []int) []int {
-	n = append(n, len(c.Valid), len(c.Offsets), len(c.Data))
-	if c.shared != nil {
-		n = append(n, len(c.shared.prefixes))
-	}
+	n = append(n, len(c.Valid), len(c.Offsets), len(c.Data), c.N)
 	for _, k := range c.children {
 		n = k.lengths(n)
 	}
@@ -94,15 +91,13 @@ func (c *arrowColumn) lengths(n []int) []int {
 // reserve makes room for values that take the lengths n, and some more. It returns the lengths
 // of the next column.
 func (c *arrowColumn) reserve(n []int) []int {
-	room := func(n int) int { return n + n/8 }
-	c.Valid = slices.Grow(c.Valid, room(n[0]))
-	c.Offsets = slices.Grow(c.Offsets, room(n[1]))
-	c.Data = slices.Grow(c.Data, room(n[2]))
-	n = n[3:]
-	if c.shared != nil {
-		c.shared.prefixes = slices.Grow(c.shared.prefixes, room(n[0]))
-		n = n[1:]
+	for i, b := range [...]*[]byte{&c.Valid, &c.Offsets, &c.Data} {
+		*b = slices.Grow(*b, n[i]+n[i]/8)
 	}
+	if c.shared != nil {
+		c.shared.prefixes = slices.Grow(c.shared.prefixes, n[3]+n[3]/8)
+	}
+	n = n[4:]
 	for _, k := range c.children {
 		n = k.reserve(n)
 	}

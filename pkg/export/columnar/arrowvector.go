@@ -107,25 +107,28 @@ func (v arrowVector) setIntegers(t arrow.DataType, buffers []*memory.Buffer, off
 	}
 	b = b[off*width:]
 	v.Nums = make([]uint64, v.N)
+	unused := 64 - 8*width // high bits, to be extended by the sign
 	for i := range v.Nums {
-		switch t.ID() {
-		case arrow.UINT8:
-			v.Nums[i] = uint64(b[i])
-		case arrow.INT8:
-			v.Nums[i] = uint64(int8(b[i]))
-		case arrow.UINT16:
-			v.Nums[i] = uint64(binary.LittleEndian.Uint16(b[2*i:]))
-		case arrow.INT16:
-			v.Nums[i] = uint64(int16(binary.LittleEndian.Uint16(b[2*i:])))
-		case arrow.UINT32:
-			v.Nums[i] = uint64(binary.LittleEndian.Uint32(b[4*i:]))
-		case arrow.INT32:
-			v.Nums[i] = uint64(int32(binary.LittleEndian.Uint32(b[4*i:])))
-		default:
-			v.Nums[i] = binary.LittleEndian.Uint64(b[8*i:])
+		x := number(b, i, width)
+		if !arrow.IsUnsignedInteger(t.ID()) {
+			x = uint64(int64(x<<unused) >> unused)
 		}
+		v.Nums[i] = x
 	}
 	return nil
+}
+
+// number returns number i of b, of width bytes each.
+func number(b []byte, i, width int) uint64 {
+	switch width {
+	case 8:
+		return binary.LittleEndian.Uint64(b[8*i:])
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(b[4*i:]))
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(b[2*i:]))
+	}
+	return uint64(b[i])
 }
 
 func (v arrowVector) setBools(buffers []*memory.Buffer, off int) error {
@@ -159,12 +162,7 @@ func (v arrowVector) setOffsets(large bool, buffers []*memory.Buffer, off, size 
 	b = b[off*width:]
 	last := uint64(0)
 	for i := range v.Offsets {
-		var x uint64
-		if large {
-			x = binary.LittleEndian.Uint64(b[8*i:])
-		} else {
-			x = uint64(binary.LittleEndian.Uint32(b[4*i:]))
-		}
+		x := number(b, i, width)
 		if x < last || x > uint64(size) {
 			return fmt.Errorf("offset %d of it is %d, after %d and with %d values", i, x, last, size)
 		}

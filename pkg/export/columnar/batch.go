@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -430,10 +431,7 @@ func setNumbers(c *arrowColumn, numbers []int32) {
 // countEvents returns the number of token events of each of n responses. The result is
 // valid until the next call.
 func (b *batch) countEvents(n int, d *export.Derived) []int32 {
-	if cap(b.eventCounts) < n {
-		b.eventCounts = make([]int32, n)
-	}
-	b.eventCounts = b.eventCounts[:n]
+	b.eventCounts = slices.Grow(b.eventCounts[:0], n)[:n]
 	clear(b.eventCounts)
 	for i := range d.Events {
 		b.eventCounts[d.Events[i].Response]++
@@ -476,9 +474,13 @@ func (c *arrowColumn) appendScalar(p any, z zeroMeaning, meta bool) {
 	case *string:
 		text, isText = *p, true
 	case *export.Status:
-		text, isText = nameOrEmpty(p.String(), *p == export.StatusUnknown), true
+		if isText = true; *p != export.StatusUnknown {
+			text = p.String()
+		}
 	case *export.Phase:
-		text, isText = nameOrEmpty(p.String(), *p == export.PhaseUnknown), true
+		if isText = true; *p != export.PhaseUnknown {
+			text = p.String()
+		}
 	case **export.Stated:
 		text, isText = statedText(*p), true
 	default:
@@ -492,14 +494,6 @@ func (c *arrowColumn) appendScalar(p any, z zeroMeaning, meta bool) {
 	default:
 		c.appendNumber(number)
 	}
-}
-
-// nameOrEmpty returns name; "" if unknown is set.
-func nameOrEmpty(name string, unknown bool) string {
-	if unknown {
-		return ""
-	}
-	return name
 }
 
 // statedText returns s as JSON; "" for nil.

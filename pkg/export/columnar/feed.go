@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 
@@ -57,78 +58,52 @@ func (q *partQueue[T]) close() {
 	q.running.Wait()
 }
 
-// A feed reads the rows of the parts of a plan, in the order of the plan. For a source
-// that can read ahead it decodes the rows of several parts ahead of the caller.
-type feed struct {
-	src   source
-	view  func(batch int) view
-	open  batchRows // the current batch; nil between batches
-	queue partQueue[decodedRows]
-}
-
-// A decodedRows holds one result of batchRows.rows.
+// A decodedRows holds rows of a part, or the error that ends it.
 type decodedRows struct {
 	rows  *rows
 	batch batchRows // of the rows
 	err   error
 }
 
-// newFeed returns a feed of plan, as view says of each batch. It decodes
-// at most most parts at the same time.
-func newFeed(src source, plan []part, view func(batch int) view, most int) *feed {
-	f := &feed{src: src, view: view}
-	f.queue = partQueue[decodedRows]{plan: plan, most: most, room: src.ahead(), decode: f.decode}
-	return f
-}
-
-// rows returns the next rows of the current part, valid until the next call. At the end of
-// the part it returns nil once; the next call starts the next part.
-func (f *feed) rows() (t *rows, err error) {
-	if f.src.ahead() > 0 {
-		d, ok := f.queue.next()
-		if !ok && f.open != nil {
-			f.open.release()
-		}
-		f.open = d.batch
-		return d.rows, d.err
-	}
-	if f.open == nil {
-		if f.open, err = f.openBatch(f.queue.plan[0].batch); err != nil {
-			return nil, err
+// newRowQueue returns a queue of the rows of plan. The caller releases each batch after its last rows.
+func newRowQueue(s *selection, plan []part) *partQueue[decodedRows] {
+	decode := func(p part, send func(decodedRows) bool) {
+		err := s.eachRows(p.batch, s.viewOf(p.batch), func(b batchRows, t *rows) error {
+			if !send(decodedRows{rows: t, batch: b}) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil {
+			send(decodedRows{err: err})
 		}
 	}
-	if err = catchPanic(func() (err error) { t, err = f.open.rows(); return err }); t == nil {
-		f.open, f.queue.plan = nil, f.queue.plan[1:]
-	}
-	return t, err
+	return &partQueue[decodedRows]{plan: plan, most: s.mostParts(), room: s.src.ahead(), decode: decode}
 }
 
-func (f *feed) openBatch(i int) (b batchRows, err error) {
-	err = catchPanic(func() (err error) { b, err = f.src.open(i, f.view(i)); return err })
-	return b, err
-}
+// errStopped ends the reading of rows that nobody takes.
+var errStopped = errors.New("stopped")
 
-// decode sends the rows of part p.
-func (f *feed) decode(p part, send func(decodedRows) bool) {
-	batch, err := f.openBatch(p.batch)
-	for {
-		d := decodedRows{batch: batch, err: err}
-		if err == nil {
-			d.err = catchPanic(func() (err error) { d.rows, err = batch.rows(); return err })
+// eachRows calls do with all rows of a batch. An error of do ends it.
+func (s *selection) eachRows(batch int, v view, do func(b batchRows, t *rows) error) error {
+	return catchPanic(func() error {
+		b, err := s.src.open(batch, v)
+		if err != nil {
+			return err
 		}
-		if d.err != nil {
-			d.rows = nil
-		} else if d.rows == nil {
-			return
+		for {
+			t, err := b.rows()
+			if err == nil && t != nil {
+				err = do(b, t)
+			} else if err == nil && v.atOnce {
+				b.release()
+			}
+			if err != nil || t == nil {
+				return err
+			}
 		}
-		if !send(d) || d.err != nil {
-			return
-		}
-	}
+	})
 }
-
-// close stops the goroutines that decode, and waits for them.
-func (f *feed) close() { f.queue.close() }
 
 // A filledBatch holds requests of one experiment that a goroutine decoded.
 type filledBatch struct {
@@ -154,10 +129,10 @@ type batchFeed struct {
 // queuedBatches is the number of batches of a part that wait at most.
 const queuedBatches = 16
 
-// newBatchFeed returns a feed of plan. It decodes at most most parts at the same time.
-func newBatchFeed(s *selection, plan []part, most int) *batchFeed {
+// newBatchFeed returns a feed of plan.
+func newBatchFeed(s *selection, plan []part) *batchFeed {
 	f := &batchFeed{selection: s}
-	f.partQueue = partQueue[*filledBatch]{plan: plan, most: most, room: queuedBatches, decode: f.decodePart}
+	f.partQueue = partQueue[*filledBatch]{plan: plan, most: s.mostParts(), room: queuedBatches, decode: f.decodePart}
 	return f
 }
 
@@ -187,7 +162,9 @@ func (f *batchFeed) put(b *filledBatch) {
 // decodePart sends the requests of part p.
 func (f *batchFeed) decodePart(p part, send func(*filledBatch) bool) {
 	d := batchDecoder{feed: f, part: p, send: send, reader: rowReader{selection: f.selection}}
-	err := catchPanic(d.decode)
+	v := f.viewOf(p.batch)
+	v.atOnce = true
+	err := f.eachRows(p.batch, v, d.decode)
 	if err != nil && d.batch == nil {
 		d.batch = f.get()
 	}
@@ -203,41 +180,27 @@ type batchDecoder struct {
 	part   part
 	send   func(*filledBatch) bool
 	reader rowReader
+	next   int // number of decoded rows
 	row    export.Row
 	batch  *filledBatch // nil before the first row, and after each batch that was sent
 }
 
-// decode fills batches with the rows of the part, and sends all but the last one.
-func (d *batchDecoder) decode() error {
-	r := d.feed.selection
-	all, err := r.src.open(d.part.batch, r.viewOf(d.part.batch))
-	if err != nil {
-		return err
+// decode sends the requests of t in batches.
+func (d *batchDecoder) decode(_ batchRows, t *rows) error {
+	d.reader.checks = t.checks
+	for i := range t.n {
+		d.add(d.feed.rowExperiment(t, i), t, i)
 	}
-	all.usedAtOnce()
-	for row := 0; ; {
-		t, err := all.rows()
-		if err != nil {
-			return err
-		}
-		if t == nil {
-			all.release()
-			return nil
-		}
-		d.reader.checks = t.checks
-		for i := range t.n {
-			d.add(r.rowExperiment(t, i), t, i, row)
-			row++
-		}
-		b := d.batch
-		if d.batch = nil; b != nil && !d.send(b) {
-			return nil
+	if b := d.batch; b != nil {
+		if d.batch = nil; !d.send(b) {
+			return errStopped
 		}
 	}
+	return nil
 }
 
-// add decodes row i of t, which is number row of the part, into the batch of an experiment.
-func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
+// add decodes row i of t into the batch of an experiment.
+func (d *batchDecoder) add(experiment int, t *rows, i int) {
 	if d.batch != nil && d.batch.experiment != experiment {
 		d.send(d.batch)
 		d.batch = nil
@@ -253,11 +216,11 @@ func (d *batchDecoder) add(experiment int, t *rows, i, row int) {
 	b.rows++
 	if r.decoder.defect != "" {
 		if b.defects == 0 {
-			_, what := r.src.place(d.part.batch)
-			b.where, b.msg = fmt.Sprintf("%s, row %d", what, row), r.decoder.defect
+			b.where, b.msg = fmt.Sprintf("%s, row %d", d.feed.src.place(d.part.batch), d.next), r.decoder.defect
 		}
 		b.defects++
 	}
+	d.next++
 	d.row = r.row(i)
 	b.Add(&d.row)
 }

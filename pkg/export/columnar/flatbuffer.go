@@ -54,7 +54,9 @@ func checkArrowFooter(b []byte) error {
 	if !ok {
 		f.fail()
 	}
-	f.schema(f.follow(schema))
+	table := f.follow(schema)
+	f.vector(table, schemaMetadata, 4)
+	f.children(table, schemaFields, 0)
 	return f.err
 }
 
@@ -115,11 +117,6 @@ func (f *flatReader) vector(table, i, bytes int) (first, n int) {
 		return 0, 0
 	}
 	return at + 4, n
-}
-
-func (f *flatReader) schema(table int) {
-	f.vector(table, schemaMetadata, 4)
-	f.children(table, schemaFields, 0)
 }
 
 // children checks a vector of fields.

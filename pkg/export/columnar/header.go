@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -34,11 +33,11 @@ func metadataOf(run *export.Run, t *telemetryBuffer, derivation *export.Derivati
 	}
 	m := runTextMetadata(text)
 	if derivation != nil {
-		d, err := derivationText(*derivation)
+		d, err := json.Marshal(derivation)
 		if err != nil {
 			return m, err
 		}
-		m.add(derivedKey, d)
+		m.add(derivedKey, string(d))
 	}
 	err = t.metadata(&m)
 	return m, err
@@ -57,35 +56,37 @@ func runTextOf(get func(key string) string) ([]byte, error) {
 	return text, nil
 }
 
-// readHeader returns the header from the metadata of a file. It returns an error if columns
-// lack a column that every file of requests has.
-func readHeader(name string, columns []string, get func(key string) string, lim export.Limits) (header, error) {
-	h := header{name: name}
+// readHeader returns the header from the metadata of a file. It returns an error if the file
+// lacks a column that every file of requests has; has reports whether it has a column.
+func readHeader(name string, has func(col string) bool, get func(key string) string, lim export.Limits) (header, error) {
+	h := header{name: name, maxLine: lim.ValueBytes()}
 	if v := get(versionKey); v != "" && v != Version {
 		return h, fmt.Errorf("%s: the file has format %.40q, but this program reads %s; use a newer version of it", name, v, Version)
 	}
 	for _, col := range []string{"start_ns", "recv_ns"} {
-		if !slices.Contains(columns, col) {
+		if !has(col) {
 			return h, fmt.Errorf("%s: holds no requests: column %s of %s is missing", name, col, Version)
 		}
 	}
 	if v := get(derivedKey); v != "" {
-		d, err := parseDerivation(v)
-		if err != nil {
-			return h, fmt.Errorf("%s: %w", name, err)
+		h.derivation = new(export.Derivation)
+		if err := json.Unmarshal([]byte(v), h.derivation); err != nil {
+			return h, fmt.Errorf("%s: metadata %s: %w", name, derivedKey, err)
 		}
-		h.derivation = &d
 	}
 	text, err := runTextOf(get)
 	if err != nil {
 		return h, fmt.Errorf("%s: %w", name, err)
 	}
-	if len(text) == 0 {
-		return h, nil
+	if len(text) > 0 {
+		if h.run, h.warnings, err = profilejson.ParseRun(name+": metadata "+runKey, text, lim); err != nil {
+			return h, err
+		}
 	}
-	run, warnings, err := profilejson.ParseRun(name+": metadata "+runKey, text, lim)
-	h.run, h.warnings = run, append(h.warnings, warnings...)
-	return h, err
+	if h.telemetry, err = telemetryOf(get); err != nil {
+		h.warnings = append(h.warnings, export.Warning{Name: name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
+	}
+	return h, nil
 }
 
 // A header holds the facts of a file that are read before its first batch.
@@ -93,30 +94,7 @@ type header struct {
 	name       string
 	run        *export.Run // nil if the file has none
 	warnings   []export.Warning
-	derivation *export.Derivation
-	telemetry  []byte // compressed; nil if the file has none
+	derivation *export.Derivation // of the derived columns; nil without these
+	telemetry  []byte             // compressed; nil if the file has none
 	maxLine    int64
-}
-
-// readTelemetry reads the telemetry in the metadata of a file.
-func (h *header) readTelemetry(get func(key string) string, lim export.Limits) {
-	h.maxLine = lim.ValueBytes()
-	var err error
-	if h.telemetry, err = telemetryOf(get); err != nil {
-		h.warnings = append(h.warnings, export.Warning{Name: h.name, Offset: -1, Where: "telemetry", Msg: err.Error(), Count: 1})
-	}
-}
-
-// derivationText returns d as JSON.
-func derivationText(d export.Derivation) (string, error) {
-	text, err := json.Marshal(d)
-	return string(text), err
-}
-
-// parseDerivation is the inverse of derivationText.
-func parseDerivation(text string) (d export.Derivation, err error) {
-	if err = json.Unmarshal([]byte(text), &d); err != nil {
-		return d, fmt.Errorf("metadata %s: %w", derivedKey, err)
-	}
-	return d, nil
 }

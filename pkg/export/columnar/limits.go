@@ -36,19 +36,11 @@ func (a boundAllocator) check(size int) {
 // A tooLargeError reports data that takes more memory than allowed.
 type tooLargeError = pages.TooLargeError
 
-// minBatchLimit is the lowest result of batchLimit.
-const minBatchLimit = 1 << 30
-
 // batchLimit returns the maximum bytes of a batch of an Arrow file.
-func batchLimit(lim export.Limits) int64 { return max(minBatchLimit, 4*lim.MaxValueBytes) }
-
-// rowsFactor is the memory of decoded rows as a multiple of the limit of a value.
-const rowsFactor = 4
+func batchLimit(lim export.Limits) int64 { return max(1<<30, 4*lim.MaxValueBytes) }
 
 // rowsLimit returns the maximum bytes of memory for decoded rows.
-func rowsLimit(lim export.Limits) int64 {
-	return rowsFactor * max(lim.ValueBytes(), 1<<20)
-}
+func rowsLimit(lim export.Limits) int64 { return 4 * max(lim.ValueBytes(), 1<<20) }
 
 // catchPanic turns a panic in do into an error: arrow v15 reports by panic some of
 // the errors of the file that it writes to or reads from.

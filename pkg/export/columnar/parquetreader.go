@@ -12,7 +12,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/file"
-	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -28,20 +27,20 @@ func newParquetReader(ctx context.Context, name string, src io.ReaderAt, size in
 	if err != nil {
 		return nil, err
 	}
-	var columns []string
 	var h header
 	err = catchPanic(func() (err error) {
 		meta := r.MetaData()
-		root := meta.Schema.Root()
-		for i := range root.NumFields() {
-			columns = append(columns, root.Field(i).Name())
-		}
+		has := func(name string) bool { return meta.Schema.Root().FieldIndexByName(name) >= 0 }
 		texts := meta.KeyValueMetadata()
-		get := func(key string) string { return metadataValue(texts, key) }
-		if h, err = readHeader(name, columns, get, lim); err != nil {
+		get := func(key string) string {
+			if v := texts.FindValue(key); v != nil {
+				return *v
+			}
+			return ""
+		}
+		if h, err = readHeader(name, has, get, lim); err != nil {
 			return err
 		}
-		h.readTelemetry(get, lim)
 		if err := s.findColumns(meta.Schema); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -60,22 +59,14 @@ func openParquetFile(name string, src io.ReaderAt, size, maxBytes int64) (r *fil
 		return nil, err
 	}
 	err = catchPanic(func() (err error) {
-		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(footerProperties(maxBytes)))
+		props := parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
+		r, err = file.NewParquetReader(io.NewSectionReader(src, 0, size), file.WithReadProps(props))
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return r, nil
-}
-
-// metadataValue returns the value of key; "" if it is missing.
-func metadataValue(kv metadata.KeyValueMetadata, key string) string {
-	v := kv.FindValue(key)
-	if v == nil {
-		return ""
-	}
-	return *v
 }
 
 // checkParquetEnd checks the end of a Parquet file. It returns an *export.CutError for a
@@ -315,7 +306,10 @@ func (s *parquetSource) open(i int, v view) (batchRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.brief, g.view = isBrief(v.wanted), v
+	g.view, g.brief = v, v.wanted(colITLEvents) && !v.wanted(colRecv) // it takes summaries in place of responses
+	if v.atOnce {
+		g.memories = 1
+	}
 	if v.sample != nil {
 		g.sample = v.sample(int(group.rows))
 		g.checks = g.sample.rows
@@ -354,12 +348,6 @@ func (s *parquetSource) isNull(group *groupPages, col int) bool {
 	return leaf.shape.MaxRep == 0 && p.Err == nil && p.Nulls == group.rows && p.Values == group.rows
 }
 
-// isBrief reports whether a reader that wants these columns takes summaries in place of
-// responses.
-func isBrief(wanted func(col int) bool) bool {
-	return wanted(colITLEvents) && !wanted(colRecv)
-}
-
 // brief implements source: all requests of the row group have itl_events, and the columns are there.
 func (s *parquetSource) brief(i int) bool {
 	for col := range s.leaves {
@@ -374,9 +362,6 @@ func (s *parquetSource) brief(i int) bool {
 	p := &group.columns[s.leaves[colITLEvents][0].pages]
 	return p.Nulls == 0 && p.Values == group.rows
 }
-
-// usedAtOnce implements batchRows.
-func (g *parquetGroup) usedAtOnce() { g.memories = 1 }
 
 // group returns a parquetGroup with the columns for which wanted returns true. It has no open
 // pages.
@@ -581,9 +566,7 @@ func (g *parquetGroup) readColumn(c openColumn, n int, limit *pages.Budget) (*pa
 	return lists, nil
 }
 
-func (s *parquetSource) place(i int) (int64, string) {
-	return -1, fmt.Sprintf("row group %d", i)
-}
+func (s *parquetSource) place(i int) string { return fmt.Sprintf("row group %d", i) }
 
 func (s *parquetSource) free() {
 	s.mu.Lock()
@@ -592,8 +575,3 @@ func (s *parquetSource) free() {
 }
 
 func (s *parquetSource) close() error { return nil }
-
-// footerProperties returns how Arrow reads a footer. maxBytes bounds each buffer.
-func footerProperties(maxBytes int64) *parquet.ReaderProperties {
-	return parquet.NewReaderProperties(boundAllocator{memory.DefaultAllocator, maxBytes})
-}

@@ -2,8 +2,8 @@ package columnar
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -19,23 +19,17 @@ import (
 // an Arrow file.
 type Reader struct {
 	selection
-	name string
-	run  *export.Run
 	plan []part
 	// tail is the error that ended the file early. Err returns it after all requests.
-	tail     error
-	warnings []export.Warning
-	warned   map[string]int // index in warnings by the kind of problem
-
-	telemetry []byte // compressed; nil: there is none
-	maxLine   int64
+	tail   error
+	warned map[string]int // index in warnings by the kind of problem
 
 	inBatches bool         // Next advances by batches
 	batches   *batchFeed   // nil before the first batch
 	batch     *filledBatch // the current one
 
-	nextPart   int   // part of the plan
-	feed       *feed // of the parts from nextPart on; nil before the first
+	queue      *partQueue[decodedRows] // nil before the first rows
+	open       batchRows               // of rows; nil between parts
 	rows       *rows
 	nextRow    int // index of the next one in rows
 	batchRow   int // number of rows of the batch before nextRow
@@ -55,52 +49,49 @@ const maxExperiments = 1 << 16
 
 // newReader returns a Reader of src.
 func newReader(ctx context.Context, h header, src source) (*Reader, error) {
-	r := &Reader{
-		selection: selection{src: src, derivation: h.derivation},
-		name:      h.name, run: h.run, warnings: h.warnings, warned: map[string]int{}, telemetry: h.telemetry, maxLine: h.maxLine,
-	}
+	r := &Reader{selection: selection{header: h, src: src}, warned: map[string]int{}}
 	r.reader.selection = &r.selection
-	most := maxExperiments
+	most, seen := maxExperiments, 0
 	if r.run != nil {
 		most = len(r.run.Experiments)
 	}
-	seen := 0
 	ordered := true
-	var last part
+	last := part{batch: -1} // of the row before
 	for i := range src.batches() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		parts, inOrder, err := r.parts(i, most)
-		if len(parts) > 0 {
-			ordered = ordered && inOrder && !parts[0].before(last)
-			last = parts[len(parts)-1]
-		}
+		before := len(r.plan)
+		err := r.eachRows(i, view{wanted: isPlanColumn, atOnce: true}, func(_ batchRows, t *rows) error {
+			for k := range t.n {
+				p := r.rowPart(&r.reader.decoder, t, k, i)
+				if p == last {
+					continue
+				}
+				if p.experiment < 0 || p.experiment >= most {
+					return fmt.Errorf("a row belongs to experiment %d, but the header has %d", p.experiment, most)
+				}
+				ordered = ordered && p.compare(last) >= 0
+				if last = p; !slices.Contains(r.plan[before:], p) {
+					r.plan = append(r.plan, p)
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			// The Reader can still return the earlier batches.
-			r.tail = r.locate(i, err)
+			r.plan, r.tail = r.plan[:before], r.locate(i, err)
 			break
 		}
-		r.plan = append(r.plan, parts...)
-		for _, p := range parts {
-			seen = max(seen, p.experiment+1)
+	}
+	for i, p := range r.plan {
+		seen = max(seen, p.experiment+1)
+		if ordered {
+			r.plan[i] = part{batch: p.batch, all: true}
 		}
 	}
-	if ordered {
-		for i := range r.plan {
-			r.plan[i] = part{batch: r.plan[i].batch, all: true}
-		}
-		r.plan = slices.Compact(r.plan)
-	}
-	slices.SortStableFunc(r.plan, func(a, b part) int {
-		switch {
-		case a.before(b):
-			return -1
-		case b.before(a):
-			return 1
-		}
-		return a.batch - b.batch
-	})
+	r.plan = slices.Compact(r.plan)
+	slices.SortStableFunc(r.plan, part.compare)
 	src.free() // many files may wait for their turn
 	if r.run == nil {
 		r.run = &export.Run{Experiments: make([]export.Experiment, seen)}
@@ -110,58 +101,14 @@ func newReader(ctx context.Context, h header, src source) (*Reader, error) {
 	return r, nil
 }
 
-// isPlanColumn reports whether parts needs the column.
+// isPlanColumn reports whether the plan of a Reader needs the column.
 func isPlanColumn(col int) bool {
 	return col == colExperiment || col == colStatus || col == colPhase
 }
 
-// parts returns the parts of a batch. most is the number of experiments. inOrder reports
-// whether the requests of the batch are in the order of the contract.
-func (r *Reader) parts(batch, most int) (out []part, inOrder bool, _ error) {
-	var all batchRows
-	if err := catchPanic(func() (err error) { all, err = r.src.open(batch, view{wanted: isPlanColumn}); return err }); err != nil {
-		return nil, false, err
-	}
-	all.usedAtOnce()
-	inOrder = true
-	var last part
-	for {
-		var t *rows
-		err := catchPanic(func() (err error) { t, err = all.rows(); return err })
-		if err != nil {
-			return nil, false, err
-		}
-		if t == nil {
-			all.release()
-			return out, inOrder, nil
-		}
-		for i := range t.n {
-			p := r.rowPart(&r.reader.decoder, t, i, batch)
-			if p == last && len(out) > 0 {
-				continue
-			}
-			inOrder = inOrder && (len(out) == 0 || last.before(p))
-			if slices.Contains(out, p) {
-				last = p
-				continue
-			}
-			if p.experiment < 0 || p.experiment >= most {
-				return nil, false, fmt.Errorf("a row belongs to experiment %d, but the header has %d", p.experiment, most)
-			}
-			last = p
-			out = append(out, p)
-		}
-	}
-}
-
 // locate adds the file and the batch to err.
 func (r *Reader) locate(batch int, err error) error {
-	off, what := r.src.place(batch)
-	var large *tooLargeError
-	if errors.As(err, &large) || off < 0 {
-		return fmt.Errorf("%s: %s: %w", r.name, what, err)
-	}
-	return &export.SyntaxError{Name: r.name, Offset: off, Where: what, Msg: err.Error()}
+	return fmt.Errorf("%s: %s: %w", r.name, r.src.place(batch), err)
 }
 
 // warn adds a warning, or increments the count of the warning of that kind.
@@ -180,27 +127,30 @@ func (r *Reader) Run() *export.Run { return r.run }
 // Next advances to the next request.
 func (r *Reader) Next() bool {
 	r.valid = false
-	if r.inBatches {
+	switch {
+	case r.src == nil || r.ended:
+		return false
+	case r.inBatches:
 		return r.nextBatch()
 	}
-	for r.err == nil && r.src != nil && !r.ended && r.nextPart < len(r.plan) {
-		p := r.plan[r.nextPart]
-		if r.feed == nil {
-			r.feed = newFeed(r.src, r.plan[r.nextPart:], r.viewOf, r.mostParts())
-		}
+	if r.queue == nil {
+		r.queue = newRowQueue(&r.selection, r.plan)
+	}
+	for len(r.queue.plan) > 0 {
+		p := r.queue.plan[0]
 		if r.rows == nil {
-			var err error
-			if r.rows, err = r.feed.rows(); err != nil {
-				r.err = r.locate(p.batch, err)
-				r.free()
-				return false
+			d, ok := r.queue.next()
+			switch {
+			case d.err != nil:
+				return r.end(r.locate(p.batch, d.err))
+			case !ok && r.open != nil:
+				r.open.release()
 			}
-			if r.rows == nil {
-				r.nextPart++
+			if r.open, r.rows = d.batch, d.rows; !ok {
 				r.batchRow = 0
 				continue
 			}
-			r.nextRow, r.reader.checks = 0, r.rows.checks
+			r.nextRow, r.reader.checks = 0, d.rows.checks
 		}
 		for r.nextRow < r.rows.n {
 			i := r.nextRow
@@ -213,9 +163,12 @@ func (r *Reader) Next() bool {
 		}
 		r.rows = nil
 	}
-	if r.err == nil && r.src != nil {
-		r.err = r.tail
-	}
+	return r.end(r.tail)
+}
+
+// end ends the requests with err.
+func (r *Reader) end(err error) (more bool) {
+	r.err = err
 	r.free()
 	return false
 }
@@ -223,13 +176,13 @@ func (r *Reader) Next() bool {
 // free stops the goroutines that decode, and drops the memory of requests. Run, Err, Warnings
 // and Scrapes still work. A program may keep many files open that it has read.
 func (r *Reader) free() {
-	if r.feed != nil {
-		r.feed.close()
+	if r.queue != nil {
+		r.queue.close()
 	}
 	if r.batches != nil {
 		r.batches.close()
 	}
-	r.feed, r.batches, r.rows, r.batch, r.reader = nil, nil, nil, nil, rowReader{selection: &r.selection}
+	r.queue, r.open, r.batches, r.rows, r.batch, r.reader = nil, nil, nil, nil, nil, rowReader{selection: &r.selection}
 	r.ended = true
 	if r.src != nil {
 		r.src.free()
@@ -256,12 +209,8 @@ func (r *Reader) Begin(need export.Need) (batches bool) {
 	}
 	r.free()
 	r.warnings = slices.Clip(r.warnings[:r.opening])
-	for kind, i := range r.warned {
-		if i >= r.opening {
-			delete(r.warned, kind)
-		}
-	}
-	r.nextPart, r.batchRow, r.ended, r.valid, r.experiment, r.err = 0, 0, false, false, 0, nil
+	maps.DeleteFunc(r.warned, func(_ string, i int) bool { return i >= r.opening })
+	r.batchRow, r.ended, r.valid, r.experiment, r.err = 0, false, false, 0, nil
 	r.need = need
 	if r.derivation == nil {
 		r.need.Check = export.CheckNone
@@ -280,8 +229,7 @@ func (r *Reader) Begin(need export.Need) (batches bool) {
 func (r *Reader) deliver(p part, i int) {
 	unchecked := r.reader.read(r.rows, i)
 	if defect := r.reader.decoder.defect; defect != "" {
-		_, what := r.src.place(p.batch)
-		r.warn("row", fmt.Sprintf("%s, row %d", what, r.batchRow-1), defect)
+		r.warn("row", fmt.Sprintf("%s, row %d", r.src.place(p.batch), r.batchRow-1), defect)
 	}
 	if unchecked != nil {
 		r.warnUnchecked(p, unchecked)
@@ -340,11 +288,8 @@ func (r *Reader) Batch() export.Batch {
 
 // nextBatch is Next in batches.
 func (r *Reader) nextBatch() bool {
-	if r.err != nil || r.src == nil || r.ended {
-		return false
-	}
 	if r.batches == nil {
-		r.batches = newBatchFeed(&r.selection, r.plan, r.mostParts())
+		r.batches = newBatchFeed(&r.selection, r.plan)
 	}
 	if r.batch != nil {
 		r.batches.put(r.batch)
@@ -365,9 +310,7 @@ func (r *Reader) nextBatch() bool {
 		}
 		switch {
 		case b.err != nil:
-			r.err = r.locate(p.batch, b.err)
-			r.free()
-			return false
+			return r.end(r.locate(p.batch, b.err))
 		case b.rows == 0:
 			r.batches.put(b)
 			continue
@@ -375,15 +318,12 @@ func (r *Reader) nextBatch() bool {
 		r.batch, r.experiment, r.valid = b, b.experiment, true
 		return true
 	}
-	r.err = r.tail
-	r.free()
-	return false
+	return r.end(r.tail)
 }
 
 // warnUnchecked warns that the columns of a row of p cannot be read, so that it is not checked.
 func (r *Reader) warnUnchecked(p part, err error) {
-	_, what := r.src.place(p.batch)
-	r.warn("check", what, "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
+	r.warn("check", r.src.place(p.batch), "the derived columns were not checked, because the recorded ones cannot be read: "+err.Error())
 }
 
 // Scrapes reads the telemetry.
@@ -394,13 +334,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 	d := export.ScrapeDecoder{MaxBytes: r.maxLine}
 	var failed error // of do
 	err := eachLine(ctx, r.telemetry, r.maxLine, func(line []byte) error {
-		s, err := d.Object(line)
-		switch {
-		case err != nil:
-			r.warn("telemetry", "telemetry", err.Error())
-		case s != nil:
-			failed = do(s)
-		}
+		failed = d.Line(line, do, func(err error) { r.warn("telemetry", "telemetry", err.Error()) })
 		return failed
 	})
 	switch {

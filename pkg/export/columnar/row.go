@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
@@ -382,34 +383,15 @@ func countOf(v *pages.Vector, i int) export.Count {
 
 // A scalarDecoder decodes columns that hold one field.
 type scalarDecoder struct {
-	interned map[string]string
-	flag     bool // of the derived values: the only one that may be missing
+	names jsonscan.Names
+	flag  bool // of the derived values: the only one that may be missing
 	// defect describes what is wrong with the row; "" for none.
 	defect string
 }
 
-// maxInterned bounds the number of strings that intern keeps.
-const maxInterned = 1 << 10
-
 // intern returns the original text of b as a string. It shares the memory of equal short
 // strings.
-func (d *scalarDecoder) intern(b []byte) string {
-	if len(b) == 0 {
-		return ""
-	}
-	if s, ok := d.interned[string(b)]; ok {
-		return s
-	}
-	s := string(originalText(b))
-	if len(b) > 256 {
-		return s
-	}
-	if d.interned == nil || len(d.interned) >= maxInterned {
-		d.interned = map[string]string{}
-	}
-	d.interned[string(b)] = s
-	return s
-}
+func (d *scalarDecoder) intern(b []byte) string { return d.names.Intern(originalText(b)) }
 
 // decodeScalar sets the field that p points to, of a request or of its derived values.
 func (d *scalarDecoder) decodeScalar(p any, v *pages.Vector, i int) {

@@ -9,20 +9,25 @@ import (
 
 // A selection says what a Reader reads of its file, as a [export.Need] asks for it.
 type selection struct {
-	src        source
-	derivation *export.Derivation // of the derived columns; nil without these
-	need       export.Need
-	seed       uint64 // of the sample
+	header
+	src  source
+	need export.Need
+	seed uint64 // of the sample
 }
 
 // mostParts returns the number of parts that are decoded at the same time at most.
-func (s *selection) mostParts() int { return max(1, runtime.GOMAXPROCS(0)/max(1, s.need.Share)) }
+func (s *selection) mostParts() int {
+	if s.src.ahead() == 0 {
+		return 1
+	}
+	return max(1, runtime.GOMAXPROCS(0)/max(1, s.need.Share))
+}
 
-// wantedIn returns a function that reports whether Next reads a column of a batch.
-func (s *selection) wantedIn(batch int) func(col int) bool {
+// viewOf returns the view by which Next reads a batch.
+func (s *selection) viewOf(batch int) (v view) {
 	all := s.need.Check == export.CheckAll
 	brief := s.need.Derived == export.DerivedBrief && !all && s.src.brief(batch)
-	return func(col int) bool {
+	v.wanted = func(col int) bool {
 		switch {
 		case writeOnly.of(col), s.need.Derived == export.DerivedUnused && col >= firstDerived:
 			return false
@@ -33,11 +38,6 @@ func (s *selection) wantedIn(batch int) func(col int) bool {
 		}
 		return true
 	}
-}
-
-// viewOf returns the view by which Next reads a batch.
-func (s *selection) viewOf(batch int) view {
-	v := view{wanted: s.wantedIn(batch)}
 	if s.need.Check == export.CheckSample {
 		v.sample = func(rows int) rowSample { return s.src.sample(s.seed, batch, rows) }
 		v.more = func(col int) bool { return !writeOnly.of(col) && col != colTokenCount && !v.wanted(col) }

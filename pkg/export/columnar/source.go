@@ -1,6 +1,7 @@
 package columnar
 
 import (
+	"cmp"
 	"io"
 
 	"github.com/pa-tools/pa/pkg/export/columnar/internal/pages"
@@ -27,9 +28,8 @@ type source interface {
 	brief(i int) bool
 	// shareWith makes the source use less memory, as n files are read at the same time.
 	shareWith(n int)
-	// place returns the offset of batch i in the file (-1 if unknown), and its name for
-	// messages.
-	place(i int) (offset int64, what string)
+	// place returns the name of batch i for messages.
+	place(i int) string
 	// free drops memory that later batches would use again. No batch is open.
 	free()
 	close() error
@@ -38,11 +38,8 @@ type source interface {
 // A batchRows reads the rows of one batch.
 type batchRows interface {
 	// rows returns the next rows of the batch; nil after the last rows. They are valid for the
-	// next source.ahead()+1 calls, or until the next call if that is 1.
+	// next source.ahead()+1 calls, or until the next call for view.atOnce.
 	rows() (*rows, error)
-	// usedAtOnce says that rows are valid until the next call only, so that the batch needs
-	// less memory.
-	usedAtOnce()
 	// release leaves the memory of all rows to other batches. It is called at most once, at
 	// the end.
 	release()
@@ -52,8 +49,6 @@ type batchRows interface {
 type wholeBatch struct {
 	read func() (*rows, error) // nil after the call
 }
-
-func (b *wholeBatch) usedAtOnce() {}
 
 func (b *wholeBatch) release() {}
 
@@ -77,9 +72,16 @@ type part struct {
 	all bool
 }
 
-// before reports whether the requests of p come before the requests of q.
-func (p part) before(q part) bool {
-	return p.experiment < q.experiment || p.experiment == q.experiment && !p.excluded && q.excluded
+// compare returns a number below 0 if the requests of p come before the requests of q in the order of the
+// contract, and above 0 if they come after them.
+func (p part) compare(q part) int {
+	if c := cmp.Compare(p.experiment, q.experiment); c != 0 || p.excluded == q.excluded {
+		return cmp.Or(c, p.batch-q.batch)
+	}
+	if q.excluded {
+		return -1
+	}
+	return 1
 }
 
 // rows holds some rows of a file by the columns of the full schema; nil for a column that
@@ -109,7 +111,8 @@ type view struct {
 	// sample returns the rows to be checked of a batch with that many rows; nil for none.
 	sample func(rows int) rowSample
 	// more reports whether a row to be checked has a column that other rows lack.
-	more func(col int) bool
+	more   func(col int) bool
+	atOnce bool // rows are used before the next call, so that the batch needs less memory
 }
 
 // A rowSample names rows of a batch to be checked.

@@ -58,7 +58,6 @@ type tableLeaf struct {
 	name   string
 	index  int
 	desc   *schema.Column
-	shape  pages.Shape
 	signed bool
 	binary bool
 	r      *pages.Leaf
@@ -117,23 +116,15 @@ func (t *Table) findColumns() {
 // leafOf describes a leaf; ok is false when its values cannot be read.
 func leafOf(desc *schema.Column, index int) (l tableLeaf, ok bool) {
 	shape, err := pages.ShapeOf(desc)
-	if err != nil || shape.MaxRep > 1 {
+	if _, decimal := desc.LogicalType().(*schema.DecimalLogicalType); err != nil || shape.MaxRep > 1 || decimal {
 		return l, false
 	}
-	l = tableLeaf{index: index, desc: desc, shape: shape, signed: true}
+	l = tableLeaf{index: index, desc: desc, signed: isSigned(desc)}
+	l.r = pages.NewLeaf(desc.PhysicalType(), shape, l.signed)
+	l.r.UseMemory(0)
 	switch desc.PhysicalType() {
-	case parquet.Types.Boolean, parquet.Types.Float, parquet.Types.Double:
-	case parquet.Types.Int32, parquet.Types.Int64:
-		switch typ := desc.LogicalType().(type) {
-		case *schema.IntLogicalType:
-			l.signed = typ.IsSigned()
-		case *schema.DecimalLogicalType:
-			return l, false
-		}
+	case parquet.Types.Boolean, parquet.Types.Float, parquet.Types.Double, parquet.Types.Int32, parquet.Types.Int64:
 	case parquet.Types.ByteArray:
-		if _, decimal := desc.LogicalType().(*schema.DecimalLogicalType); decimal {
-			return l, false
-		}
 		l.binary = desc.LogicalType() == nil || desc.LogicalType().Equals(schema.NoLogicalType{})
 	default:
 		return l, false
@@ -236,10 +227,6 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 		for k := range c.leaves {
 			l := &c.leaves[k]
 			p := pages.ChunkOf(t.r.MetaData(), group.MetaData(), l.index, t.size)
-			if l.r == nil {
-				l.r = pages.NewLeaf(l.desc.PhysicalType(), l.shape, l.signed)
-				l.r.UseMemory(0)
-			}
 			if err := l.r.Open(t.src, &p, t.maxBytes); err != nil {
 				return fmt.Errorf("column %s: %w", c.name, err)
 			}
@@ -251,10 +238,11 @@ func (t *Table) openGroup(group *file.RowGroupReader) error {
 // append appends the column's value in row i as JSON.
 func (c *tableColumn) append(b []byte, i int) []byte {
 	first := &c.leaves[0]
-	if first.shape.MaxRep == 0 && first.name != "" {
+	switch {
+	case first.r.Shape.MaxRep > 0:
+	case first.name != "":
 		return c.appendStruct(b, i)
-	}
-	if first.shape.MaxRep == 0 {
+	default:
 		return first.append(b, i)
 	}
 	from, to, ok := first.r.Lists.List(i)
@@ -277,8 +265,8 @@ func (c *tableColumn) append(b []byte, i int) []byte {
 				b = append(b, ',')
 			}
 			b = append(appendJSONText(b, []byte(l.name)), ':')
-			if k-from < l.count(i) {
-				b = l.append(b, l.first(i)+k-from)
+			if at, end, _ := l.r.Lists.List(i); at+k-from < end {
+				b = l.append(b, at+k-from)
 			} else {
 				b = append(b, "null"...) // a file that contradicts itself
 			}
@@ -302,11 +290,6 @@ func (c *tableColumn) appendStruct(b []byte, i int) []byte {
 	}
 	return append(b, '}')
 }
-
-// first and count return the index of row i's first element, and the number of its
-// elements.
-func (l *tableLeaf) first(i int) int { from, _, _ := l.r.Lists.List(i); return from }
-func (l *tableLeaf) count(i int) int { from, to, _ := l.r.Lists.List(i); return to - from }
 
 // append appends value i as JSON; NaN and infinities become null.
 func (l *tableLeaf) append(b []byte, i int) []byte {

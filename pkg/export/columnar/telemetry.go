@@ -87,7 +87,7 @@ func telemetryOf(get func(key string) string) (all []byte, err error) {
 	}
 }
 
-// eachLine calls do with each line of compressed telemetry that is not empty. A line longer than
+// eachLine calls do with each line of compressed telemetry. A line longer than
 // most is an error.
 func eachLine(ctx context.Context, compressed []byte, most int64, do func(line []byte) error) error {
 	z, err := zstd.NewReader(bytes.NewReader(compressed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(32<<20))
@@ -101,10 +101,8 @@ func eachLine(ctx context.Context, compressed []byte, most int64, do func(line [
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
-			if err := do(line); err != nil {
-				return err
-			}
+		if err := do(lines.Bytes()); err != nil {
+			return err
 		}
 	}
 	if errors.Is(lines.Err(), bufio.ErrTooLong) {

@@ -82,19 +82,13 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 		return b
 	}
 	// The last text has the same front. Envelopes are cut between characters.
-	shared := len(e.Front) + overlap.Prefix(s.last[len(e.Front):], v.Data)
-	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
-		shared--
-	}
+	shared := s.shared(len(e.Front), v.Data)
 	back := e.Back
 	data := v.Data[shared-len(e.Front):]
 	if len(data) == 0 {
-		n := overlap.Prefix(s.last[shared:], back)
-		for shared+n < len(s.last) && !utf8.RuneStart(s.last[shared+n]) {
-			n--
-		}
-		shared += n
-		back = back[n:]
+		before := shared
+		shared = s.shared(before, back)
+		back = back[shared-before:]
 	}
 	before := len(b)
 	b = append(append(b, data...), back...)
@@ -103,20 +97,24 @@ func (s *sharedTexts) appendValue(b []byte, v *export.Value) []byte {
 	return b
 }
 
+// shared returns the number of bytes at the start of the last text that the next text shares. That text
+// shares the first bytes, known in number, and goes on with rest.
+func (s *sharedTexts) shared(known int, rest []byte) int {
+	n := known + overlap.Prefix(s.last[known:], rest)
+	for n < len(s.last) && !utf8.RuneStart(s.last[n]) {
+		n-- // so that the text is UTF-8 if the bytes that follow are
+	}
+	return n
+}
+
 // append adds text and returns its rest, as it is in the file. The rest is valid until the next
 // call.
 func (s *sharedTexts) append(text []byte) (rest []byte) {
 	s.envelope = nil
-	shared := overlap.Prefix(s.last, text)
-	for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
-		shared-- // so that the text is UTF-8 if the rest is
-	}
+	shared := s.shared(0, text)
 	if rest = text[shared:]; !utf8.Valid(rest) || bytes.HasPrefix(text, []byte(textEscape)) {
 		escaped := base64.StdEncoding.AppendEncode([]byte(textEscape), text)
-		shared = overlap.Prefix(s.last, escaped)
-		for shared < len(s.last) && !utf8.RuneStart(s.last[shared]) {
-			shared--
-		}
+		shared = s.shared(0, escaped)
 		rest = escaped[shared:]
 	}
 	s.last = append(s.last[:shared], rest...)

@@ -116,9 +116,7 @@ func (w *Writer) EndExperiment(e *export.Experiment) error {
 // update copies the windows, Extra and Meta of e to the current experiment.
 func (w *Writer) update(e *export.Experiment) {
 	cur := &w.run.Experiments[len(w.run.Experiments)-1]
-	cur.WindowBoundaries = slices.Clone(e.WindowBoundaries)
-	cur.Extra = e.Extra.Clone()
-	cur.Meta = nil
+	cur.WindowBoundaries, cur.Extra, cur.Meta = slices.Clone(e.WindowBoundaries), e.Extra.Clone(), nil
 	if e.Meta != nil {
 		m := *e.Meta
 		cur.Meta = &m

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/overlap"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -22,7 +23,7 @@ type codec struct {
 	list   []export.Response
 	bytes  arena[byte]
 	fields arena[export.Field]
-	names  map[string]string // texts that requests have in common
+	names  jsonscan.Names
 }
 
 // appendRequest appends the payload of r to b.
@@ -186,31 +187,13 @@ func (c *codec) data(v *[]byte) {
 	}
 }
 
-// Bounds of codec.names: of their number and of the bytes of each.
-const (
-	maxNames     = 1000
-	maxNameBytes = 200
-)
-
 // text reads equal texts as the same string as far as possible.
 func (c *codec) text(s *string) {
 	n := c.count(len(*s))
-	if !c.reads {
+	if c.reads {
+		*s, c.b = c.names.Intern(c.b[:n]), c.b[n:]
+	} else {
 		c.b = append(c.b, *s...)
-		return
-	}
-	text := c.b[:n]
-	c.b = c.b[n:]
-	var known bool
-	if *s, known = c.names[string(text)]; known || n == 0 {
-		return
-	}
-	*s = string(text)
-	if len(c.names) < maxNames && n <= maxNameBytes {
-		if c.names == nil {
-			c.names = map[string]string{}
-		}
-		c.names[*s] = *s
 	}
 }
 

@@ -10,7 +10,7 @@ func (r *Reader) sortLevels() {
 	}
 	measured := r.run.Experiments
 	order := r.run.Meta.Repeat.Order
-	if len(order) < len(measured) || !distinct(order) {
+	if distinct := slices.Compact(slices.Sorted(slices.Values(order))); len(order) < len(measured) || len(distinct) < len(order) {
 		r.warn("order", -1, "repeat.order does not name one level for each experiment; the experiments stay in the order of measurement")
 		return
 	}
@@ -23,10 +23,4 @@ func (r *Reader) sortLevels() {
 		experiments[place], levels[place] = measured[i], r.levels[i]
 	}
 	r.run.Experiments, r.levels = experiments, levels
-}
-
-// distinct reports whether no two values are equal.
-func distinct(values []int) bool {
-	sorted := slices.Sorted(slices.Values(values))
-	return len(slices.Compact(sorted)) == len(values)
 }

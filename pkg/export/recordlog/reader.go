@@ -12,24 +12,13 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-// Format returns the format of a log for [export.Opener]. Open returns an error only if the
-// header of the run cannot be read; later damage is in the Reader's Err.
-func Format() export.Format { return format{} }
-
-type format struct{}
-
-func (format) Name() string { return "journal" }
-
-// Sniff recognizes every version.
-func (format) Sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
-
-// Open checks all frames.
-func (format) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (export.Reader, error) {
-	r := &Reader{name: name, lim: lim, frames: scanner{src: src, size: size}, warned: map[string]int{}}
-	if err := r.open(ctx); err != nil {
-		return nil, err
-	}
-	return r, nil
+// Format returns the format of a log, of any version, for [export.Opener]. Open checks all frames. It returns an error
+// only if the header of the run cannot be read; later damage is in the Reader's Err.
+func Format() export.Format {
+	return export.MagicFormat("journal", magic, func(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (*Reader, error) {
+		r := &Reader{name: name, lim: lim, frames: scanner{src: src, size: size}, warned: map[string]int{}}
+		return r, r.open(ctx)
+	})
 }
 
 // A Reader reads the requests of a log. See [export.Reader] for the contract of its methods.
@@ -294,16 +283,8 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 			return nil
 		}
 		for line := range bytes.Lines(f.payload) {
-			if line = bytes.TrimSpace(line); len(line) == 0 {
-				continue
-			}
-			s, err := d.Object(line)
-			if err != nil {
-				r.warn("telemetry", off, err.Error())
-			} else if s != nil {
-				if err := do(s); err != nil {
-					return err
-				}
+			if err := d.Line(line, do, func(err error) { r.warn("telemetry", off, err.Error()) }); err != nil {
+				return err
 			}
 		}
 	}

@@ -26,4 +26,7 @@ type Conversation interface {
 	// nothing. AddReply returns an error if there can be no next turn: the request failed, or
 	// the response is no message.
 	AddReply(x *Exchange) (contentless bool, err error)
+	// Fork returns another conversation with the same turns and replies so far. From then on, different
+	// goroutines may use the two.
+	Fork() Conversation
 }

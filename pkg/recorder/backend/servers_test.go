@@ -277,3 +277,8 @@ func TestModelsInTurn(t *testing.T) {
 		t.Errorf("servers %v, want %v", got, want)
 	}
 }
+
+func (c *fakeConversation) Fork() Conversation {
+	fork := *c
+	return &fork
+}

@@ -31,6 +31,15 @@ func (c *conversation) Turn(e *workload.Entry) (Payload, error) {
 	return c.b.prepare(func(i int) (Payload, error) { return c.all[i].Turn(e) })
 }
 
+// Fork implements Conversation.
+func (c *conversation) Fork() Conversation {
+	fork := &conversation{b: c.b}
+	for _, one := range c.all {
+		fork.all = append(fork.all, one.Fork())
+	}
+	return fork
+}
+
 // AddReply implements Conversation.
 func (c *conversation) AddReply(x *Exchange) (contentless bool, err error) {
 	for _, one := range c.all {

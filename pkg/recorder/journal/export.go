@@ -80,16 +80,13 @@ func (e *Export) exists() bool {
 // Path returns the path as given to [NewExport].
 func (e *Export) Path() string { return e.path }
 
-// same reports whether both exports are the same file, pipe or device.
-func (e *Export) same(other *Export) bool { return e.target == other.target }
-
 // checkExports returns an error for an empty list, and for a regular file that is in it twice.
 func checkExports(exports []*Export) error {
 	if len(exports) == 0 {
 		return errors.New("a journal needs an export to be written from it")
 	}
 	for i, e := range exports {
-		if !e.inPlace && slices.ContainsFunc(exports[:i], e.same) {
+		if !e.inPlace && slices.ContainsFunc(exports[:i], func(other *Export) bool { return other.target == e.target }) {
 			return &FileError{e.path, errors.New("given twice")}
 		}
 	}

@@ -205,7 +205,9 @@ func (q *diskQueue) sync() {
 func (q *diskQueue) put(b []byte) error {
 	if cause := q.asked(); cause != nil && q.mover != nil {
 		if err := q.move(cause); err != nil { // the first file still takes what comes; restore tries again
-			q.stay(fmt.Errorf("%w; %w", cause, err))
+			q.mu.Lock()
+			q.stayed = fmt.Errorf("%w; %w", cause, err)
+			q.mu.Unlock()
 		}
 	}
 	err := q.write(b)
@@ -247,13 +249,6 @@ func (q *diskQueue) asked() error {
 	cause := q.leave
 	q.leave = nil
 	return cause
-}
-
-// stay records why the queue could not move.
-func (q *diskQueue) stay(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.stayed = err
 }
 
 // move makes the second file the current one. Only the goroutine of the queue may call it,

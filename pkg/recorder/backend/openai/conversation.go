@@ -31,6 +31,13 @@ var _ backend.Conversational = (*Backend)(nil)
 // NewConversation implements backend.Conversational.
 func (b *Backend) NewConversation() backend.Conversation { return &conversation{b: b} }
 
+// Fork implements backend.Conversation.
+func (c *conversation) Fork() backend.Conversation {
+	fork := *c
+	fork.history = bytes.Clone(c.history)
+	return &fork
+}
+
 // Turn prepares a turn: the entry's request with the earlier messages of the conversation
 // before its own, unless the entry holds them itself. The export shows the session's id
 // and the delay beside the payload, as perf_analyzer does.

@@ -4,7 +4,7 @@
 // [New] chooses the driver by the kind of level:
 //
 //	load.Concurrency  each slot sends its next request when the last has ended
-//	load.Sessions     the same with conversations, turn by turn
+//	load.Sessions     the same with whole sessions, request by request
 //	load.Periodic     more slots begin when the last ones have had enough responses
 //	load.Open         a schedule decides when a request is sent
 //

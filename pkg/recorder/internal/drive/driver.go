@@ -37,7 +37,7 @@ type Driver interface {
 type Stage struct {
 	Admission *Admission
 	Set       *RequestSet
-	Requests  *Prefetcher // nil for conversations and sequences, which read Set
+	Requests  *Prefetcher // nil for sessions and sequences, which read Set
 	Sequences *Sequencer  // nil unless the model keeps state
 	Senders   *SenderPool
 	Completed *Queue        // takes finished exchanges
@@ -45,7 +45,7 @@ type Stage struct {
 	FirstID   uint64        // ID of the stage's first request
 	Model     string        // requests for it are not marked with their model; "" marks all
 	First     int           // conversation that the stage begins with, as a position in the order of the data
-	Repeat    bool          // conversations begin again after the last one
+	Repeat    bool          // sessions begin again after the last one
 	Clock     *rxclock.Clock
 	Start     time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
@@ -66,7 +66,7 @@ func New(level load.Level, s Stage) Driver {
 	case load.Concurrency:
 		return &closedLoop{Stage: s, level: level, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
 	case load.Sessions:
-		return &conversations{Stage: s, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
+		return &sessions{Stage: s, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
 	case load.Periodic:
 		return &periodic{Stage: s, level: level, reached: make(chan struct{}, 1)}
 	case load.Open:

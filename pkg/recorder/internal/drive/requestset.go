@@ -32,14 +32,14 @@ type preparedRequest struct {
 type RequestSet struct {
 	Workload
 
-	n             int
-	kept          []preparedRequest // all n, or nil
-	hash          string
-	prompts       string            // hash of the prompts, see promptHash
-	parameters    map[string]string // beside the prompts
-	conversations []conversation    // see FindConversations
-	streamed      bool              // a request asks for a streamed response
-	whole         bool              // a request asks for a response that is not streamed
+	n          int
+	kept       []preparedRequest // all n, or nil
+	hash       string
+	prompts    string            // hash of the prompts, see promptHash
+	parameters map[string]string // beside the prompts
+	sessions   workload.Sessions // see FindSessions
+	streamed   bool              // a request asks for a streamed response
+	whole      bool              // a request asks for a response that is not streamed
 }
 
 // NewRequestSet encodes every distinct request once. With batches of B, request k holds

@@ -56,6 +56,8 @@ type file struct {
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
+	sessions *sessionIndex // nil if the layout has no sessions
+
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
@@ -208,6 +210,9 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 	if o.MaxRows > 0 {
 		f.rowsRead = min(f.rowsRead, o.MaxRows)
 	}
+	if f.layout.sessions != nil {
+		return f.openSessions(ctx)
+	}
 	for i := range f.rowsRead {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -322,6 +327,9 @@ func (s *Set) At(k int) (workload.Entry, error) {
 
 // at returns entry k of the file.
 func (f *file) at(k int) (workload.Entry, error) {
+	if f.sessions != nil {
+		return f.sessionEntry(k)
+	}
 	i, sub := k, 0
 	if f.ends != nil {
 		i = sort.Search(len(f.ends), func(i int) bool { return f.ends[i] > uint32(k) })
@@ -337,7 +345,7 @@ func (f *file) at(k int) (workload.Entry, error) {
 		f.last, f.lastEntries = i, es
 	}
 	if sub >= len(f.lastEntries) {
-		return workload.Entry{}, f.rows.fault(i, errors.New("the file has changed since it was opened"))
+		return workload.Entry{}, f.rows.fault(i, errChanged)
 	}
 	e := f.lastEntries[sub]
 	if f.turns != nil {

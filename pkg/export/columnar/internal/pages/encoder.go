@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
@@ -126,7 +127,7 @@ func (e *Encoder) writePage(p *Part, batches []Batch, indices []uint32) int {
 		b := &batches[i]
 		levels += b.Values.N
 		n += b.Values.N - b.Values.Nulls
-		b.levels(&e.valueLevels, uint8(maxDef))
+		b.levels(&e.valueLevels, uint32(maxDef))
 		switch {
 		case indices != nil:
 		case l.Kind != parquet.Types.ByteArray:
@@ -166,7 +167,9 @@ func (e *Encoder) writePage(p *Part, batches []Batch, indices []uint32) int {
 	}
 	e.page = page
 	if indices == nil {
-		stats.addTexts(e.texts)
+		for _, v := range e.texts {
+			stats.addText(v)
+		}
 		stats.addNumbers(e.numbers)
 	}
 	stats.nulls = int64(levels - n)
@@ -202,7 +205,7 @@ func (e *Encoder) compress(p *Part, header func(dst []byte, compressed int) []by
 }
 
 // appendLevels appends levels up to most, behind their length in bytes.
-func appendLevels(b []byte, levels *levelRuns, most int) []byte {
+func appendLevels(b []byte, levels *runList, most int) []byte {
 	at := len(b)
 	b = levels.appendTo(append(b, 0, 0, 0, 0), widthOf(most))
 	binary.LittleEndian.PutUint32(b[at:], uint32(len(b)-at-4))
@@ -247,6 +250,7 @@ type dictionary struct {
 	numbers []int64
 	// indices are of the values of the column that are not null.
 	indices []uint32
+	runs    runList // memory of appendIndices
 	// plain is the size of all values of the column in bytes, and stored the size of the distinct values.
 	plain, stored int
 
@@ -345,12 +349,16 @@ func (d *dictionary) width() int { return max(1, bits.Len(uint(d.len()-1))) }
 
 // appendIndices appends indices, behind the number of their bits.
 func (d *dictionary) appendIndices(b []byte, indices []uint32) []byte {
-	return appendRuns(append(b, byte(d.width())), indices, d.width())
+	d.runs.reset()
+	for _, i := range indices {
+		d.runs.add(i, 1)
+	}
+	return d.runs.appendTo(append(b, byte(d.width())), d.width())
 }
 
 // statistics adds the values with the indices to stats.
 func (d *dictionary) statistics(stats *Statistics, indices []uint32) {
-	d.used = resized(d.used, d.len())
+	d.used = slices.Grow(d.used[:0], d.len())[:d.len()]
 	clear(d.used)
 	for _, i := range indices {
 		d.used[i] = true
@@ -366,14 +374,6 @@ func (d *dictionary) statistics(stats *Statistics, indices []uint32) {
 		}
 	}
 	stats.addNumbers(numbers)
-}
-
-// resized returns a slice of n elements, in the memory of x if that is enough.
-func resized[T any](x []T, n int) []T {
-	if cap(x) < n {
-		return make([]T, n)
-	}
-	return x[:n]
 }
 
 // maxStatisticBytes bounds a minimum or maximum; a longer one is left out.
@@ -406,12 +406,6 @@ func (s *Statistics) addNumbers(numbers []int64) {
 		least, most = min(least, v), max(most, v)
 	}
 	s.min, s.max, s.some = least, most, true
-}
-
-func (s *Statistics) addTexts(texts [][]byte) {
-	for _, v := range texts {
-		s.addText(v)
-	}
 }
 
 func (s *Statistics) addText(v []byte) {
@@ -498,7 +492,7 @@ type SharedTexts struct {
 }
 
 // levels appends the definition and repetition levels of the batch to e.
-func (l *Batch) levels(e *valueLevels, most uint8) {
+func (l *Batch) levels(e *valueLevels, most uint32) {
 	if len(l.Lists) == 0 {
 		if most > 0 {
 			e.appendDefs(l.Values, 0, l.Values.N, most)
@@ -506,7 +500,7 @@ func (l *Batch) levels(e *valueLevels, most uint8) {
 		return
 	}
 	outer := l.Lists[0]
-	present := uint8(0) // definition level of a list that is present but empty
+	present := uint32(0) // definition level of a list that is present but empty
 	if outer.Nullable {
 		present = 1
 	}
@@ -533,9 +527,9 @@ func (l *Batch) levels(e *valueLevels, most uint8) {
 
 // innerLevels appends the levels of a row that holds the inner lists from index from up to
 // index to.
-func (l *Batch) innerLevels(e *valueLevels, from, to int, present, most uint8) {
+func (l *Batch) innerLevels(e *valueLevels, from, to int, present, most uint32) {
 	inner := l.Lists[1]
-	rep := uint8(0) // of the first value of the row
+	rep := uint32(0) // of the first value of the row
 	for i := from; i < to; i++ {
 		begin, end := inner.Offset(i), inner.Offset(i+1)
 		if begin == end {
@@ -552,7 +546,7 @@ func (l *Batch) innerLevels(e *valueLevels, from, to int, present, most uint8) {
 
 // appendDefs appends the definition levels of the values of c from index from up to index
 // to: most, or one less for null.
-func (e *valueLevels) appendDefs(c *Values, from, to int, most uint8) {
+func (e *valueLevels) appendDefs(c *Values, from, to int, most uint32) {
 	if c.Nulls == 0 {
 		e.defs.add(most, to-from)
 		return

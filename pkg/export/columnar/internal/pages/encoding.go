@@ -347,29 +347,6 @@ const (
 // leastRun is the length from which equal values are one repeated run.
 const leastRun = 8
 
-// appendRuns appends values in the run-length and bit-packing hybrid that rleDecoder reads.
-// Each value has width bits.
-func appendRuns(b []byte, values []uint32, width int) []byte {
-	for len(values) > 0 {
-		if n := runLength(values); n >= leastRun || n == len(values) {
-			b = appendRepeated(b, n, values[0], width)
-			values = values[n:]
-			continue
-		}
-		// Whole groups of 8 values up to the next repeated run; the last group of the page is
-		// filled with zeros.
-		n := leastRun
-		for n < len(values) && runLength(values[n:min(n+leastRun, len(values))]) < leastRun {
-			n += leastRun
-		}
-		b = binary.AppendUvarint(b, uint64(n/leastRun)<<1|1)
-		n = min(n, len(values))
-		b = appendPacked(b, values[:n], width)
-		values = values[n:]
-	}
-	return b
-}
-
 // appendRepeated appends a run of n times v.
 func appendRepeated(b []byte, n int, v uint32, width int) []byte {
 	b = binary.AppendUvarint(b, uint64(n)<<1)
@@ -379,19 +356,8 @@ func appendRepeated(b []byte, n int, v uint32, width int) []byte {
 	return b
 }
 
-// runLength returns how many values at the start of values are equal.
-func runLength(values []uint32) int {
-	v := values[0]
-	for i, x := range values {
-		if x != v {
-			return i
-		}
-	}
-	return len(values)
-}
-
 // appendPacked appends values of width bits in groups of 8, the lowest bit first.
-func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
+func appendPacked(b []byte, values []uint32, width int) []byte {
 	for len(values) > 0 {
 		group := values[:min(leastRun, len(values))]
 		values = values[len(group):]
@@ -411,60 +377,58 @@ func appendPacked[T uint8 | uint32](b []byte, values []T, width int) []byte {
 	return b
 }
 
-// levelRuns are definition or repetition levels, of which most repeat many times.
-type levelRuns struct {
-	runs  []levelRun
-	n     int // number of levels
-	group []uint8
+// A runList holds levels, or indices into a dictionary, of which most repeat many times.
+type runList struct {
+	runs  []run
+	n     int // number of values
+	group []uint32
 }
 
-// A levelRun is a level that repeats n times.
-type levelRun struct {
-	level uint8
-	n     int
-}
+// A run is a value that repeats n times.
+type run struct{ value, n uint32 }
 
-// reset removes all levels and keeps the memory.
-func (l *levelRuns) reset() { l.runs, l.n = l.runs[:0], 0 }
+// reset removes all values and keeps the memory.
+func (l *runList) reset() { l.runs, l.n = l.runs[:0], 0 }
 
-// add appends level n times.
-func (l *levelRuns) add(level uint8, n int) {
+// add appends v n times.
+func (l *runList) add(v uint32, n int) {
 	if n == 0 {
 		return
 	}
 	l.n += n
-	if last := len(l.runs) - 1; last >= 0 && l.runs[last].level == level {
-		l.runs[last].n += n
+	if last := len(l.runs) - 1; last >= 0 && l.runs[last].value == v {
+		l.runs[last].n += uint32(n)
 		return
 	}
-	l.runs = append(l.runs, levelRun{level, n})
+	l.runs = append(l.runs, run{v, uint32(n)})
 }
 
 // valueLevels are the levels of the values of a page.
-type valueLevels struct{ defs, reps levelRuns }
+type valueLevels struct{ defs, reps runList }
 
-// appendTo appends the levels in the hybrid of appendRuns. Each level has width bits.
-func (l *levelRuns) appendTo(b []byte, width int) []byte {
+// appendTo appends the values in the run-length and bit-packing hybrid that rleDecoder reads. Each
+// value has width bits.
+func (l *runList) appendTo(b []byte, width int) []byte {
 	runs := l.runs
 	if len(runs) == 0 {
 		return b
 	}
-	left := runs[0].n // of the first run
+	left := int(runs[0].n) // of the first run
 	for {
 		if left >= leastRun || len(runs) == 1 {
-			b = appendRepeated(b, left, uint32(runs[0].level), width)
+			b = appendRepeated(b, left, runs[0].value, width)
 		} else {
-			// Whole groups of 8 levels up to the next run of at least as many; the last group of the
+			// Whole groups of 8 values up to the next run of at least as many; the last group of the
 			// page is filled with zeros.
 			group := l.group[:0]
 			for len(runs) > 0 && (left < leastRun || len(group)%leastRun > 0) {
 				n := min(left, leastRun-len(group)%leastRun)
 				for range n {
-					group = append(group, runs[0].level)
+					group = append(group, runs[0].value)
 				}
 				if left -= n; left == 0 {
 					if runs = runs[1:]; len(runs) > 0 {
-						left = runs[0].n
+						left = int(runs[0].n)
 					}
 				}
 			}
@@ -479,7 +443,7 @@ func (l *levelRuns) appendTo(b []byte, width int) []byte {
 		if runs = runs[1:]; len(runs) == 0 {
 			return b
 		}
-		left = runs[0].n
+		left = int(runs[0].n)
 	}
 }
 

@@ -145,25 +145,19 @@ func (l *Leaf) readValueRows(n int) error {
 		levels := l.defBlock[l.at:min(l.end, l.at+n)]
 		l.at += len(levels)
 		n -= len(levels)
-		if l.sameDef >= 0 && l.sameDef < l.Shape.maxDef {
-			if err := l.appendNulls(len(levels)); err != nil {
-				return err
-			}
-			continue
-		}
 		for len(levels) > 0 {
-			run := 0
-			for run < len(levels) && int(levels[run]) == l.Shape.maxDef {
-				run++
+			values := 0
+			for values < len(levels) && int(levels[values]) == l.Shape.maxDef {
+				values++
 			}
-			if err := l.appendValues(run); err != nil {
+			nulls := values
+			for nulls < len(levels) && int(levels[nulls]) < l.Shape.maxDef {
+				nulls++
+			}
+			if err := cmp.Or(l.appendValues(values), l.appendNulls(nulls-values)); err != nil {
 				return err
 			}
-			for levels = levels[run:]; len(levels) > 0 && int(levels[0]) < l.Shape.maxDef; levels = levels[1:] {
-				if err := l.appendNull(); err != nil {
-					return err
-				}
-			}
+			levels = levels[nulls:]
 		}
 	}
 	return nil
@@ -240,7 +234,7 @@ func (l *Leaf) readListRows(n int) error {
 				return err
 			}
 			run = 0
-			if err := l.appendNull(); err != nil {
+			if err := l.appendNulls(1); err != nil {
 				return err
 			}
 		}
@@ -314,7 +308,7 @@ func (l *Leaf) beginRow(def int) error {
 		return err
 	}
 	if def < l.Shape.list {
-		l.Lists.setNull(l.Lists.N)
+		l.Lists.appendNulls(1)
 	}
 	l.Lists.N++
 	if l.Lists.Nulls != nil {
@@ -335,21 +329,16 @@ func (l *Leaf) endRow(run int) {
 	}
 }
 
-// appendNull appends a null to V.
-func (l *Leaf) appendNull() error { return l.appendNulls(1) }
-
 // appendNulls appends n nulls to V.
 func (l *Leaf) appendNulls(n int) error {
+	if n == 0 {
+		return nil
+	}
 	if err := l.limit.take(n * elementBytes); err != nil {
 		return err
 	}
 	v := l.V
-	if v.Nulls == nil && v.nullMemory != nil {
-		v.Nulls, v.nullMemory = v.nullMemory, nil
-	}
-	v.growNulls(v.N)
-	v.Nulls = slices.Grow(v.Nulls[:v.N], n)[:v.N+n]
-	fill(v.Nulls[v.N:], true)
+	v.appendNulls(n)
 	v.N += n
 	if l.values.isText() {
 		at := len(v.Offsets)

@@ -61,27 +61,24 @@ func (v *Vector) Slice(off, n int) *Vector {
 
 // reset removes all values and keeps the memory. offsets says whether v has offsets.
 func (v *Vector) reset(offsets bool) {
-	*v = Vector{Nums: v.Nums[:0], Text: v.Text[:0], Offsets: v.Offsets[:0], nullMemory: v.reusableNulls()}
+	nulls := v.nullMemory
+	if v.Nulls != nil {
+		nulls = v.Nulls[:0]
+	}
+	*v = Vector{Nums: v.Nums[:0], Text: v.Text[:0], Offsets: v.Offsets[:0], nullMemory: nulls}
 	if offsets {
 		v.Offsets = append(v.Offsets, 0)
 	}
 }
 
-// reusableNulls returns the memory of Nulls for the next rows.
-func (v *Vector) reusableNulls() []bool {
-	if v.Nulls != nil {
-		return v.Nulls[:0]
-	}
-	return v.nullMemory
-}
-
-// setNull marks value i, the last value, as null.
-func (v *Vector) setNull(i int) {
+// appendNulls marks the n values after the values of v, which it does not add, as null.
+func (v *Vector) appendNulls(n int) {
 	if v.Nulls == nil && v.nullMemory != nil {
 		v.Nulls, v.nullMemory = v.nullMemory, nil
 	}
-	v.growNulls(i)
-	v.Nulls = append(v.Nulls[:i], true)
+	v.growNulls(v.N)
+	v.Nulls = slices.Grow(v.Nulls[:v.N], n)[:v.N+n]
+	fill(v.Nulls[v.N:], true)
 }
 
 // growNulls extends Nulls to n values. The new values are not null.

@@ -1,0 +1,121 @@
+package recorder
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// graphs is a workload of one session, which is played again and again.
+type graphs struct {
+	workload.List
+	nodes []workload.Node
+}
+
+// graph makes a workload of one session. Node i asks "q<i>".
+func graph(nodes ...workload.Node) graphs {
+	g := graphs{nodes: nodes}
+	for i := range nodes {
+		g.List = append(g.List, workload.Entry{Step: i, Session: "s", Turn: i})
+	}
+	return g
+}
+
+func (g graphs) Sessions() int { return 1 }
+
+func (g graphs) Outline(int) workload.Outline {
+	return workload.Outline{ID: "s", Requests: len(g.nodes)}
+}
+
+func (g graphs) Open(int) (*workload.Session, error) {
+	return &workload.Session{ID: "s", Nodes: g.nodes, Entry: g.At}, nil
+}
+
+// node returns a node that begins a conversation, after the edges.
+func node(after ...workload.Edge) workload.Node { return workload.Node{After: after, Continues: -1} }
+
+// next returns a node that continues another one.
+func next(before int, delay time.Duration) workload.Node {
+	return workload.Node{After: []workload.Edge{{From: before, Delay: delay}}, Continues: before}
+}
+
+// Each request of a session is sent when all requests that it waits for have come as far as its edges say. Answers
+// take 100 ms and have two parts.
+func TestSessionGraphs(t *testing.T) {
+	const ms = time.Millisecond
+	type sent struct {
+		at    time.Duration
+		asked string
+	}
+	for _, tt := range []struct {
+		name string
+		of   graphs
+		want []sent // by node
+	}{
+		{"a chain", graph(node(), next(0, 0), next(1, 50*ms)), []sent{{0, "q0"}, {100 * ms, "q0 a q1"}, {250 * ms, "q0 a q1 a q2"}}},
+		{"a fork", graph(node(), next(0, 10*ms), next(0, 0)), []sent{{0, "q0"}, {110 * ms, "q0 a q1"}, {100 * ms, "q0 a q2"}}},
+		{"forks go on by themselves", graph(node(), next(0, 0), next(0, 0), next(1, 0), next(2, 0)), []sent{{0, "q0"}, {100 * ms, "q0 a q1"}, {100 * ms, "q0 a q2"}, {200 * ms, "q0 a q1 a q3"}, {200 * ms, "q0 a q2 a q4"}}},
+		{
+			"a join waits for its last child",
+			graph(node(), node(workload.Edge{From: 0, Delay: 70 * ms}), node(workload.Edge{From: 0}), workload.Node{Continues: 0, After: []workload.Edge{{From: 0}, {From: 1}, {From: 2, Delay: 20 * ms}}}),
+			[]sent{{0, "q0"}, {170 * ms, "q1"}, {100 * ms, "q2"}, {270 * ms, "q0 a q3"}},
+		},
+		{"after the start", graph(node(), node(workload.Edge{From: 0, Anchor: workload.AfterStart, Delay: 30 * ms})), []sent{{0, "q0"}, {30 * ms, "q1"}}},
+		{"after the first token", graph(node(), node(workload.Edge{From: 0, Anchor: workload.AfterFirstToken, Delay: 5 * ms})), []sent{{0, "q0"}, {55 * ms, "q1"}}},
+		{"two beginnings", graph(node(), node()), []sent{{0, "q0"}, {0, "q1"}}},
+		{"in the background", graph(node(), node(workload.Edge{From: 0, Delay: 500 * ms}), next(0, 0)), []sent{{0, "q0"}, {600 * ms, "q1"}, {100 * ms, "q0 a q2"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			answers := func(uint64) answer { return answer{after: 100 * ms, status: export.StatusOK, responses: 2} }
+			w, res, took, err := recordSessions(t, answers, Config{Entries: tt.of, Levels: []load.Level{load.Sessions{N: 1}}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]sent, len(tt.want))
+			last := time.Duration(0)
+			for _, r := range w.requests {
+				got[r.Turn] = sent{time.Duration(r.StartNS - w.experiments[0].Meta.StartNS), string(r.Inputs[0].Value.Data)}
+				last = max(last, got[r.Turn].at)
+			}
+			if !slices.Equal(got, tt.want) || res.Levels[0].OK != len(tt.want) || took != last+100*ms {
+				t.Errorf("sent %v, %d ok, took %v; want %v", got, res.Levels[0].OK, took, tt.want)
+			}
+		})
+	}
+}
+
+// A failure ends the whole session: requests in flight go on to their end, and nothing more is sent.
+func TestSessionGraphBreaksOff(t *testing.T) {
+	const ms = time.Millisecond
+	answers := func(id uint64) answer {
+		if id == 3 {
+			return answer{after: 10 * ms, status: export.StatusHTTPError, msg: "too long"}
+		}
+		return answer{after: 100 * ms, status: export.StatusOK}
+	}
+	of := graph(node(), node(workload.Edge{From: 0}), node(workload.Edge{From: 0, Delay: 20 * ms}), next(1, 0), node(workload.Edge{From: 0, Delay: time.Hour}))
+	_, res, took, err := recordSessions(t, answers, Config{Entries: of, Levels: []load.Level{load.Sessions{N: 1}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "2 turns were not asked, since an earlier turn failed in 1 conversation"
+	if l := res.Levels[0]; l.OK != 2 || l.Failed != 1 || !slices.Equal(l.Warnings, []string{want}) || took != 200*ms {
+		t.Errorf("%d ok, %d failed, warnings %q in %v; want 2, 1, %q in 200ms", l.OK, l.Failed, l.Warnings, took, want)
+	}
+}
+
+// The end of the load ends a session with several branches.
+func TestSessionGraphStops(t *testing.T) {
+	of := graph(node(), node(workload.Edge{From: 0, Delay: time.Hour}), node(workload.Edge{From: 0, Delay: time.Minute}), next(0, 0))
+	_, res, took, err := recordSessions(t, ok(time.Second), Config{
+		Entries: of, Levels: []load.Level{load.Sessions{N: 1}}, Measure: window.Measure{Duration: 10 * time.Second},
+	}, nil)
+	if l := res.Levels[0]; err != nil || l.OK != 2 || took != 10*time.Second {
+		t.Errorf("%d ok in %v, %v; want 2 in 10s", l.OK, took, err)
+	}
+}
