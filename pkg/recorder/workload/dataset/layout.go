@@ -35,6 +35,7 @@ type layout struct {
 
 // layouts is tried in this order, the most specific first.
 var layouts = []layout{
+	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, group: wekaGroup, sessions: wekaSession, trace: true},
 	{
 		name: "inputs_json", what: `"payloads"`, fits: withMembers("payloads"), entries: sessionOfRequests,
 		wholeSessions: true, members: []string{"session_id", "payloads"},

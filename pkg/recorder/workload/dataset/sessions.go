@@ -81,6 +81,9 @@ func (f *file) addSession(x *sessionIndex, s *workload.Session) error {
 		return fmt.Errorf("more than %d requests", uint32(math.MaxUint32))
 	}
 	x.requests = append(x.requests, uint32(f.n)) //nolint:gosec // checked
+	for _, hit := range workload.PossibleHits(s) {
+		f.hit.Hit, f.hit.Total = f.hit.Hit+hit.Hit, f.hit.Total+hit.Total
+	}
 	for i := range s.Nodes {
 		e, err := s.Entry(i)
 		if err != nil {
