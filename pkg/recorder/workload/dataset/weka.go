@@ -431,6 +431,15 @@ func (w *weka) buildSub(s *wekaAgent, parent int, main []int) {
 	}
 }
 
+// all returns the requests of a and of its sub-agents.
+func (a *wekaAgent) all() []int {
+	all := slices.Clone(a.requests)
+	for _, s := range a.subs {
+		all = append(all, s.all()...)
+	}
+	return all
+}
+
 // newAgent adds an agent to the session, under an id that no other has.
 func (w *weka) newAgent(id string, parent int) int {
 	name := id
@@ -477,7 +486,7 @@ func (w *weka) wait(from, to int) {
 	}
 	w.edges[to] = append(w.edges[to], workload.Edge{From: from})
 	if gap := b.start - a.start; gap > 0 {
-		w.f.assume("the time after a request without "api_time" counts from its start, and the next one waits for its end")
+		w.f.assume(`the time after a request without "api_time" counts from its start, and the next one waits for its end`)
 		w.edges[to] = append(w.edges[to], workload.Edge{From: from, Anchor: workload.AfterStart, Delay: gap})
 	}
 }
@@ -558,9 +567,9 @@ func (w *weka) compare(a, b int) int {
 
 // A wekaNode is what is kept of a request while its session is open.
 type wekaNode struct {
-	text       wekaText
-	in, out    int
-	number     int // in the file
+	text    wekaText
+	in, out int
+	number  int // in the file
 }
 
 // A wekaTexts makes the prompts of an open session.
