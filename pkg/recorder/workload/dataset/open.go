@@ -60,14 +60,18 @@ type file struct {
 	sessions   *sessionIndex // nil if the layout has no sessions
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
+	// sessionColumn names the session of a row, in a layout that has several such columns.
+	sessionColumn string
+	hit           workload.Hit // of all sessions with blocks
 
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
 	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
-	start   time.Time               // of the first row of a trace with times of day
+	start   time.Time               // of a trace with times of day: its earliest row, or its first one
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
+	assumed map[string]int          // how often what the data leaves open was taken so
 	opening bool                    // during the first pass, which records notes
 	reading func(path string) error // see Options.Reading
 
@@ -137,14 +141,27 @@ func IsDataFile(name string) bool {
 	return slices.Contains(Suffixes, filepath.Ext(name))
 }
 
-// filesOf returns path, or its data files if it is a folder.
+// filesOf returns path, or its data files if it is a folder. Of a folder with a manifest it returns the files that the manifest
+// lists, as of the manifest itself.
 func filesOf(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	if path == "-" || errors.Is(err, fs.ErrNotExist) { // openSource has a better error
 		return []string{path}, nil
 	}
-	if err != nil || !info.IsDir() {
-		return []string{path}, err
+	if err != nil {
+		return nil, err
+	}
+	manifest := path
+	if info.IsDir() {
+		manifest = filepath.Join(path, manifestName)
+	}
+	if filepath.Base(manifest) == manifestName {
+		if all, err := manifestTraces(manifest); len(all) > 0 || err != nil {
+			return all, err
+		}
+	}
+	if !info.IsDir() {
+		return []string{path}, nil
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
@@ -177,7 +194,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, last: -1}
+	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -408,6 +425,13 @@ func (f *file) pass(name string) {
 func (f *file) leaveOut(what string) {
 	if f.opening {
 		f.leftOut[what]++
+	}
+}
+
+// assume counts what the data leaves open, by how it was taken.
+func (f *file) assume(what string) {
+	if f.opening {
+		f.assumed[what]++
 	}
 }
 

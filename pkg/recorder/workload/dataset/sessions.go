@@ -115,6 +115,12 @@ func (noTexts) Text(uint64, int) (string, []uint32, error) { return "", nil, nil
 
 func (noTexts) Blocks([]int64, int, int) (string, []uint32, error) { return "", nil, nil }
 
+func (noTexts) Parts([]uint64, []int) (string, []uint32, error) { return "", nil, nil }
+
+func (noTexts) Scoped(string, []int64, int, uint64, int) (string, []uint32, error) {
+	return "", nil, nil
+}
+
 // nameSession gives a session whose id a file before has, too, the name of its own file.
 func (f *file) nameSession(s *workload.Session, ids sessionIDs) error {
 	if ids[s.ID] {
@@ -153,6 +159,9 @@ func (f *file) addSession(x *sessionIndex, s *workload.Session, names int) error
 		x.offsets = append(x.offsets, untimed)
 	}
 	f.facts.Sessions.count(s)
+	for _, hit := range workload.PossibleHits(s) {
+		f.hit.Hit, f.hit.Total = f.hit.Hit+hit.Hit, f.hit.Total+hit.Total
+	}
 	for i, n := range s.Nodes {
 		e, err := s.Entry(i)
 		if err != nil {
