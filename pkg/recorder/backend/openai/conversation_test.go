@@ -171,7 +171,7 @@ func TestConversationOfWholePrompts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, _ := p.Inputs().Get("payload"); string(got.Data) != `{"model":"m","max_tokens":4,"prompt":"`+text+`"}` {
+		if got, _ := p.Inputs().Get("payload"); string(got.Data) != `{"model":"m","prompt":"`+text+`","max_tokens":4}` {
 			t.Errorf("turn %d: %s", i, got.Data)
 		}
 	}
