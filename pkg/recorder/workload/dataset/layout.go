@@ -17,7 +17,7 @@ type layout struct {
 	// entries returns the entries of row i. No entries means that the row is skipped. It is first called for every
 	// row in order, then for any row again, with the same result.
 	entries func(f *file, o *Options, r *row, i int) ([]workload.Entry, error)
-	// group and sessions, in place of entries, make a layout of sessions. group returns names that row i has in common
+	// group and sessions, in place of entries, make a layout of sessions. A nil group means that each row has sessions of its own. group returns names that row i has in common
 	// with the other rows of its sessions, at least one, or none for a row that is skipped; it is called for every row in order.
 	// sessions returns the sessions of rows that names connect, in the order of the file. It is called for every such group at
 	// Open, and again, with the same result, when one of its sessions begins; the Entry of a Session is best made when it is asked

@@ -27,6 +27,7 @@ type Set struct {
 	streams [][]piece // ranges of entries of each stream of perf_analyzer
 	rows    int       // number of rows read
 	facts   Facts
+	ids     sessionIDs // nil once the set is open
 }
 
 var _ workload.Source = (*Set)(nil)
@@ -56,7 +57,9 @@ type file struct {
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
-	sessions *sessionIndex // nil if the layout has no sessions
+	sessions   *sessionIndex // nil if the layout has no sessions
+	sessionIDs sessionIDs    // while opening
+	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
 	sessionColumn string
 	hit           workload.Hit // of all sessions with blocks
@@ -116,8 +119,9 @@ func newSet(name string, o *Options, fill func(*Set) error) (*Set, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Set{}
+	s := &Set{ids: sessionIDs{}}
 	err := fill(s)
+	s.ids = nil
 	if err == nil && s.Len() == 0 {
 		err = fmt.Errorf("%s: no request in it%s", name, s.explainEmpty())
 	}
@@ -195,7 +199,14 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 		f.promptMember = o.PromptMember
 	}
 	s.files = append(s.files, f)
-	if err := f.open(ctx, &left); err != nil {
+	err := f.detect(ctx, &left)
+	if err == nil {
+		err = s.checkKind(f)
+	}
+	if err == nil && f.layout != nil {
+		err = f.readAll(ctx, s.ids)
+	}
+	if err != nil {
 		return err
 	}
 	s.rows += f.rowsRead
@@ -204,8 +215,8 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	return nil
 }
 
-// open detects format and layout, and reads all entries.
-func (f *file) open(ctx context.Context, o *Options) (err error) {
+// detect detects format and layout. A file without rows has no layout.
+func (f *file) detect(ctx context.Context, o *Options) (err error) {
 	if f.rows, err = openRows(ctx, f.src, o); err != nil {
 		return err
 	}
@@ -220,16 +231,33 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		return f.rows.fault(0, err)
 	}
 	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
-	f.opening = true
-	defer func() { f.opening, f.blocks = false, nil }()
-	seen := map[string]uint16{}
+	return nil
+}
+
+// readAll reads all entries.
+func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
+	f.opening, f.sessionIDs = true, sessionIDs{}
+	defer func() { f.opening, f.blocks, f.sessionIDs = false, nil, nil }()
 	f.rowsRead = f.rows.len()
-	if o.MaxRows > 0 {
-		f.rowsRead = min(f.rowsRead, o.MaxRows)
+	if most := f.options.MaxRows; most > 0 {
+		f.rowsRead = min(f.rowsRead, most)
 	}
+	read := f.readEntries
 	if f.layout.sessions != nil {
-		return f.openSessions(ctx)
+		read = func(ctx context.Context) error { return f.openSessions(ctx, ids) }
 	}
+	if err := read(ctx); err != nil {
+		return err
+	}
+	if f.window != (window{}) && !f.timed {
+		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
+	}
+	return nil
+}
+
+// readEntries reads all entries of a layout without sessions.
+func (f *file) readEntries(ctx context.Context) error {
+	seen := map[string]uint16{}
 	for i := range f.rowsRead {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -245,9 +273,6 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		f.index(i, len(es))
 		f.number(es, seen)
 		f.facts.count(es, f.turns)
-	}
-	if f.window != (window{}) && !f.timed {
-		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
 	}
 	return nil
 }
