@@ -197,7 +197,7 @@ func TestMemory(t *testing.T) {
 
 // drainSource reads a file whose text is in.
 func drainSource(t *testing.T, in string, o *Options) {
-	s := &Set{}
+	s := &Set{ids: sessionIDs{}}
 	src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: o.MaxRowBytes, close: func() error { return nil }}
 	if s.addSource(t.Context(), src, o) == nil {
 		all(t, s)
@@ -234,7 +234,7 @@ func FuzzOpen(f *testing.F) {
 		const most = 1 << 16
 		o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most}
 		testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
-		s := &Set{}
+		s := &Set{ids: sessionIDs{}}
 		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
 		if err := s.addSource(t.Context(), src, &o); err != nil {
 			if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
