@@ -36,6 +36,7 @@ type file struct {
 	src     *source
 	rows    rows
 	layout  *layout
+	named   bool // Options.Layout names the layout
 	options *Options
 	window  window
 	timed   bool // some entry has a time
@@ -62,7 +63,8 @@ type file struct {
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
-	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
+	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
+	unknown int                     // last row of a trace of which nothing says whether it holds the history
 	start   time.Time               // of the first row of a trace with times of day
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
@@ -175,7 +177,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", unknown: -1, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -212,7 +214,7 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 	if o.MaxRows > 0 {
 		f.rowsRead = min(f.rowsRead, o.MaxRows)
 	}
-	if f.layout.sessions != nil {
+	if f.layout.sessions != nil && (f.layout.plays == nil || f.layout.plays(first, o)) {
 		return f.openSessions(ctx)
 	}
 	for i := range f.rowsRead {
