@@ -52,7 +52,9 @@ type mooncakeText struct {
 // read reads a row, without making a text.
 func (l mooncake) read(r *row, i int) (e workload.Entry, m mooncakeText, err error) {
 	if hasPrompt(r) { // rows with and without texts may alternate
-		e, err = readPrompt(r, l.f, l.o, mooncakeMembers...)
+		if e, err = readPrompt(r, l.f, l.o, mooncakeMembers...); err == nil && l.f.opening {
+			l.keep(e.Session, blocksBefore{})
+		}
 		return e, m, err
 	}
 	tokens, ok, err := r.count("input_length")
@@ -114,9 +116,6 @@ func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 		return
 	}
 	before, later := f.blocks[session]
-	if f.blocks == nil {
-		f.blocks = map[string]blocksBefore{}
-	}
 	switch {
 	case !later:
 	case len(ids) == 0 || before.ids == nil || before.partial && ids[0] != before.ids[0]:
@@ -131,12 +130,23 @@ func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 	default:
 		f.facts.TraceNew++
 	}
-	f.blocks[session] = blocksBefore{ids, partial && len(ids) == 1}
+	l.keep(session, blocksBefore{ids, partial && len(ids) == 1})
+}
+
+// keep keeps what is known of a row for the next one of its session.
+func (l mooncake) keep(session string, b blocksBefore) {
+	if session == "" {
+		return
+	}
+	if l.f.blocks == nil {
+		l.f.blocks = map[string]blocksBefore{}
+	}
+	l.f.blocks[session] = b
 }
 
 // A blocksBefore is what is known of the row before in a session.
 type blocksBefore struct {
-	ids []int64
+	ids []int64 // nil if unknown
 	// partial says that there is only one block, which is not full, so that it gets another id when it grows.
 	partial bool
 }
