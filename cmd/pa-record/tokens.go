@@ -167,6 +167,16 @@ func (t *tokenCounter) Scoped(scope string, blocks []int64, size int, number uin
 	return texts.Scoped(scope, blocks, size, number, rest)
 }
 
+// Parts implements dataset.Texts.
+func (t *tokenCounter) Parts(names []uint64, tokens []int) (string, []uint32, error) {
+	texts, err := t.loadTexts()
+	if err != nil {
+		return "", nil, err
+	}
+	t.made.Add(1)
+	return texts.Parts(names, tokens)
+}
+
 // count returns the number of tokens of a text. An error shows in t.err.
 func (t *tokenCounter) count(text string) int {
 	tok, err := t.load()

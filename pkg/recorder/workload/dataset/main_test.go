@@ -203,5 +203,9 @@ func (numbered) Scoped(scope string, blocks []int64, size int, number uint64, re
 	return strings.Join(parts, ", "), nil, nil
 }
 
+func (numbered) Parts(_ []uint64, tokens []int) (string, []uint32, error) {
+	return fmt.Sprintf("parts of %d", tokens), nil, nil
+}
+
 // words counts words.
 func words(text string) int { return len(strings.Fields(text)) }

@@ -27,6 +27,9 @@ func (s *Set) Notes() []string {
 		if names := f.passed.names; len(names) > 0 {
 			note("members that pa-record does not know, sent as they are: %s", someQuoted(names))
 		}
+		if f.renamed > 0 {
+			note("the ids of %s are in a file before, too: they have the name of this file in front", plural.GroupedOf(f.renamed, "session"))
+		}
 		for _, what := range slices.Sorted(maps.Keys(f.leftOut)) {
 			note("left out: %s (%d)", what, f.leftOut[what])
 		}

@@ -78,6 +78,9 @@ type Texts interface {
 	// Scoped returns a text of len(blocks) × size + rest tokens: a block of size tokens for each id, which
 	// depends only on the scope and the id, then rest tokens, which depend on the scope and number.
 	Scoped(scope string, blocks []int64, size int, number uint64, rest int) (text string, ids []uint32, err error)
+	// Parts returns a text of parts: names[i] is the name of part i, and tokens[i] its length, at least 1. Parts of one name and
+	// one length are equal.
+	Parts(names []uint64, tokens []int) (text string, ids []uint32, err error)
 }
 
 func (o *Options) maxRow() int64 {

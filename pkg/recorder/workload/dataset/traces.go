@@ -213,11 +213,19 @@ func (l mooncake) text(p *workload.Prompt, i, tokens int, ids []int64, block int
 		p.Text, p.IDs, err = l.o.Texts.Text(uint64(i), tokens)
 		return err
 	}
-	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
-		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
+	if err := checkBlocks(tokens, ids, block); err != nil {
+		return err
 	}
 	p.Text, p.IDs, err = l.o.Texts.Blocks(ids, block, tokens)
 	return err
+}
+
+// checkBlocks returns an error if a prompt of these tokens has not as many blocks as hash ids.
+func checkBlocks(tokens int, ids []int64, block int) error {
+	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
+		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
+	}
+	return nil
 }
 
 // errNoTexts is the error for a trace without a tokenizer.

@@ -22,11 +22,6 @@ func fitsWeka(r *row, _ *file) bool {
 	return r.has("requests") && (r.has("hash_id_scope") || r.has("block_size") || r.has("models"))
 }
 
-// wekaGroup makes each row a group of its own.
-func wekaGroup(_ *file, _ *Options, _ *row, i int) ([]string, error) {
-	return []string{fmt.Sprint(i)}, nil
-}
-
 // wekaSession returns the session of a row of a WEKA trace: the requests of an agent and its sub-agents, with hash ids in place
 // of texts.
 //

@@ -129,6 +129,8 @@ const (
 	forDelay
 	forImage
 	forAudio
+	forPart
+	forPartOpening
 )
 
 // source returns the random stream of a purpose and a number.
@@ -188,6 +190,27 @@ func (t *Texts) Scoped(scope string, blocks []int64, size int, number uint64, re
 		}
 		if rest > 0 {
 			b = own.body(b, forText, number, rest)
+		}
+		return b
+	})
+}
+
+// Parts returns a text of exactly the sum of tokens: for each name a part of that many tokens, at least 1, which depends only on
+// its name and its length.
+func (t *Texts) Parts(names []uint64, tokens []int) (string, []uint32, error) {
+	total := 0
+	for i, n := range tokens {
+		if err := positive(fmt.Sprintf("the length of part %d", i), n); err != nil {
+			return "", nil, err
+		}
+		total += n
+	}
+	if err := positive("a text's length", total); err != nil {
+		return "", nil, err
+	}
+	return t.made(total, func(b []byte) []byte {
+		for i, name := range names {
+			b = t.body(b, forPart, name, tokens[i])
 		}
 		return b
 	})
