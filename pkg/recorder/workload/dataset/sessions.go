@@ -396,11 +396,11 @@ func (f *file) sessionEntry(k int) (workload.Entry, error) {
 // checkKind returns an error if one of two files holds sessions and the other one single requests.
 func (s *Set) checkKind(f *file) error {
 	for _, other := range s.files {
-		if other == f || other.layout == nil || f.layout == nil || (other.layout.sessions == nil) == (f.layout.sessions == nil) {
+		if other == f || other.layout == nil || f.layout == nil || other.plays == f.plays {
 			continue
 		}
 		a, b := f, other
-		if a.layout.sessions == nil {
+		if !a.plays {
 			a, b = b, a
 		}
 		return fmt.Errorf("%s holds sessions (%s), and %s single requests (%s): they cannot be sent in one run; give one of them",
