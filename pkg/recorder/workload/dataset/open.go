@@ -57,6 +57,7 @@ type file struct {
 	firstStream int
 
 	sessions *sessionIndex // nil if the layout has no sessions
+	dag      *dagIndex     // of the layout dag_jsonl
 
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
