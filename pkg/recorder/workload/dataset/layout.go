@@ -98,9 +98,11 @@ func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 		}
 		return l, nil
 	}
-	for i := range layouts {
-		if layouts[i].fits(first, f) {
-			return &layouts[i], nil
+	for _, all := range [][]layout{o.further, layouts} {
+		for i := range all {
+			if all[i].fits(first, f) {
+				return &all[i], nil
+			}
 		}
 	}
 	var known []string

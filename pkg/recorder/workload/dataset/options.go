@@ -52,6 +52,8 @@ type Options struct {
 	Spool spool.Config
 	// Stdin is the input for the path "-"; nil makes that path an error.
 	Stdin io.Reader
+
+	further []layout // tried before the others; of tests
 }
 
 // TraceRows tells what the row of a later turn holds in a trace of conversations.
