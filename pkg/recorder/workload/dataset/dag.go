@@ -140,7 +140,7 @@ func dagSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, err
 	if f.dag.child[r.i] {
 		return nil, nil
 	}
-	t := &dagTree{f: f, o: o, read: map[string]*dagConv{}, times: map[string]int{}, s: &workload.Session{Agents: []workload.Agent{{Parent: -1}}}}
+	t := &dagTree{f: f, row: r.i, o: o, read: map[string]*dagConv{}, agents: map[string]bool{}, times: map[string]int{}, s: &workload.Session{Agents: []workload.Agent{{Parent: -1}}}}
 	c, err := readDAGConversation(r.row)
 	if err != nil {
 		return nil, err
@@ -496,12 +496,15 @@ func laterTurns(k, n int) string {
 
 // A dagTree makes the session of a conversation that no other one names.
 type dagTree struct {
-	f     *file
-	o     *Options
-	read  map[string]*dagConv
-	times map[string]int // how often a conversation was begun
-	s     *workload.Session
-	nodes []dagNode
+	f    *file
+	row  int // of the session
+	o    *Options
+	read map[string]*dagConv
+	// agents has the ids of all agents, and times how often a conversation was begun again.
+	agents map[string]bool
+	times  map[string]int
+	s      *workload.Session
+	nodes  []dagNode
 }
 
 // A dagNode is a turn of a conversation.
@@ -535,7 +538,7 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 		}
 		node := len(t.nodes)
 		if node == t.o.mostRequests() {
-			return nil, &rowError{c.row, fmt.Errorf("session %q has more than %d requests, since its conversations begin others again and again", clip([]byte(t.s.ID)), node)}
+			return nil, &rowError{t.row, fmt.Errorf("session %q has more than %d requests, since its conversations begin others again and again", clip([]byte(t.s.ID)), node)}
 		}
 		t.s.Nodes = append(t.s.Nodes, workload.Node{After: at, Agent: agent, Continues: before})
 		t.nodes = append(t.nodes, dagNode{c, k})
@@ -583,11 +586,12 @@ func (t *dagTree) begin(c *dagConv, names []string, member string, agent int, ki
 		if child == nil {
 			return nil, &rowError{c.row, fmt.Errorf("%s: no conversation has the \"session_id\" %q", member, clip([]byte(name)))}
 		}
-		t.times[name]++
 		id := name
-		if n := t.times[name]; n > 1 {
-			id = fmt.Sprintf("%s#%d", name, n)
+		for t.agents[id] {
+			t.times[name]++
+			id = fmt.Sprintf("%s#%d", name, t.times[name]+1)
 		}
+		t.agents[id] = true
 		t.s.Agents = append(t.s.Agents, workload.Agent{ID: id, Parent: agent, Kind: kind})
 		end, err := t.play(child, len(t.s.Agents)-1, at, from)
 		if err != nil {
