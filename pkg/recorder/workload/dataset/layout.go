@@ -52,6 +52,7 @@ var layouts = []layout{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
 	},
+	{name: "otel_spans", what: `"spans"`, fits: fitsSpans, group: spanRow, sessions: spanSession, trace: true},
 	{name: "dag_jsonl", what: `"turns" of messages`, fits: fitsDAG, group: dagConversation, sessions: dagSessions},
 	{name: "multi_turn", what: `"turns"`, fits: withMembers("turns"), entries: sessionOfTurns, wholeSessions: true},
 	{

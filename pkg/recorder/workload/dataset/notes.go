@@ -26,6 +26,9 @@ func (s *Set) Notes() []string {
 		for _, what := range slices.Sorted(maps.Keys(f.leftOut)) {
 			note("left out: %s (%d)", what, f.leftOut[what])
 		}
+		for _, what := range slices.Sorted(maps.Keys(f.assumed)) {
+			note("assumed: %s (%d)", what, f.assumed[what])
+		}
 	}
 	return all
 }

@@ -66,6 +66,7 @@ type file struct {
 	start   time.Time               // of the first row of a trace with times of day
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
+	assumed map[string]int          // how often what was assumed of the data
 	opening bool                    // during the first pass, which records notes
 	reading func(path string) error // see Options.Reading
 
@@ -174,7 +175,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, last: -1}
+	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -384,6 +385,13 @@ func (f *file) pass(name string) {
 func (f *file) leaveOut(what string) {
 	if f.opening {
 		f.leftOut[what]++
+	}
+}
+
+// assume counts what the data leaves open.
+func (f *file) assume(what string) {
+	if f.opening {
+		f.assumed[what]++
 	}
 }
 
