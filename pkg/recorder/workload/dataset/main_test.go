@@ -192,5 +192,20 @@ func (numbered) Blocks(blocks []int64, size, tokens int) (string, []uint32, erro
 	return fmt.Sprintf("%d tokens in blocks of %d: %v", tokens, size, blocks), nil, nil
 }
 
+func (numbered) Scoped(scope string, blocks []int64, size int, number uint64, rest int) (string, []uint32, error) {
+	var parts []string
+	if len(blocks) > 0 {
+		parts = append(parts, fmt.Sprintf("%s%v of %d", scope, blocks, size))
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", rest))
+	}
+	return strings.Join(parts, ", "), nil, nil
+}
+
+func (numbered) Parts(_ []uint64, tokens []int) (string, []uint32, error) {
+	return fmt.Sprintf("parts of %d", tokens), nil, nil
+}
+
 // words counts words.
 func words(text string) int { return len(strings.Fields(text)) }

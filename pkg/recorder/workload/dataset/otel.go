@@ -117,6 +117,7 @@ func spanSession(f *file, _ *Options, rows []groupRow) ([]*workload.Session, err
 type otelSpan struct {
 	number     int // in its row
 	trace      string
+	model      string
 	start, end time.Time
 	attributes *row
 
@@ -180,8 +181,8 @@ func readSpan(f *file, js []byte, k int) (*otelSpan, error) {
 	if s.end.Before(s.start) {
 		return nil, fmt.Errorf("\"end_time\" is %v before \"start_time\"", s.start.Sub(s.end))
 	}
-	if s.attributes.has(otelModel) {
-		f.ignore(otelModel)
+	if s.model, _, err = s.attributes.string(otelModel); err != nil {
+		return nil, err
 	}
 	return s, s.readKeys()
 }
@@ -672,7 +673,9 @@ func causes(f *file, spans []*otelSpan) []workload.Node {
 			before = append(before, ended[n-1])
 		}
 		before = reduced(nodes, before)
-		nodes[i] = workload.Node{After: waits(f, spans, before, s), Continues: -1}
+		nodes[i] = workload.Node{After: waits(f, spans, before, s), Continues: -1, Model: s.model, Past: workload.Span{
+			Known: true, Start: s.start.Sub(spans[0].start), Ended: true, End: s.end.Sub(spans[0].start),
+		}}
 		for _, key := range s.answers {
 			answered[key] = append(answered[key], i)
 		}

@@ -2,6 +2,10 @@ package dataset
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -80,8 +84,14 @@ func testSessions() []layout {
 			s.Entry = func(i int) (workload.Entry, error) {
 				q := all[i]
 				e := workload.Entry{Step: rows[i].i, Prompt: &workload.Prompt{Text: q.Text, MaxTokens: q.Max}, Whole: q.Whole, Delay: time.Duration(q.Delay * float64(time.Millisecond))}
+				if q.Text == "bad" {
+					return e, rows[i].fault("a bad text")
+				}
 				if q.Tokens == 0 {
 					return e, nil
+				}
+				if o.Texts == nil {
+					return e, rows[i].fault("%w", errNoTexts)
 				}
 				var err error
 				e.Prompt.Text, e.Prompt.IDs, err = o.Texts.Text(uint64(rows[i].i), q.Tokens)
@@ -121,5 +131,102 @@ func TestSessions(t *testing.T) {
 	}
 	if notes := strings.Join(s.Notes(), ";"); !strings.HasSuffix(notes, ": left out: a row without a session (1)") {
 		t.Errorf("notes %q", notes)
+	}
+}
+
+// TestSessionErrors checks that an error of sessions names the row, and both files of a mixture.
+func TestSessionErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   []string
+		o    Options
+		want string
+	}{
+		{"a row of a session", []string{`{"s":"a"}` + "\n" + `{"s":"b"}` + "\n" + `{"s":"a","tokens":-1}`}, Options{}, "0.jsonl: line 3: -1 tokens"},
+		{"a request", []string{`{"s":"a"}` + "\n" + `{"s":"b"}` + "\n" + `{"s":"a","text":"bad"}`}, Options{}, "0.jsonl: line 3: a bad text"},
+		{"a group", []string{`{"s":"a"}` + "\n" + `{"s":7}`}, Options{}, "0.jsonl: line 2: json: cannot unmarshal"},
+		{"no texts", []string{`{"s":"a"}` + "\n" + `{"s":"b","tokens":2}`}, Options{}, "0.jsonl: line 2: the trace holds no texts"},
+		{"sessions beside prompts", []string{`{"s":"a"}`, `{"prompt":"a"}`}, Options{}, "0.jsonl holds sessions (test), and 1.jsonl single requests (prompts): they cannot be sent in one run; give one of them"},
+		{"prompts beside sessions", []string{`{"prompt":"a"}`, `{"s":"a"}`}, Options{}, "1.jsonl holds sessions (test), and 0.jsonl single requests (prompts)"},
+		{"a window without times", []string{`{"s":"a"}`}, Options{To: time.Second}, "a window of a trace is asked for, but none of the rows has a time"},
+		{"nothing in the window", []string{`{"s":"a","at":3}`}, Options{To: time.Second}, "no request in it (0.jsonl: left out: sessions outside the window of the trace (1))"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.further = testSessions()
+			s, err := openAll(t, tt.o, tt.in...)
+			if err == nil {
+				t.Fatalf("read as %q", all(t, s))
+			}
+			if msg := withoutFolders(err.Error()); !strings.Contains(msg, tt.want) || strings.Contains(msg, "\n") {
+				t.Errorf("error %q, want %q", msg, tt.want)
+			}
+		})
+	}
+}
+
+// openAll opens a folder with files 0.jsonl, 1.jsonl and so on.
+func openAll(t *testing.T, o Options, in ...string) (*Set, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for i, text := range in {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.jsonl", i)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(t.Context(), []string{dir}, o)
+	if err == nil {
+		t.Cleanup(func() { s.Close() })
+	}
+	return s, err
+}
+
+// withoutFolders returns a message whose files are named without their folders.
+func withoutFolders(msg string) string { return regexp.MustCompile(`/\S+/`).ReplaceAllString(msg, "") }
+
+// TestSessionFiles checks sessions of several files: their ids differ, and a window and a number of rows select among them.
+func TestSessionFiles(t *testing.T) {
+	ids := func(s *Set) (all []string) {
+		sessions, ok := s.AsSessions()
+		if !ok {
+			t.Fatal("no sessions")
+		}
+		graphs(t, sessions)
+		for k := range sessions.Sessions() {
+			o := sessions.Outline(k)
+			if o.Timed {
+				o.ID += "@" + o.Offset.String()
+			}
+			all = append(all, fmt.Sprintf("%s:%d", o.ID, o.Requests))
+		}
+		return all
+	}
+	in := []string{
+		`{"s":"a","at":1}` + "\n" + `{"s":"b"}` + "\n" + `{"s":"a"}` + "\n",
+		`{"s":"c"}` + "\n" + `{"s":"a","at":5}` + "\n" + `{"s":"-"}` + "\n",
+	}
+	for _, tt := range []struct {
+		name  string
+		o     Options
+		want  []string
+		notes string
+	}{
+		{"all", Options{}, []string{"a@1s:2", "b:1", "c:1", "1.jsonl: a@5s:1"}, "1.jsonl: the ids of 1 session are in a file before, too: they have the name of this file in front; 1.jsonl: left out: a row without a session (1)"},
+		{"a window", Options{From: 2 * time.Second}, []string{"b:1", "c:1", "a@3s:1"}, "0.jsonl: left out: sessions outside the window of the trace (1); 1.jsonl: left out: a row without a session (1)"},
+		{"rows", Options{MaxRows: 4}, []string{"a@1s:2", "b:1", "c:1"}, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.o.further = testSessions()
+			s, err := openAll(t, tt.o, in...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.Join(tt.want, " ")
+			if got := strings.Join(ids(s), " "); got != want {
+				t.Errorf("sessions %s, want %s", got, want)
+			}
+			if got := withoutFolders(strings.Join(s.Notes(), "; ")); got != tt.notes {
+				t.Errorf("notes %q, want %q", got, tt.notes)
+			}
+		})
 	}
 }
