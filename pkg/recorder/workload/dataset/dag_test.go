@@ -38,7 +38,9 @@ func testSessionFiles(t *testing.T, layout string, tests []sessionTest) {
 			}
 			var notes []string
 			for _, n := range s.Notes() {
-				_, n, _ = strings.Cut(n, ": ")
+				if _, of, ok := strings.Cut(n, "/in: "); ok {
+					n = of
+				}
 				notes = append(notes, n)
 			}
 			if diff := cmp.Diff(tt.notes, notes); diff != "" {
