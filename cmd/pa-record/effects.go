@@ -69,6 +69,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no row of the input data has "hash_ids"`)},
 		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no row of the input data is a later turn of a trace")},
 		{flags: []string{"trace-rows"}, load: true, why: when(opened && s.Sessions == 0, "turns are sent as single prompts; --session-concurrency N sends conversations")},
+		{flags: []string{"session-history"}, load: true, why: when(opened && s.Sessions == 0, "turns are sent as single prompts; --session-concurrency N sends conversations")},
+		{flags: []string{"session-history"}, why: when(opened && s.Sessions > 0 && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
