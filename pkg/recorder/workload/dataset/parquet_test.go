@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -67,6 +68,15 @@ func TestParquetSessions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTableMessages checks that messages of a table have no members that only others have.
+func TestTableMessages(t *testing.T) {
+	r := &row{fields: export.Fields{{Name: "input", Value: export.JSON(`[{"role":"user","content":"x","tool_calls":null},{"content":null,"role":"assistant","tool_calls":[{"id":null}]}]`)}}}
+	e, err := (&file{}).wholeMessages(r, "input")
+	if want := `[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":null}]}]`; err != nil || string(e.Prompt.Messages) != want {
+		t.Errorf("%s, %v; want %s", e.Prompt.Messages, err, want)
 	}
 }
 
