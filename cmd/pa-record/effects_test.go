@@ -286,7 +286,7 @@ func planOf(s *settings, data *inputData) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "%v %v %v %v %v %v\n", f, e.Shapes, e.Session, e.Whole && s.Sessions > 0, e.Delay, e.Offset)
+		fmt.Fprintf(&b, "%v %v %v %v %v %v\n", f, e.Shapes, e.Session, e.Whole && s.conversations(), e.Delay, e.Offset)
 	}
 	return b.String(), nil
 }

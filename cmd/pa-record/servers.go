@@ -142,8 +142,13 @@ func (p *parser) endpointKnown(s *settings) {
 			meant = "did you mean " + like + "? "
 		}
 		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
-	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
-		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, chatEndpoint)
+	case ok && api != render.Chat:
+		for _, flag := range []string{"session-concurrency", "session-rate", "sessions-as"} {
+			if p.c.IsSet(flag) && p.c.String(flag) != asPrompts {
+				p.errorf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
+				return
+			}
+		}
 	}
 }
 
