@@ -79,6 +79,7 @@ type inputSettings struct {
 
 	promptMember string // of requests to the endpoint; "" for APIs other than OpenAI's
 	extraLength  string // the member of --extra-body that holds the length of the answer; "" for none
+	needsChat    string // why sessions need another endpoint, unless all of their requests hold their history; "" if this one is a chat
 
 	RequestTemplate redactedJSON `json:"request_template,omitempty"`
 
