@@ -230,11 +230,13 @@ const (
 	StatusTruncated     Status = 7 // the answer broke off
 	StatusProtocolError Status = 8 // the answer breaks the protocol
 	StatusFailed        Status = 9 // failed in a way that the file of another tool does not tell
+	// StatusContextOverflow: the server refused the request because it is longer than the context of the model.
+	StatusContextOverflow Status = 10
 )
 
 var statusNames = [...]string{
 	"unknown", "ok", "http_error", "rpc_error", "connect_error", "timeout", "cancelled", "truncated", "protocol_error",
-	"failed",
+	"failed", "context_overflow",
 }
 
 // String returns the name that files use: "ok", "http_error", ….
