@@ -156,7 +156,7 @@ func TestSessionLevels(t *testing.T) {
 // With a duration the sessions of a rate go on until it is over, from the first one again; what the end cut off is counted.
 func TestSessionRateForAWhile(t *testing.T) {
 	w, res, _, err := recordSessions(t, ok(300*time.Millisecond), Config{
-		Entries: turns("aab"), Levels: []load.Level{load.SessionRate{Rate: load.Rate{PerSecond: 10}}}, WarmupTime: 500 * time.Millisecond, Measure: window.Measure{Duration: time.Second},
+		Entries: turns("aab"), Levels: []load.Level{load.SessionRate{Rate: load.Rate{PerSecond: 10}}}, WarmupTime: 450 * time.Millisecond, Measure: window.Measure{Duration: time.Second},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -166,11 +166,11 @@ func TestSessionRateForAWhile(t *testing.T) {
 		t.Errorf("%d of warm-up, %d measured, %d late of %d", l.Warmup, l.OK, l.Late, len(w.requests))
 	}
 	c := l.Sessions
-	if c.Begun != 15 || c.Completed+c.Cut != 15 || c.Cut == 0 || c.NotSent.End != c.Cut || c.Failed+c.Overflow+c.Unanswered > 0 {
-		t.Errorf("%+v; want 15 sessions, and the last ones cut, each by a turn", c)
+	if c.Begun != 14 || c.Completed+c.Cut != 14 || c.Cut == 0 || c.NotSent.End != c.Cut || c.Failed+c.Overflow+c.Unanswered > 0 {
+		t.Errorf("%+v; want 14 sessions, and the last ones cut, each by a turn", c)
 	}
 	for _, r := range w.requests {
-		if want := r.ScheduledNS < w.experiments[0].Meta.StartNS+uint64(500*time.Millisecond); r.Turn == 0 && want != (r.Phase == export.PhaseWarmup) {
+		if want := r.ScheduledNS < w.experiments[0].Meta.StartNS+uint64(450*time.Millisecond); r.Turn == 0 && want != (r.Phase == export.PhaseWarmup) {
 			t.Errorf("the session due at %v has phase %v", time.Duration(r.ScheduledNS-w.experiments[0].Meta.StartNS), r.Phase)
 		}
 	}
@@ -367,10 +367,10 @@ func TestLargeSession(t *testing.T) {
 
 // The memory of a run does not grow with the sessions that were played.
 func TestMemoryOfSessions(t *testing.T) {
-	data := turns(strings.Repeat("a", 4) + strings.Repeat("b", 6))
+	data := turns("aabbbc") // two turns each
 	for _, level := range []load.Level{load.Sessions{N: 4}, load.SessionRequests{N: 4}, load.SessionRate{Rate: load.Rate{PerSecond: 1000}}} {
-		w := &heapWriter{at: []int{500, 50_000}}
-		_, _, err := recordTo(t, w, ok(time.Millisecond), Config{Backend: &fakeTalker{}, Entries: data, Levels: []load.Level{level}, Warmup: 49_999, Measure: window.Measure{Requests: 1}}, nil) // latencies of a warm-up are not kept
+		w := &heapWriter{at: []int{200, 20_000}}
+		_, _, err := recordTo(t, w, ok(time.Millisecond), Config{Backend: &fakeTalker{}, Entries: data, Levels: []load.Level{level}, Warmup: 19_999, Measure: window.Measure{Requests: 1}}, nil) // latencies of a warm-up are not kept
 		if err != nil || len(w.live) != 2 {
 			t.Fatalf("%d looks, %v", len(w.live), err)
 		}

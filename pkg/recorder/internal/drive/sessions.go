@@ -20,7 +20,7 @@ import (
 // find mistakes. The error is from reading or encoding an entry, or from ctx.
 func (s *RequestSet) FindSessions(ctx context.Context) (err error) {
 	if given, ok := s.Entries.(workload.Sessions); ok {
-		s.sessions = given // each entry was encoded already
+		s.sessions = given
 		return nil
 	}
 	b := s.Backend.(backend.Conversational)
@@ -191,7 +191,10 @@ func (d *sessions) notStarted(number, first int) {
 func (d *sessions) failed(err error) {
 	d.mu.Lock()
 	if d.err == nil {
-		d.err = rereadError(err)
+		if _, given := d.Set.Entries.(workload.Sessions); !given { // else the request was not encoded before
+			err = rereadError(err)
+		}
+		d.err = err
 	}
 	d.mu.Unlock()
 	d.Admission.Close()
