@@ -17,8 +17,10 @@ import (
 type play struct {
 	*sessions
 	*workload.Session
-	entry   sync.Mutex // held during a call of Entry
-	first   int        // place of the first request among the requests of the level
+	entry   sync.Mutex  // held during a call of Entry
+	id      string      // of this play
+	agents  []playAgent // like Session.Agents, at least the root
+	first   int         // place of the first request among the requests of the level
 	backoff *slotBackoff
 
 	running sync.WaitGroup  // the branches
@@ -42,8 +44,8 @@ type nodeState struct {
 	talk    backend.Conversation // with its answer, for the nodes that continue it
 }
 
-func newPlay(sending context.Context, d *sessions, s *workload.Session, first int, backoff *slotBackoff) *play {
-	p := &play{sessions: d, Session: s, first: first, backoff: backoff, nodes: make([]nodeState, len(s.Nodes))}
+func newPlay(sending context.Context, d *sessions, s *workload.Session, id string, first int, backoff *slotBackoff) *play {
+	p := &play{sessions: d, Session: s, id: id, agents: playAgents(s), first: first, backoff: backoff, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
 	for i, node := range s.Nodes {
 		p.nodes[i].waits = len(node.After)
@@ -129,7 +131,7 @@ func (p *play) send(ctx context.Context, worker int, sender backend.Sender, i in
 	p.branch(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
 	x := p.exchange(ctx, worker, sender, dispatch{
 		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, received: p.firstToken(ctx, i),
-		place: p.first + i, turnPlaced: !p.Share.Whole(),
+		place: p.first + i, turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
 	})
 	err = p.answered(i, talk, x)
 	if worker < len(p.sessions.backoff) {

@@ -33,7 +33,7 @@ func (s *RequestSet) FindSessions(ctx context.Context) (err error) {
 }
 
 // TakeSessions replaces FindSessions: the sessions have the same outlines as those of another set.
-func (s *RequestSet) TakeSessions(from *RequestSet) { s.sessions = from.sessions }
+func (s *RequestSet) TakeSessions(from *RequestSet) { s.sessions, s.plays = from.sessions, from.plays }
 
 // Sessions returns the number of sessions; 0 before FindSessions.
 func (s *RequestSet) Sessions() int {
@@ -137,26 +137,26 @@ func (d *sessions) slot(ctx, sending context.Context, i int) {
 		return // it was opened before
 	}
 	for ctx.Err() == nil {
-		s, first, ok := d.next()
+		s, id, first, ok := d.next()
 		if !ok {
 			return
 		}
-		p := newPlay(sending, d, s, first, &d.backoff[i])
+		p := newPlay(sending, d, s, id, first, &d.backoff[i])
 		if p.run(ctx, i, sender); p.ended() || !d.backoff[i].sleep(ctx) {
 			return
 		}
 	}
 }
 
-// next opens the next session of the share. first is the place of its first request among the requests of the level.
-// ok is false when there is none.
-func (d *sessions) next() (s *workload.Session, first int, ok bool) {
+// next opens the next session of the share. id is the id of this play of it, and first the place of its first request among
+// the requests of the level. ok is false when there is none.
+func (d *sessions) next() (s *workload.Session, id string, first int, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.Set.sessions
 	for passed := 0; passed <= all.Sessions(); passed++ {
 		if d.err != nil || d.begun == all.Sessions() && !d.Repeat {
-			return nil, 0, false
+			return nil, "", 0, false
 		}
 		k := d.Set.sessionAt(d.First + d.begun)
 		d.begun++
@@ -168,10 +168,10 @@ func (d *sessions) next() (s *workload.Session, first int, ok bool) {
 			if err != nil {
 				d.err = rereadError(err)
 			}
-			return s, first, err == nil
+			return s, d.Set.playID(k, o.ID), first, err == nil
 		}
 	}
-	return nil, 0, false // the share has no session
+	return nil, "", 0, false // the share has no session
 }
 
 // failed keeps the first error of an entry.
