@@ -18,7 +18,7 @@ func (a *analysis) reportFlags() []cli.Flag {
 	return slices.Concat(
 		[]cli.Flag{experimentFlag()}, a.measureFlags(), []cli.Flag{tokenizerFlag()}, a.selectionFlags(),
 		[]cli.Flag{windowsFlag(&a.Windows, "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows")},
-		a.objectiveFlags(), []cli.Flag{a.objectiveGateFlag(), a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(),
+		a.objectiveFlags(), []cli.Flag{a.objectiveGateFlag(), a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(), a.sessionFlags(),
 	)
 }
 

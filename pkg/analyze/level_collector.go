@@ -29,8 +29,9 @@ type collector struct {
 	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
-	figures       []figure.Group   // that were asked for
-	slo           *figure.Attainer // one of them; nil: not asked for
+	figures       []figure.Group           // that were asked for
+	slo           *figure.Attainer         // one of them; nil: not asked for
+	sessions      *figure.SessionCollector // of the whole level; nil: not asked for
 	latencies     []requestLatencies
 	tpots         []timedTPOT // nil unless certified
 	certified     bool        // the summaries have certified percentiles
@@ -181,6 +182,9 @@ func (c *collector) count(p *Point) {
 	c.latencies = append(c.latencies, requestLatencies{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
 	for _, g := range c.figures {
 		g.Add(&p.Measured)
+	}
+	if c.sessions != nil && p.turn > 0 {
+		c.sessions.AddTurn(&p.Measured, p.turn-1)
 	}
 	c.countAnomalies(p)
 }

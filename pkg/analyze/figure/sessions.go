@@ -116,6 +116,9 @@ type SessionValue struct {
 	of               func(s *Session) answer.Value
 }
 
+// Of returns the value of a session.
+func (v *SessionValue) Of(s *Session) answer.Value { return v.of(s) }
+
 // SessionValues are the values of sessions, in the order of a report.
 var SessionValues = [...]SessionValue{
 	{"job_time_ns", "job time", "ns", func(s *Session) answer.Value { return answer.Some(s.JobNS) }},
@@ -376,6 +379,14 @@ func (s *Sessions) SetGPUs(n int) {
 	}
 }
 
+// dropRates removes the figures that need the time of the rates, and says why.
+func (s *Sessions) dropRates(why string) {
+	for _, key := range [...]string{KeyJobsPerHour, KeyJobsPerHourGPU, KeySessionsInFlight} {
+		s.set(key, 0, why)
+	}
+	s.InFlight = nil
+}
+
 // withoutSessions returns why no request of a run belongs to a session.
 func withoutSessions(run *export.Run) string {
 	if m := run.Meta; m != nil && m.Import != nil && m.Import.Format != "" {
@@ -549,7 +560,7 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 			v := &SessionValues[i]
 			var sample summary.Sample[int64]
 			for k := range of {
-				if x := v.of(&of[k]); x.OK {
+				if x := v.Of(&of[k]); x.OK {
 					sample.AddOne(x.V)
 				}
 			}

@@ -72,11 +72,26 @@ func (c *Cache) Mark(before uint64, text []byte) uint64 {
 
 // Part returns the part with a mark and a text. The error is of the tokenizer, or ErrFull.
 func (c *Cache) Part(mark uint64, text []byte) (Part, error) {
+	return c.part(mark, text, c.cfg.Encode)
+}
+
+// ID returns the part that is a single token, which its id names.
+func (c *Cache) ID(mark uint64, id []byte) (Part, error) {
+	return c.part(c.Mark(mark, idMark), id, func(dst []uint32, id []byte) ([]uint32, error) {
+		return append(dst, uint32(maphash.Bytes(c.seed, id))), nil //nolint:gosec // any bits of the hash
+	})
+}
+
+// idMark tells token ids from texts.
+var idMark = []byte("token id")
+
+// part returns the part with a mark and a text, whose tokens encode appends.
+func (c *Cache) part(mark uint64, text []byte, encode func([]uint32, []byte) ([]uint32, error)) (Part, error) {
 	key := c.Mark(mark, text)
 	if p, ok := c.known(key); ok {
 		return p, nil
 	}
-	tokens, err := c.cfg.Encode(nil, text)
+	tokens, err := encode(nil, text)
 	if err != nil {
 		return Part{}, err
 	}
