@@ -197,6 +197,9 @@ func (c *call) noteIdleFlags(inputs []report.Input, format string) {
 func uncounted(rep *analyze.Report) string {
 	usage, responses := false, false
 	for i := range rep.Experiments {
+		if x := rep.Experiments[i].Sessions; x != nil && x.Cache.Known > 0 {
+			return ""
+		}
 		switch rep.Experiments[i].TokenSource {
 		case answer.TokenTokenizer, answer.TokenMixed:
 			return ""

@@ -26,6 +26,7 @@ type collector struct {
 	unreadable int
 	// startsUnknown says that the file lacks the times at which requests were sent.
 	startsUnknown bool
+	certified     bool                        // the summaries have certified percentiles
 	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
@@ -34,7 +35,6 @@ type collector struct {
 	sessions      *figure.SessionCollector // of the whole level; nil: not asked for
 	latencies     []requestLatencies
 	tpots         []timedTPOT // nil unless certified
-	certified     bool        // the summaries have certified percentiles
 	streams       streamCount
 
 	firstStart, lastEnd uint64

@@ -182,7 +182,7 @@ func (b *batch) addSession(p *Point, r *export.Request, a *answer.Answer) {
 	}
 	p.session.Fixed = prompt.FixedOutput()
 	if b.parts != nil {
-		p.texts = b.parts.Of(prompt, a, r.Stated, !b.cfg.Sessions.WithoutAnswers)
+		p.session.texts = b.parts.Of(prompt, a, r.Stated, !b.cfg.Sessions.WithoutAnswers)
 	}
 }
 

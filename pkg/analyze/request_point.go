@@ -40,11 +40,10 @@ type Point struct {
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.
 	*Sending
 
-	session       *figure.SessionRequest // its names and its prompt, until all requests are read; nil unless asked for
-	texts         figure.PromptTexts     // as well
-	turn          int                    // Turn + 1 of a request of a session; 0 unless asked for
-	prompt        figure.Prompt          // of a request with known cached tokens, until all requests are read
-	stamps        Stamps                 // of a request that counts
+	session       *sessionPoint // nil unless the figures of sessions are asked for, and when all requests are read
+	turn          int           // Turn + 1 of a request of a session; 0 unless asked for
+	prompt        figure.Prompt // of a request with known cached tokens, until all requests are read
+	stamps        Stamps        // of a request that counts
 	start         export.StampSource
 	complete      bool // answered in full, in any phase
 	cancelled     bool // given up at the end of the run; its tokens count in rates over time
@@ -87,12 +86,18 @@ func point(r *export.Request, q *answer.Measured) Point {
 	return p
 }
 
+// A sessionPoint is what the figures of sessions need of a request.
+type sessionPoint struct {
+	figure.SessionRequest
+	texts figure.PromptTexts
+}
+
 // inSession sets what the figures of sessions need of the request r of p.
 func (p *Point) inSession(r *export.Request) {
-	p.session = &figure.SessionRequest{
+	p.session = &sessionPoint{SessionRequest: figure.SessionRequest{
 		Session: strings.Clone(r.SessionID), Agent: strings.Clone(r.Agent), ParentAgent: strings.Clone(r.ParentAgent),
 		Depth: r.Depth, Turn: r.Turn, StartNS: p.StartNS, EndNS: p.EndNS,
-	}
+	}}
 	if r.SessionID != "" {
 		p.turn = max(r.Turn, 0) + 1
 	}
@@ -100,7 +105,7 @@ func (p *Point) inSession(r *export.Request) {
 
 // sessionRequest returns the request for the figures of sessions, when it is known whether it was streamed.
 func (p *Point) sessionRequest() *figure.SessionRequest {
-	s := p.session
+	s := &p.session.SessionRequest
 	s.Counted, s.Succeeded, s.Cancelled = p.Counted, p.complete, p.cancelled
 	s.TTFT, s.E2EL, s.Input, s.Cached, s.Output = p.TTFT, p.E2EL, p.InputTokens, p.CachedTokens, p.OutputTokens
 	return s
@@ -109,7 +114,7 @@ func (p *Point) sessionRequest() *figure.SessionRequest {
 // held returns a copy of p, without its prompt, that stays valid after the next Reset of its batch.
 func (p *Point) held() *Point {
 	h := *p
-	h.prompt, h.texts = figure.Prompt{}, figure.PromptTexts{}
+	h.prompt = figure.Prompt{}
 	h.Model, h.Message = strings.Clone(p.Model), strings.Clone(p.Message)
 	h.Gaps, h.GapTokens = slices.Clone(p.Gaps), slices.Clone(p.GapTokens)
 	h.TokenNS, h.GapNS = slices.Clone(p.TokenNS), slices.Clone(p.GapNS)

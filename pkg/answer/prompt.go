@@ -8,6 +8,7 @@ import (
 
 // A Prompt is what a request asks: the texts of its prompt, and how long the answer shall be.
 type Prompt struct {
+	Model    any             `json:"model"`
 	Tools    json.RawMessage `json:"tools"`
 	Messages []struct {
 		Role      any             `json:"role"`
@@ -44,7 +45,7 @@ func PromptOf(r *export.Request) *Prompt {
 
 // A PromptReader gets a prompt piece by piece.
 type PromptReader interface {
-	// Mark gets what tells the next text from equal ones: a role, the tools of a prompt, the tool calls of a message. Its own
+	// Mark gets what tells the next text from equal ones: the model, a role, the tools of a prompt, the tool calls of a message. Its own
 	// tokens do not count.
 	Mark(text []byte)
 	Text(text string)
@@ -54,6 +55,7 @@ type PromptReader interface {
 // Read passes the pieces of the prompt to a reader, in their order.
 func (p *Prompt) Read(to PromptReader) {
 	w := promptWalker{to}
+	w.role(p.Model) // models share no cache
 	w.mark(p.Tools)
 	for i := range p.Messages {
 		m := &p.Messages[i]
@@ -63,6 +65,16 @@ func (p *Prompt) Read(to PromptReader) {
 	}
 	w.walk(p.Prompt)
 	w.walk(p.Input)
+}
+
+// Several reports whether the request asks several prompts.
+func (p *Prompt) Several() bool {
+	list, ok := p.Prompt.([]any)
+	if !ok || len(list) < 2 {
+		return false
+	}
+	_, ids := list[0].(float64)
+	return !ids
 }
 
 // FixedOutput returns the number of output tokens if the request asks for exactly so many: the most tokens, without an
@@ -133,7 +145,7 @@ func (w promptWalker) mark(text json.RawMessage) {
 	}
 }
 
-// role passes the role of a message.
+// role passes the role of a message, or the name of a model.
 func (w promptWalker) role(v any) {
 	if role, ok := v.(string); ok {
 		w.to.Mark([]byte(role))

@@ -92,7 +92,7 @@ func (c *PromptCache) Parts() *PromptParts {
 	return &PromptParts{cache: c.cache}
 }
 
-// Prompt holds the parts of a prompt, and of its answer.
+// PromptTexts holds the parts of a prompt, and of its answer.
 type PromptTexts struct {
 	parts    []int32
 	answered int // the parts from this one on are of the answer
@@ -100,8 +100,12 @@ type PromptTexts struct {
 	err      error // why a prompt is not known that the file holds
 }
 
-// Of returns the parts of the prompt p of a request, and of its answer a; nil for one that is not known.
+// Of returns the parts of the prompt p of a request, and of its answer a. Several prompts of one request are not known: each is
+// a beginning of its own.
 func (x *PromptParts) Of(p *answer.Prompt, a *answer.Answer, st *export.Stated, withAnswer bool) PromptTexts {
+	if p.Several() {
+		return PromptTexts{}
+	}
 	x.parts, x.mark, x.err = nil, 0, nil
 	p.Read(x)
 	t := PromptTexts{parts: x.parts, answered: len(x.parts), known: len(x.parts) > 0 && x.err == nil, err: x.err}

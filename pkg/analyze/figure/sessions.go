@@ -74,7 +74,7 @@ const (
 	SessionFinished SessionState = "finished"
 	SessionFailed   SessionState = "failed"
 	SessionCut      SessionState = "cut"
-	SessionOutside  SessionState = "outside"
+	SessionOutside  SessionState = "ended_before"
 )
 
 // A Session holds the figures of a session, or of an agent with its sub-agents. Times are nanoseconds.
