@@ -59,6 +59,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if err != nil {
 		return nil, err
 	}
+	if err := s.takeSessions(e.Source); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -172,7 +175,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		}
 	}
 	o := s.datasetOptions()
-	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.Stdin, o.Texts, o.Sessions = in, tokens, s.conversations()
 	o.OnlyKnown = s.ServiceKind == kindTriton // a tensor needs an input of the model
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = tokens.count
@@ -237,7 +240,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 // "new" or "mixed". It returns "" where no conversations of a trace are sent.
 func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
-	if turns == 0 || s.Sessions == 0 {
+	if turns == 0 || !s.conversations() {
 		return "", ""
 	}
 	turnsText := plural.GroupedOf(turns, "later turn") + " of the trace"
@@ -362,7 +365,7 @@ func spreadOverModels(s *settings, src workload.Source) (workload.Source, error)
 	}
 	all, err := workload.Models(src, workload.ModelChoice{
 		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
-		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.Sessions > 0,
+		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.conversations(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)

@@ -146,8 +146,13 @@ func (p *parser) endpointKnown(s *settings) {
 			meant = "did you mean " + like + "? "
 		}
 		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
-	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
-		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, chatEndpoint)
+	case ok && api != render.Chat:
+		for _, flag := range []string{"session-concurrency", "session-rate", "sessions-as"} {
+			if p.c.IsSet(flag) && p.c.String(flag) != asPrompts {
+				p.errorf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
+				return
+			}
+		}
 	}
 }
 
@@ -200,21 +205,21 @@ func (p *parser) headersOfLoad(s *settings, sends bool) {
 	if !sends {
 		return
 	}
-	sessions := s.ServiceKind == kindOpenAI && s.Sessions > 0
+	sessions := s.ServiceKind == kindOpenAI && s.conversations()
 	for _, h := range s.Headers {
 		for _, place := range h.places {
 			switch {
 			case place == backend.PlaceRequest:
 				p.refuse(s.ServiceKind == kindTriton && s.Streaming, "-H %s: %s has no value with --streaming, because all requests of a gRPC stream share its headers; drop one", h, place)
 			case !sessions:
-				p.errorf("-H %s: %s has no value, because the requests belong to no session; %s", h, place, sendConversations)
+				p.errorf("-H %s: %s has no value, because the requests belong to no session; %s", h, place, s.sendConversations())
 			}
 		}
 	}
 	if s.ReturnHeader != "" {
 		err := backend.CheckHeaderName(s.ReturnHeader)
 		p.refuse(err != nil, "--return-header: %v", err)
-		p.refuse(!sessions, "--return-header %s: the requests belong to no session; %s", s.ReturnHeader, sendConversations)
+		p.refuse(!sessions, "--return-header %s: the requests belong to no session; %s", s.ReturnHeader, s.sendConversations())
 	}
 }
 

@@ -136,7 +136,7 @@ const (
 )
 
 // Linear returns the entries of src as sessions, in the order in which these begin. Entries with one Session are
-// its turns: each is sent after the answer to the one before it and that one's Delay. check is called for each
+// its turns: each is sent after the answer to the one before it and that one's Delay. The Offset of the first is the session's. check is called for each
 // entry. The error is from reading an entry, from check, or for an entry without a session.
 func Linear(src Source, check func(*Entry) error) (Sessions, error) {
 	s := &linear{Source: src}
@@ -156,7 +156,7 @@ func Linear(src Source, check func(*Entry) error) (Sessions, error) {
 		if !ok {
 			i = len(s.all)
 			number[e.Session] = i
-			s.all = append(s.all, turns{id: e.Session})
+			s.all = append(s.all, turns{id: e.Session, timed: e.Timed, offset: e.Offset})
 		}
 		s.all[i].entries = append(s.all[i].entries, k)
 		if n := len(s.chain); n < len(s.all[i].entries) {
@@ -188,6 +188,8 @@ type linear struct {
 // turns are the entries of one session, as their numbers.
 type turns struct {
 	id      string
+	timed   bool
+	offset  time.Duration
 	entries []int
 }
 
@@ -203,11 +205,12 @@ func (s *linear) Sessions() int { return len(s.all) }
 
 // Outline implements Sessions.
 func (s *linear) Outline(k int) Outline {
-	return Outline{ID: s.all[k].id, Requests: len(s.all[k].entries)}
+	t := &s.all[k]
+	return Outline{ID: t.id, Requests: len(t.entries), Timed: t.timed, Offset: t.offset}
 }
 
 // Open implements Sessions; there is no error.
 func (s *linear) Open(k int) (*Session, error) {
 	t := s.all[k]
-	return &Session{ID: t.id, Nodes: s.chain[:len(t.entries)], Entry: func(i int) (Entry, error) { return s.At(t.entries[i]) }}, nil
+	return &Session{ID: t.id, Timed: t.timed, Offset: t.offset, Nodes: s.chain[:len(t.entries)], Entry: func(i int) (Entry, error) { return s.At(t.entries[i]) }}, nil
 }
