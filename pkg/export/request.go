@@ -200,6 +200,11 @@ func (r *Request) Excluded() Exclusion {
 	return NotExcluded
 }
 
+// Refused reports whether the request failed with an HTTP status: the answer has a body instead of a stream.
+func (r *Request) Refused() bool {
+	return r.Status == StatusHTTPError || r.Status == StatusContextOverflow && r.Code >= 300 && len(r.Responses) <= 1
+}
+
 // A StampSource is the source of a timestamp.
 type StampSource uint8
 
@@ -230,11 +235,13 @@ const (
 	StatusTruncated     Status = 7 // the answer broke off
 	StatusProtocolError Status = 8 // the answer breaks the protocol
 	StatusFailed        Status = 9 // failed in a way that the file of another tool does not tell
+	// StatusContextOverflow: the server refused the request because it is longer than the context of the model.
+	StatusContextOverflow Status = 10
 )
 
 var statusNames = [...]string{
 	"unknown", "ok", "http_error", "rpc_error", "connect_error", "timeout", "cancelled", "truncated", "protocol_error",
-	"failed",
+	"failed", "context_overflow",
 }
 
 // String returns the name that files use: "ok", "http_error", ….

@@ -139,7 +139,7 @@ func (c *Config) Forecast(level load.Level) Forecast {
 	warm := c.WarmupTime + traits.RampUp
 	var f Forecast
 	switch open, isOpen := level.(load.Open); {
-	case isOpen:
+	case isOpen && !traits.Conversations:
 		f = c.openForecast(open, warm)
 	case m.Requests > 0:
 		f.Time = unknown(serverDecides)
@@ -147,7 +147,7 @@ func (c *Config) Forecast(level load.Level) Forecast {
 		switch {
 		case warm > 0:
 			f.Requests.Bound, f.Requests.Basis = AtLeast, withTimedWarmup
-		case traits.PlaysData, m.All:
+		case traits.PlaysData && !c.Measure.Counted(), m.All:
 			f.Requests.Basis = byData
 		case traits.Requests > 0:
 			f.Requests.Basis = byRange

@@ -41,7 +41,7 @@ func ParsePlaces(value string) ([]Place, error) {
 	var found []Place
 	for _, part := range cutPlaces(value) {
 		switch {
-		case part.place == "":
+		case part.literal != "":
 		case !slices.Contains(places, part.place):
 			return nil, fmt.Errorf("{{%.40s}} is no place; expected {{session}}, {{parent}}, {{turn}} or {{request}}", string(part.place))
 		default:
@@ -55,7 +55,7 @@ func ParsePlaces(value string) ([]Place, error) {
 func HeaderTemplate(value string) string {
 	var b strings.Builder
 	for _, part := range cutPlaces(value) {
-		if part.place == "" {
+		if part.literal != "" {
 			b.WriteString("…")
 		} else {
 			b.WriteString(part.place.String())
@@ -66,8 +66,8 @@ func HeaderTemplate(value string) string {
 
 // A valuePart is a literal text, or a place.
 type valuePart struct {
-	literal string
-	place   Place // "" for a literal
+	literal string // "" for a place
+	place   Place
 }
 
 // cutPlaces returns the parts of the value of a header.

@@ -216,3 +216,17 @@ func (LengthTexts) Text(_ uint64, tokens int) (string, []uint32, error) {
 func (t LengthTexts) Blocks(_ []int64, _, tokens int) (string, []uint32, error) {
 	return t.Text(0, tokens)
 }
+
+// Scoped implements dataset.Texts.
+func (t LengthTexts) Scoped(_ string, blocks []int64, size int, _ uint64, rest int) (string, []uint32, error) {
+	return t.Text(0, len(blocks)*size+rest)
+}
+
+// Parts implements dataset.Texts.
+func (t LengthTexts) Parts(_ []uint64, tokens []int) (string, []uint32, error) {
+	total := 0
+	for _, n := range tokens {
+		total += n
+	}
+	return t.Text(0, total)
+}

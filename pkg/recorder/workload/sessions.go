@@ -39,6 +39,9 @@ type Session struct {
 	Agents []Agent
 	// Nodes are the requests. An edge leads from an earlier node to a later one.
 	Nodes []Node
+	// Blocks returns the blocks of the prompt of node i, as the data names them; nil if it names none. It may be called at
+	// any time.
+	Blocks func(i int) Blocks
 	// Entry returns the request of node i. Calls for one session never overlap; calls for different
 	// sessions may, also with calls of Sessions.Open.
 	Entry func(i int) (Entry, error)
@@ -57,6 +60,18 @@ type Node struct {
 	// Continues is the node whose messages and answer come before the node's own messages; −1 for none.
 	// One of the edges then leads from its end.
 	Continues int
+	// Model is the model of the request in the data, for sessions whose models stand for those of the load; "" for none.
+	Model string
+	// Past is when the request was sent and answered in the recording.
+	Past Span
+}
+
+// A Span is the time of a request in a recording, since the first request of its session.
+type Span struct {
+	Known bool // Start is known
+	Ended bool // End is known, too
+	Start time.Duration
+	End   time.Duration // not before Start
 }
 
 // An Agent is a line of requests within a session: the root, or one that a request of another agent has begun.
@@ -90,6 +105,16 @@ func (s *Session) Depth(agent int) int {
 		depth++
 	}
 	return depth
+}
+
+// Below reports whether an agent came to be by another one, or by one below that.
+func (s *Session) Below(agent, other int) bool {
+	for agent > other {
+		if agent = s.Agents[agent].Parent; agent == other {
+			return true
+		}
+	}
+	return false
 }
 
 // An Edge makes a request wait for another one of its session.

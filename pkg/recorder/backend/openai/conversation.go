@@ -26,7 +26,10 @@ type conversation struct {
 	beforeReply int
 }
 
-var _ backend.Conversational = (*Backend)(nil)
+var (
+	_ backend.Conversational = (*Backend)(nil)
+	_ backend.Previewer      = (*conversation)(nil)
+)
 
 // NewConversation implements backend.Conversational.
 func (b *Backend) NewConversation() backend.Conversation { return &conversation{b: b} }
@@ -122,6 +125,25 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 		c.say(message)
 	}
 	return r.Contentless(), nil
+}
+
+// Preview implements backend.Previewer. An error is the last event of a stream, or [DONE] follows it.
+func (c *conversation) Preview(x *backend.Exchange) export.Status {
+	before, last := x.Tail()
+	for _, raw := range [...][]byte{before, last} {
+		if !bytes.Contains(raw, []byte("error")) {
+			continue
+		}
+		var chunk openai.Chunk
+		switch err := openai.ParseFrame(raw, &chunk); {
+		case err != nil || chunk.Error == nil:
+		case chunk.Error.ContextOverflow():
+			return export.StatusContextOverflow
+		default:
+			return export.StatusRPCError
+		}
+	}
+	return export.StatusOK
 }
 
 // addReply adds a response to r. The only response of an answer may be a stream without

@@ -41,7 +41,7 @@ func (b *Backend) useHeaders() error {
 		case slices.Contains([]string{"host", "user-agent", "accept", "content-type"}, strings.ToLower(header.Name)):
 			errs = append(errs, fmt.Errorf("header %s: its value is the same for all requests; drop {{…}}", header.Name))
 		}
-		if strings.EqualFold(header.Name, h.Return) {
+		if h.Return != "" && strings.EqualFold(header.Name, h.Return) {
 			errs = append(errs, fmt.Errorf("header %s is both set and returned; drop one", header.Name))
 		}
 	}

@@ -46,8 +46,13 @@ type Stage struct {
 	Model     string        // requests for it are not marked with their model; "" marks all
 	First     int           // conversation that the stage begins with, as a position in the order of the data
 	Repeat    bool          // sessions begin again after the last one
-	Clock     *rxclock.Clock
-	Start     time.Time // may be a little in the future
+	// Most is how many requests of sessions the level has, counted session by session in the order in which these begin; 0 is no
+	// bound. The last session ends with it.
+	Most int
+	// ContinueFailed says that a failed request does not end its session.
+	ContinueFailed bool
+	Clock          *rxclock.Clock
+	Start          time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
 	// the requests of the share: request k of it is request Share.Number(k) of the level.
 	Share ranks.Share
@@ -66,7 +71,13 @@ func New(level load.Level, s Stage) Driver {
 	case load.Concurrency:
 		return &closedLoop{Stage: s, level: level, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
 	case load.Sessions:
-		return &sessions{Stage: s, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
+		return newSessionSlots(level, s)
+	case load.SessionRequests:
+		return newSessionRequests(level, s)
+	case load.SessionRate:
+		return newSessionArrivals(level, s)
+	case load.SessionTimetable:
+		return newSessionArrivals(level, s)
 	case load.Periodic:
 		return &periodic{Stage: s, level: level, reached: make(chan struct{}, 1)}
 	case load.Open:

@@ -17,7 +17,7 @@ type layout struct {
 	// entries returns the entries of row i. No entries means that the row is skipped. It is first called for every
 	// row in order, then for any row again, with the same result.
 	entries func(f *file, o *Options, r *row, i int) ([]workload.Entry, error)
-	// group and sessions, in place of entries, make a layout of sessions. group returns names that row i has in common
+	// group and sessions, in place of entries, make a layout of sessions. A nil group means that each row has sessions of its own. group returns names that row i has in common
 	// with the other rows of its sessions, at least one, or none for a row that is skipped; it is called for every row in order.
 	// sessions returns the sessions of rows that names connect, in the order of the file. It is called for every such group at
 	// Open, and again, with the same result, when one of its sessions begins; the Entry of a Session is best made when it is asked
@@ -35,11 +35,31 @@ type layout struct {
 
 // layouts is tried in this order, the most specific first.
 var layouts = []layout{
+	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, group: wekaGroup, sessions: wekaSession, trace: true},
 	{
 		name: "inputs_json", what: `"payloads"`, fits: withMembers("payloads"), entries: sessionOfRequests,
 		wholeSessions: true, members: []string{"session_id", "payloads"},
 	},
 	{name: "perf_analyzer", what: `"data" of perf_analyzer`, fits: fitsPerfAnalyzer, entries: perfAnalyzerStep},
+	{name: "lmcache", what: `"input" and "pre_gap"`, fits: fitsLMCache, group: groupBy("session_id"), sessions: lmcacheSessions},
+	{
+		name: "lmcache_text", what: `"input" and "output" with microseconds`, fits: fitsLMCacheText,
+		group: lmcacheTextGroup, sessions: lmcacheTextSessions,
+	},
+	{name: "mlperf_agentic", what: `"conversation_id", "turn" and "role"`, fits: fitsMLPerf, group: mlperfGroup, sessions: mlperfSessions},
+	{name: "agentperf", what: `"task_id" and "conversation_idx"`, fits: fitsAgentperf, group: groupBy("task_id"), sessions: agentperfSessions},
+	{name: "agentic_trace", what: `"conversations" of turns`, fits: fitsAgenticTrace, group: agenticTraceGroup, sessions: agenticTraceSessions},
+	{name: "tracelab", what: `"prefix_tokens" or "prefix_len"`, fits: fitsTraceLab, group: tracelabGroup, sessions: tracelabSessions, trace: true},
+	{name: "rollouts", what: `"out_lens"`, fits: fitsRollouts, group: groupBy("group"), sessions: rolloutSessions, trace: true},
+	{
+		name: "applied_compute_agentic", what: `"assistant_response_length"`, fits: fitsAppliedCompute,
+		group: appliedComputeGroup, sessions: appliedComputeSessions, trace: true,
+	},
+	{
+		name: "agentic_mooncake", what: `"request_id" and "hash_ids"`, fits: fitsAgenticMooncake,
+		group: agenticMooncakeGroup, sessions: agenticMooncakeSessions, trace: true,
+	},
+	{name: "baseten", what: `"timestamp_start_unix_ms"`, fits: fitsBaseten, group: basetenGroup, sessions: basetenSessions},
 	{
 		name: "burstgpt", what: `"Request tokens"`, fits: withMembers("Timestamp", "Request tokens", "Response tokens"),
 		entries: burstGPTRequest, trace: true,
@@ -51,6 +71,10 @@ var layouts = []layout{
 	{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
+	},
+	{
+		name: "mt_bench", what: `"turns" of texts`, fits: fitsMTBench, entries: mtBenchTurns,
+		wholeSessions: true, members: []string{"question_id", "turns"},
 	},
 	{name: "multi_turn", what: `"turns"`, fits: withMembers("turns"), entries: sessionOfTurns, wholeSessions: true},
 	{
@@ -97,9 +121,11 @@ func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 		}
 		return l, nil
 	}
-	for i := range layouts {
-		if layouts[i].fits(first, f) {
-			return &layouts[i], nil
+	for _, all := range [][]layout{o.further, layouts} {
+		for i := range all {
+			if all[i].fits(first, f) {
+				return &all[i], nil
+			}
 		}
 	}
 	var known []string

@@ -50,6 +50,8 @@ type Options struct {
 	Spool spool.Config
 	// Stdin is the input for the path "-"; nil makes that path an error.
 	Stdin io.Reader
+
+	further []layout // tried before the others; of tests
 }
 
 // TraceRows tells what the row of a later turn holds in a trace of conversations.
@@ -65,7 +67,7 @@ const (
 )
 
 // Texts generates prompts of a given length. Equal arguments must give equal results. Calls
-// never overlap.
+// may overlap once sessions are open.
 type Texts interface {
 	// Text returns a text of this many tokens, and their ids. Different numbers give
 	// different texts.
@@ -73,6 +75,12 @@ type Texts interface {
 	// Blocks returns a text of this many tokens, in one block of size tokens for each id;
 	// the last block may be shorter. Equal first ids give equal first blocks.
 	Blocks(blocks []int64, size, tokens int) (text string, ids []uint32, err error)
+	// Scoped returns a text of len(blocks) × size + rest tokens: a block of size tokens for each id, which
+	// depends only on the scope and the id, then rest tokens, which depend on the scope and number.
+	Scoped(scope string, blocks []int64, size int, number uint64, rest int) (text string, ids []uint32, err error)
+	// Parts returns a text of parts: names[i] is the name of part i, and tokens[i] its length, at least 1. Parts of one name and
+	// one length are equal.
+	Parts(names []uint64, tokens []int) (text string, ids []uint32, err error)
 }
 
 func (o *Options) maxRow() int64 {

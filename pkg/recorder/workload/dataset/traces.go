@@ -1,10 +1,11 @@
 package dataset
 
 import (
-	"encoding/json"
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -124,15 +125,39 @@ func extends(ids, before []int64) bool {
 // hashIDs returns the "hash_ids" of a row, nil if there are none.
 func (r *row) hashIDs() (ids []int64, err error) {
 	js := r.get("hash_ids")
-	switch {
-	case js == nil:
-		return nil, nil
-	case json.Unmarshal(js, &ids) != nil:
-		return nil, fmt.Errorf("\"hash_ids\": expected an array of whole numbers, found %s", clip(js))
-	case len(ids) == 0:
+	if js == nil {
 		return nil, nil
 	}
+	ids, ok := parseIDs(js)
+	if !ok {
+		return nil, fmt.Errorf("\"hash_ids\": expected an array of whole numbers, found %s", clip(js))
+	}
 	return ids, nil
+}
+
+// parseIDs parses a compact array of whole numbers; nil for an empty one. Numbers from 2⁶³ on become negative.
+func parseIDs(js []byte) (ids []int64, ok bool) {
+	if len(js) < 2 || js[0] != '[' || js[len(js)-1] != ']' {
+		return nil, false
+	}
+	if js = js[1 : len(js)-1]; len(js) == 0 {
+		return nil, true
+	}
+	ids = make([]int64, 0, bytes.Count(js, []byte{','})+1)
+	for more := true; more; {
+		var text []byte
+		text, js, more = bytes.Cut(js, []byte{','})
+		id, err := strconv.ParseInt(string(text), 10, 64)
+		if err != nil {
+			big, err := strconv.ParseUint(string(text), 10, 64)
+			if err != nil {
+				return nil, false
+			}
+			id = int64(big) //nolint:gosec // only equality matters
+		}
+		ids = append(ids, id)
+	}
+	return ids, true
 }
 
 // blockTokens returns the number of tokens in a block.
@@ -159,11 +184,19 @@ func (l mooncake) text(p *workload.Prompt, i, tokens int, ids []int64, block int
 		p.Text, p.IDs, err = l.o.Texts.Text(uint64(i), tokens)
 		return err
 	}
-	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
-		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
+	if err := checkBlocks(tokens, ids, block); err != nil {
+		return err
 	}
 	p.Text, p.IDs, err = l.o.Texts.Blocks(ids, block, tokens)
 	return err
+}
+
+// checkBlocks returns an error if a prompt of these tokens has not as many blocks as hash ids.
+func checkBlocks(tokens int, ids []int64, block int) error {
+	if last := tokens - (len(ids)-1)*block; last < 1 || last > block {
+		return fmt.Errorf("%d tokens are not the %d blocks of %d that \"hash_ids\" names; is --block-tokens right?", tokens, len(ids), block)
+	}
+	return nil
 }
 
 // errNoTexts is the error for a trace without a tokenizer.
