@@ -32,7 +32,6 @@ const (
 	catMetrics   = "Metrics"
 	catQuality   = "Quality"
 	catEconomics = "Economics"
-	catSessions  = "Sessions"
 	catTools     = "Dialect"
 	catInput     = "Input"
 	catOutput    = "Output"
@@ -146,10 +145,10 @@ func (a *analysis) check(c *call) error {
 	if f := c.given("idle-power", "gpu-hour-price", "energy-price"); f != "" && !a.groups.Economics {
 		return cmdline.Usagef("--%s needs --metrics economics", f)
 	}
-	if c.IsSet("gpus") && !a.groups.Economics && !a.groups.Sessions {
+	if c.has("metrics") && c.IsSet("gpus") && !a.groups.Economics && !a.groups.Sessions {
 		return cmdline.Usagef("--gpus needs --metrics economics or sessions")
 	}
-	if f := c.givenIn(catSessions); f != "" && !a.groups.Sessions {
+	if f := c.given("cache-tokens", "cache-block", "cache-prompts-only"); f != "" && !a.groups.Sessions {
 		return cmdline.Usagef("--%s needs --metrics sessions", f)
 	}
 	if f := c.given("slo-target", "slo-gate"); f != "" && a.SLO == nil {
@@ -369,9 +368,9 @@ func (a *analysis) economicsFlags() []cli.Flag {
 func (a *analysis) sessionFlags() []cli.Flag {
 	s := &a.sessions
 	return []cli.Flag{
-		&cli.Int64Flag{Name: "cache-tokens", Usage: "also compute the possible hits of a prefix cache of `N` tokens (default: only of one without limit)", Category: catSessions, Destination: &s.CacheTokens, Action: atLeast(int64(1), "--cache-tokens %d: give a number of tokens from 1 on, such as 500000")},
-		&cli.IntFlag{Name: "cache-block", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: figure.DefaultCacheBlock, Category: catSessions, Destination: &s.CacheBlock, Action: within(1, mostCacheBlock, "--cache-block %d: give a number of tokens from 1 to 65536, such as 16")},
-		&cli.BoolFlag{Name: "cache-prompts-only", Usage: "only prompts fill the prefix cache, and answers do not", Category: catSessions, Destination: &s.WithoutAnswers},
+		&cli.Int64Flag{Name: "cache-tokens", Usage: "also compute the possible hits of a prefix cache of `N` tokens (default: only of one without limit)", Category: catMetrics, Destination: &s.CacheTokens, Action: atLeast(int64(1), "--cache-tokens %d: give a number of tokens from 1 on, such as 500000")},
+		&cli.IntFlag{Name: "cache-block", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: figure.DefaultCacheBlock, Category: catMetrics, Destination: &s.CacheBlock, Action: within(1, mostCacheBlock, "--cache-block %d: give a number of tokens from 1 to 65536, such as 16")},
+		&cli.BoolFlag{Name: "cache-prompts-only", Usage: "only prompts fill the prefix cache, and answers do not", Category: catMetrics, Destination: &s.WithoutAnswers},
 	}
 }
 

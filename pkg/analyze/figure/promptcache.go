@@ -294,8 +294,11 @@ func (c *PossibleCache) Gap() []GapPart {
 		rest = "another size or order of eviction, requests of others, or a template that differs"
 	}
 	left := t.share(t.Limited) - float64(c.Cached)/float64(c.Input)
-	if left < 0 {
-		rest = "the server had more: the template, prompts from before this file, or of other clients"
+	switch {
+	case left < 0 && c.Limit > 0:
+		rest = "the server had more: a larger cache, the template, or prompts that are not in this file"
+	case left < 0:
+		rest = "the server had more: the template, or prompts that are not in this file"
 	}
 	return append(parts, GapPart{left, rest})
 }

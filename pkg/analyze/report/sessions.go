@@ -22,12 +22,10 @@ func sessionLines(x *figure.Sessions, times TimeUnit) []string {
 		}
 		lines = append(lines, text)
 	}
-	lines = append(lines, groupLines("sessions", x.Figures, func(f *figure.Figure) string {
-		if f.Unit == "ns" {
-			return times.Span(f.Value)
-		}
-		return Quantity(f.Unit, f.Value, times)
-	})...)
+	text := func(f *figure.Figure) string { return Quantity(f.Unit, f.Value, times) }
+	hits := slices.IndexFunc(x.Figures, func(f figure.Figure) bool { return f.Key == figure.KeyPossibleHitRate })
+	lines = append(lines, groupLines("sessions", x.Figures[:hits], text)...)
+	lines = append(lines, groupLines("possible hits of a prefix cache", x.Figures[hits:], text)...)
 	if f := x.InFlight; f != nil && f.Most > 0 {
 		lines = append(lines, "most sessions in flight: "+strconv.Itoa(f.Most))
 	}
