@@ -17,8 +17,10 @@ import (
 type play struct {
 	*sessions
 	*workload.Session
-	edges edges
-	entry sync.Mutex // held during a call of Entry
+	edges  edges
+	entry  sync.Mutex // held during a call of Entry
+	id     string     // of this play
+	agents []playAgent
 	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
 	number, first int
 
@@ -97,7 +99,7 @@ func (r *readyNodes) join(other readyNodes) {
 }
 
 func newPlay(sending context.Context, d *sessions, s nextSession) *play {
-	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
+	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), id: s.id, agents: playAgents(s.Session), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
 	for i := range s.Nodes {
 		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
@@ -238,7 +240,7 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 	p.branchAll(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
 	x := p.exchange(ctx, l.number, l.sender, dispatch{
 		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, heldBack: heldBack, received: p.firstToken(ctx, i),
-		place: p.first + i, turnPlaced: !p.Share.Whole(),
+		place: p.first + i, turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
 	})
 	ok, end, pause := p.answered(i, talk, x)
 	if l.number < len(p.backoff) {
