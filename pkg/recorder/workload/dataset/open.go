@@ -59,6 +59,7 @@ type file struct {
 
 	sessions   *sessionIndex // nil if the layout has no sessions
 	dag        *dagIndex     // of the layout dag_jsonl
+	dynamo     *dynamoFile   // of the layout dynamo
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
