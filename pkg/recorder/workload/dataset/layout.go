@@ -24,6 +24,9 @@ type layout struct {
 	// for, since many sessions are open at a time. An error may be a rowError, which names the row.
 	group    func(f *file, o *Options, r *row, i int) (names []string, err error)
 	sessions func(f *file, o *Options, rows []groupRow) ([]*workload.Session, error)
+	// plays reports whether the rows of a file with this first row are read as sessions, in a layout that has entries, too. Nil means
+	// that they are.
+	plays func(first *row, o *Options) bool
 	// wholeSessions means that a row holds all turns of a session.
 	wholeSessions bool
 	trace         bool // the rows are requests of the past
@@ -35,7 +38,6 @@ type layout struct {
 
 // layouts is tried in this order, the most specific first.
 var layouts = []layout{
-	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, group: wekaGroup, sessions: wekaSession, trace: true},
 	{
 		name: "inputs_json", what: `"payloads"`, fits: withMembers("payloads"), entries: sessionOfRequests,
 		wholeSessions: true, members: []string{"session_id", "payloads"},
@@ -68,6 +70,7 @@ var layouts = []layout{
 		name: "azure", what: `"ContextTokens"`, fits: withMembers("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
 		entries: azureRequest, trace: true, members: []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
 	},
+	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, sessions: wekaSession, trace: true},
 	{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
@@ -89,7 +92,7 @@ var layouts = []layout{
 		name: "cnn_dailymail", what: `"article"`, fits: withMembers("article"), entries: question("", "article", "highlights"),
 		members: []string{"id", "article", "highlights"},
 	},
-	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, trace: true},
+	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, plays: playsMooncake, group: mooncakeGroup, sessions: mooncakeSessions, trace: true},
 	{name: "requests", what: "a whole request", fits: fitsRequests, entries: requestOrPrompt},
 	{name: "prompts", what: strings.Join(quoteAll(promptColumns), ", "), fits: fitsPrompts, entries: promptOrRequest},
 }

@@ -37,6 +37,8 @@ type file struct {
 	src     *source
 	rows    rows
 	layout  *layout
+	named   bool // Options.Layout names the layout
+	plays   bool // the rows are read as sessions
 	options *Options
 	window  window
 	timed   bool // some entry has a time
@@ -69,7 +71,8 @@ type file struct {
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
-	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
+	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
+	unknown int                     // last row of a trace of which nothing says whether it holds the history
 	start   time.Time               // of a trace with times of day: its earliest row, or its first one
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
@@ -196,7 +199,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", unknown: -1, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -233,6 +236,7 @@ func (f *file) detect(ctx context.Context, o *Options) (err error) {
 		return f.rows.fault(0, err)
 	}
 	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
+	f.plays = f.layout.sessions != nil && (f.layout.plays == nil || f.layout.plays(first, o))
 	return nil
 }
 
@@ -245,7 +249,7 @@ func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 		f.rowsRead = min(f.rowsRead, most)
 	}
 	read := f.readEntries
-	if f.layout.sessions != nil {
+	if f.plays {
 		read = func(ctx context.Context) error { return f.openSessions(ctx, ids) }
 	}
 	if err := read(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -395,11 +396,11 @@ func (f *file) sessionEntry(k int) (workload.Entry, error) {
 // checkKind returns an error if one of two files holds sessions and the other one single requests.
 func (s *Set) checkKind(f *file) error {
 	for _, other := range s.files {
-		if other == f || other.layout == nil || f.layout == nil || (other.layout.sessions == nil) == (f.layout.sessions == nil) {
+		if other == f || other.layout == nil || f.layout == nil || other.plays == f.plays {
 			continue
 		}
 		a, b := f, other
-		if a.layout.sessions == nil {
+		if !a.plays {
 			a, b = b, a
 		}
 		return fmt.Errorf("%s holds sessions (%s), and %s single requests (%s): they cannot be sent in one run; give one of them",
@@ -470,7 +471,11 @@ type SessionFacts struct {
 	Joins                               int // requests that wait for several others, or for one of an agent below
 	Waits                               int // requests with a delay after others
 	Waiting                             time.Duration
+	Models                              []string // that the recordings name, in the order of their first requests, at most mostModels
 }
+
+// mostModels bounds the models that are told apart in SessionFacts.
+const mostModels = 100
 
 // count adds a session.
 func (x *SessionFacts) count(s *workload.Session) {
@@ -496,6 +501,9 @@ func (x *SessionFacts) count(s *workload.Session) {
 		}
 		if join {
 			x.Joins++
+		}
+		if n.Model != "" && len(x.Models) < mostModels && !slices.Contains(x.Models, n.Model) {
+			x.Models = append(x.Models, n.Model)
 		}
 		if delay > 0 {
 			x.Waits++

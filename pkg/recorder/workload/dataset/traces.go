@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
-
-func fitsMooncake(r *row, _ *file) bool {
-	return r.has("input_length") && !hasPrompt(r)
-}
 
 // The numbers of tokens in a block.
 const (
@@ -36,40 +31,66 @@ type mooncake struct {
 // "input_length" is required. A row with a prompt is read like a row of the layout prompts, because
 // its own text is not to be replaced by a made-up one of the same length.
 func mooncakeRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
-	return mooncake{f, o}.entries(r, i)
+	l := mooncake{f, o}
+	e, m, err := l.read(r, i)
+	if err == nil {
+		err = l.addText(&e, m, i)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []workload.Entry{e}, nil
 }
 
-func (l mooncake) entries(r *row, i int) ([]workload.Entry, error) {
+// A mooncakeText is what a row says of a text that is not in it.
+type mooncakeText struct {
+	tokens int // 0 for a row with a prompt
+	ids    []int64
+	block  int // tokens of a block
+}
+
+// read reads a row, without making a text.
+func (l mooncake) read(r *row, i int) (e workload.Entry, m mooncakeText, err error) {
 	if hasPrompt(r) { // rows with and without texts may alternate
-		e, err := readPrompt(r, l.f, l.o)
-		return []workload.Entry{e}, err
+		if e, err = readPrompt(r, l.f, l.o, mooncakeMembers...); err == nil && l.f.opening {
+			l.keep(e.Session, blocksBefore{})
+		}
+		return e, m, err
 	}
 	tokens, ok, err := r.count("input_length")
 	switch {
 	case err != nil:
-		return nil, err
+		return e, m, err
 	case !ok:
-		return nil, errors.New(`no "input_length": it has ` + columnNames(r))
+		return e, m, errors.New(`no "input_length": it has ` + columnNames(r))
 	}
-	e, err := readPromptMembers(r, l.f, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
-	if err != nil {
-		return nil, err
+	known := append([]string{"input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn"}, mooncakeMembers...)
+	if e, err = readPromptMembers(r, l.f, known...); err != nil {
+		return e, m, err
 	}
 	if r.has("chat_id") {
 		e.Offset *= 1000 // Bailian's times are in seconds
 	}
-	ids, err := r.hashIDs()
-	if err != nil {
-		return nil, err
+	m = mooncakeText{tokens: tokens, block: l.blockTokens(r)}
+	if m.ids, err = r.hashIDs(); err != nil {
+		return e, m, err
 	}
-	if err := l.text(e.Prompt, i, tokens, ids, l.blockTokens(r)); err != nil {
-		return nil, err
+	if tokens == 0 {
+		return e, m, errors.New(`"input_length": 0: must be at least 1`)
 	}
 	if l.f.opening {
-		l.compare(e.Session, i, ids, tokens%l.blockTokens(r) != 0)
+		l.compare(e.Session, i, m.ids, tokens%m.block != 0)
 	}
 	e.Whole = l.whole(i)
-	return []workload.Entry{e}, nil
+	return e, m, nil
+}
+
+// addText makes the text of an entry, if its row has only its length.
+func (l mooncake) addText(e *workload.Entry, m mooncakeText, i int) error {
+	if m.tokens == 0 {
+		return nil
+	}
+	return l.text(e.Prompt, i, m.tokens, m.ids, m.block)
 }
 
 // whole reports whether row i, a later turn of a conversation, is the whole prompt, with the
@@ -95,14 +116,12 @@ func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 		return
 	}
 	before, later := f.blocks[session]
-	if f.blocks == nil {
-		f.blocks = map[string][]int64{}
-	}
 	switch {
 	case !later:
-	case ids == nil:
+	case len(ids) == 0 || before.ids == nil || before.partial && ids[0] != before.ids[0]:
 		f.facts.TraceUnknown++
-	case extends(ids, before):
+		f.unknown = i
+	case ids[0] == before.ids[0]: // if not all are equal, the context was reset
 		f.facts.TraceWhole++
 		for len(f.whole) <= i/64 {
 			f.whole = append(f.whole, 0)
@@ -111,15 +130,25 @@ func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 	default:
 		f.facts.TraceNew++
 	}
-	if n := len(ids); n > 1 && partial {
-		ids = ids[:n-1] // the last block gets another id when it grows
-	}
-	f.blocks[session] = ids
+	l.keep(session, blocksBefore{ids, partial && len(ids) == 1})
 }
 
-// extends reports whether the hash ids of a turn begin with the full blocks of the turn before.
-func extends(ids, before []int64) bool {
-	return len(before) > 0 && len(ids) >= len(before) && slices.Equal(ids[:len(before)], before)
+// keep keeps what is known of a row for the next one of its session.
+func (l mooncake) keep(session string, b blocksBefore) {
+	if session == "" {
+		return
+	}
+	if l.f.blocks == nil {
+		l.f.blocks = map[string]blocksBefore{}
+	}
+	l.f.blocks[session] = b
+}
+
+// A blocksBefore is what is known of the row before in a session.
+type blocksBefore struct {
+	ids []int64 // nil if unknown
+	// partial says that there is only one block, which is not full, so that it gets another id when it grows.
+	partial bool
 }
 
 // hashIDs returns the "hash_ids" of a row, nil if there are none.
