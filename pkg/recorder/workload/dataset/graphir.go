@@ -86,7 +86,7 @@ func graphSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, e
 
 // graphDocument returns the sessions of a document of a graph and its traces.
 func graphDocument(f *file, o *Options, r groupRow) ([]*workload.Session, error) {
-	if err := known(r.row, []string{"graph", "traces"}, "document"); err != nil {
+	if err := known(r.row, []string{"graph", "traces"}, "a document"); err != nil {
 		return nil, err
 	}
 	g, err := parseObject(r.get("graph"))
@@ -132,7 +132,7 @@ func (f *file) readGraph(r groupRow) error {
 func known(r *row, members []string, kind string) error {
 	for _, m := range r.fields {
 		if !slices.Contains(members, m.Name) {
-			return fmt.Errorf("%q is no member of a %s; expected one of %s", clip([]byte(m.Name)), kind, strings.Join(quoteAll(members), ", "))
+			return fmt.Errorf("%q is no member of %s; expected one of %s", clip([]byte(m.Name)), kind, strings.Join(quoteAll(members), ", "))
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ type irEdge struct {
 
 // readIRGraph reads a graph.
 func readIRGraph(f *file, r *row) (*irGraph, error) {
-	if err := known(r, graphMembers, "graph"); err != nil {
+	if err := known(r, graphMembers, "a graph"); err != nil {
 		return nil, err
 	}
 	version, ok, err := r.string("version")
@@ -248,7 +248,7 @@ func readChannels(r *row) (map[string]string, error) {
 	for _, m := range state.fields {
 		c, err := parseObject(m.Value.Data)
 		if err == nil {
-			err = known(c, channelMembers, "channel")
+			err = known(c, channelMembers, "a channel")
 		}
 		if err == nil {
 			err = oneOf(c, "type", "text", "messages")
@@ -322,7 +322,7 @@ func (n *irNode) read(f *file, js []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := known(r, nodeMembers, "node"); err != nil {
+	if err := known(r, nodeMembers, "a node"); err != nil {
 		return err
 	}
 	for _, name := range []string{"node_type", "kind"} {
@@ -405,7 +405,7 @@ func (n *irNode) readInputs(r *row) error {
 	}
 	for i, one := range list {
 		in := irInput{}
-		err := known(one, inputMembers, "input")
+		err := known(one, inputMembers, "an input")
 		if err == nil {
 			if in.channel, err = required(one.string("channel")); err != nil {
 				err = fmt.Errorf("\"channel\": %w", err)
@@ -523,7 +523,7 @@ func readIREdges(f *file, r *row, nodes []*irNode) error {
 
 // readIREdge reads an edge.
 func readIREdge(f *file, r *row, nodes map[string]*irNode) error {
-	if err := known(r, edgeMembers, "edge"); err != nil {
+	if err := known(r, edgeMembers, "an edge"); err != nil {
 		return err
 	}
 	if err := oneOf(r, "edge_type", "static"); err != nil {
@@ -602,6 +602,16 @@ func orderGraph(nodes []*irNode, reducers map[string]string) (*irGraph, error) {
 	for channel, ids := range writers {
 		if reducers[channel] == irOverwrite && len(ids) > 1 {
 			return nil, fmt.Errorf("\"nodes\": %q and %q write the channel %q; only one may write a channel of the reducer overwrite", clip([]byte(ids[0])), clip([]byte(ids[1])), clip([]byte(channel)))
+		}
+	}
+	for _, n := range nodes {
+		for _, in := range n.inputs {
+			switch all := len(writers[in.channel]); {
+			case all == 0:
+				return nil, fmt.Errorf("\"nodes\": %q waits for the channel %q, which no node writes", clip([]byte(n.id)), clip([]byte(in.channel)))
+			case in.count > all:
+				return nil, fmt.Errorf("\"nodes\": %q waits for %d writes of the channel %q, which has %d", clip([]byte(n.id)), in.count, clip([]byte(in.channel)), all)
+			}
 		}
 	}
 	for len(g.nodes) < len(nodes) {
@@ -715,7 +725,7 @@ type irTrace struct {
 
 // traceSession returns the session of a trace.
 func (f *file) traceSession(o *Options, r *row, step int) (*workload.Session, error) {
-	if err := known(r, traceMembers, "trace"); err != nil {
+	if err := known(r, traceMembers, "a trace"); err != nil {
 		return nil, err
 	}
 	id, err := required(r.string("id"))
