@@ -2,8 +2,11 @@ package drive
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -36,11 +39,13 @@ type play struct {
 
 	mu         sync.Mutex // guards the fields below
 	nodes      []nodeState
-	sends      bool         // a request was sent
-	sent       int          // requests that have ended
-	unanswered int          // requests that began without the answer before them
-	failures   int          // in a row
-	broken     endOfSession // why the session has ended early
+	sends      bool // a request was sent
+	sent       int  // requests that have ended
+	unanswered int  // requests that began without the answer before them
+	failures   int  // in a row
+	// quotes holds the texts of the answers that other nodes quote, by node; nil if none does.
+	quotes map[int]string
+	broken endOfSession // why the session has ended early
 }
 
 // An endOfSession says why a session sends nothing more, though it has more requests. Of two reasons the larger one counts.
@@ -105,6 +110,12 @@ func newPlay(sending context.Context, d *sessions, s nextSession) *play {
 		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
 		if before := s.Nodes[i].Continues; before >= 0 {
 			p.nodes[before].sharers++
+		}
+		for _, quoted := range s.Nodes[i].Quotes {
+			if p.quotes == nil {
+				p.quotes = map[int]string{}
+			}
+			p.quotes[quoted] = ""
 		}
 	}
 	return p
@@ -349,6 +360,9 @@ func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ ba
 	} else if e, err = p.read(i); err != nil {
 		return e, nil, talk, err
 	}
+	if len(p.Nodes[i].Quotes) > 0 {
+		p.quote(&e, p.Nodes[i].Quotes)
+	}
 	payload, err := talk.Turn(&e)
 	return e.Bare(), payload, talk, err
 }
@@ -358,6 +372,23 @@ func (p *play) read(i int) (workload.Entry, error) {
 	p.entry.Lock()
 	defer p.entry.Unlock()
 	return p.Entry(i)
+}
+
+// quote puts the texts of the answers to nodes in their places in the messages of an entry. A node that failed has none.
+func (p *play) quote(e *workload.Entry, nodes []int) {
+	p.mu.Lock()
+	var places []string
+	for _, k := range nodes {
+		text, _ := jsontext.AppendQuote(nil, p.quotes[k]) // the error is for text that is not UTF-8, which it mends
+		places = append(places, workload.AnswerPlace(k), string(text[1:len(text)-1]))
+		if p.nodes[k].failed {
+			p.unanswered++
+		}
+	}
+	p.mu.Unlock()
+	prompt := *e.Prompt
+	prompt.Messages = []byte(strings.NewReplacer(places...).Replace(string(prompt.Messages)))
+	e.Prompt = &prompt
 }
 
 // answered keeps the answer to node i for the nodes that continue it. ok is false for a failure. end says that the session
@@ -390,6 +421,11 @@ func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (
 			end = endedByLoad
 		case !p.ContinueFailed:
 			end = endedByFailure
+		}
+	}
+	if _, quoted := p.quotes[i]; ok && quoted {
+		if q, can := talk.(backend.Quoter); can {
+			p.quotes[i] = q.ReplyText()
 		}
 	}
 	if n.sharers == 0 || end != notEnded {

@@ -61,6 +61,8 @@ type file struct {
 
 	sessions   *sessionIndex // nil if the layout has no sessions
 	dag        *dagIndex     // of the layout dag_jsonl
+	dynamo     *dynamoFile   // of the layout dynamo
+	graph      *graphFile    // of the layout graph_ir
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
@@ -465,6 +467,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 		return d.unwrapped(), nil
 	case text[0] == '{':
 		return openObjects(ctx, src)
+	case looksLikeYAML(src.name, text):
+		return openYAML(src)
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}
