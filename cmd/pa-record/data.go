@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
@@ -72,6 +75,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	}
 	e.s, e.tokens = s, tokens
 	e.madeUp = e.builtin != nil || s.inputLengths != nil || tokens.makes(e.Source)
+	if tokens.err != nil { // of the requests of sessions, which are made when they are read
+		return nil, errors.Join(tokens.err, e.close())
+	}
 	if note := credentialsNote(credentials(e.Source)); note != "" {
 		e.notes = append(e.notes, note)
 	}
@@ -188,6 +194,13 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
 	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
+	if sessions, ok := set.AsSessions(); ok {
+		if s.ServiceKind != kindOpenAI {
+			return nil, errors.Join(fmt.Errorf("--input-data %s: it holds sessions (%s), which need an OpenAI-compatible server", strings.Join(s.InputData, ", "), set.Files()[0].Layout), set.Close())
+		}
+		e.Source = sessions
+		e.notes = append(e.notes, sessionModelsNote(s, facts.Sessions.Models)...)
+	}
 	if rows, note := traceRows(s, &facts); rows != "" {
 		e.meta.TraceRows = rows
 		e.notes = append(e.notes, note)
@@ -210,6 +223,9 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		e.limit(s)
 	}
 	e.meta.Entries = e.Len()
+	if _, ok := e.Source.(workload.Sessions); ok {
+		return e, nil
+	}
 	e.Source = shapedSource{e.Source, s.Shapes}
 	if s.ServiceKind == kindTriton {
 		e.streams = shapedSource{set, s.Shapes}
@@ -240,8 +256,28 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	}
 }
 
-// limit keeps the number of entries that --num-dataset-entries sets.
+// sessionModelsNote says what becomes of the models that recorded sessions name.
+func sessionModelsNote(s *settings, recorded []string) []string {
+	if len(recorded) == 0 {
+		return nil
+	}
+	names := strings.Join(recorded, ", ")
+	if len(s.Models) == 0 {
+		return []string{fmt.Sprintf("the sessions were recorded with the model %s: all requests go to the one model of this load", names)}
+	}
+	return []string{fmt.Sprintf("the sessions were recorded with the model %s: in each session, the first model stands for %s, the next one for the next of -m, and so on around", names, s.Models[0])}
+}
+
+// limit keeps the number of entries, or of sessions, that --num-dataset-entries sets.
 func (e *inputData) limit(s *settings) {
+	if all, ok := e.Source.(workload.Sessions); ok {
+		if n := s.DatasetEntries; n > all.Sessions() {
+			e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %s", n, plural.GroupedOf(all.Sessions(), "session")))
+		} else if n > 0 {
+			e.Source = workload.LimitSessions(all, n, s.sendOrder)
+		}
+		return
+	}
 	if n := s.DatasetEntries; n > e.Len() {
 		e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
 	} else if n > 0 {
@@ -441,7 +477,7 @@ func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
 // facts is nil for data without files.
 func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.Facts) (workload.Source, error) {
 	if s.DelayRatio != nil {
-		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
+		src = scaleDelays(src, *s.DelayRatio)
 	}
 	if s.inputLengths != nil {
 		return src, nil
@@ -460,6 +496,15 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 	if err != nil {
 		return nil, fmt.Errorf("--cache-bust, --num-prefix-prompts: %w", err)
 	}
+	if all, ok := src.(workload.Sessions); ok {
+		if s.CacheSalt != "" {
+			all = workload.MapSessions(all, workload.WithSessionPrefix(func(k int) (string, error) { return texts.Opening(uint64(k)), nil }))
+		}
+		if s.Prefixes > 0 {
+			all = workload.MapSessions(all, workload.WithSessionPrefix(func(k int) (string, error) { return texts.Prefix(uint64(k), s.Prefixes, s.PrefixTokens) }))
+		}
+		return all, nil
+	}
 	if s.CacheSalt != "" {
 		src = workload.Map(src, workload.WithPrefix(func(k int, _ *workload.Entry) (string, error) { return texts.Opening(uint64(k)), nil }))
 	}
@@ -472,6 +517,14 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 		}))
 	}
 	return src, nil
+}
+
+// scaleDelays multiplies the think times of src.
+func scaleDelays(src workload.Source, ratio float64) workload.Source {
+	if all, ok := src.(workload.Sessions); ok {
+		return workload.MapSessions(all, workload.ScaleDelays(ratio))
+	}
+	return workload.Map(src, workload.ScaleThinkTime(ratio))
 }
 
 // exceptWhole returns change without an effect on whole requests, which applyRules names.
@@ -496,6 +549,58 @@ func (e *inputData) illustrate(ctx context.Context, s *settings, src workload.So
 	}
 	e.Source, e.media, e.close = illustrated, illustrated, illustrated.Close
 	return nil
+}
+
+// identity returns what the requests of sessions depend on: the content of the files, and the settings that change it.
+func (e *inputData) identity() string {
+	s := e.s
+	type made struct {
+		Tokenizer *export.TokenizerMeta
+		Seed      uint64
+		Set       workload.Set
+		Salt      string
+		Prefixes  [2]int
+	}
+	of := struct {
+		Files         []export.DatasetFile
+		Layout, Rows  string
+		From, To      time.Duration
+		BlockTokens   int
+		Sessions      int
+		Order         string
+		Output        string
+		Exact, NoMost bool
+		Models        []string
+		ModelChoice   string
+		Seed          uint64 // of drawn lengths and models
+		Made          *made
+	}{
+		Layout: s.Layout, Rows: s.TraceRows, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens,
+		Sessions: s.DatasetEntries, Order: s.Order, Exact: s.ExactOutput, NoMost: s.noOutputLength, Models: s.Models, ModelChoice: s.ModelChoice,
+	}
+	if s.outputLengths != nil {
+		of.Output = fmt.Sprintf("%T%+v", s.outputLengths, s.outputLengths)
+	}
+	if s.outputLengths != nil || s.ModelChoice == workload.RandomModels || s.sendOrder.Kind != workload.Sequential {
+		of.Seed = s.Seed
+	}
+	if e.meta != nil {
+		of.Files = slices.Clone(e.meta.Files)
+		for i := range of.Files {
+			of.Files[i].Name = "" // a copy elsewhere holds the same requests
+		}
+	}
+	if e.tokens.texts != nil || s.CacheSalt != "" {
+		of.Made = &made{e.tokens.meta(), s.Seed, e.set, s.levelSalt(e.set), [2]int{s.Prefixes, s.PrefixTokens}}
+		if s.restart {
+			of.Made.Set = workload.Set{}
+		}
+	}
+	js, err := json.Marshal(of)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return string(js)
 }
 
 // hasPrompts reports whether the entries are prompts, or bodies of requests that hold some, and

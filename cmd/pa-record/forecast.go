@@ -229,10 +229,13 @@ func (s *settings) dryFiles(ctx context.Context) (src workload.Source, release f
 		return nil, nil, fmt.Errorf("--input-data: %w", err)
 	}
 	e := &inputData{Source: set}
+	if sessions, ok := set.AsSessions(); ok {
+		e.Source = sessions
+	}
 	e.limit(s)
 	src = e.Source
 	if s.DelayRatio != nil {
-		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
+		src = scaleDelays(src, *s.DelayRatio)
 	}
 	if src, err = spreadOverModels(s, src); err == nil && s.FixedSchedule {
 		src, err = s.schedule(src)

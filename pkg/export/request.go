@@ -191,6 +191,11 @@ func (r *Request) Excluded() Exclusion {
 	return NotExcluded
 }
 
+// Refused reports whether the request failed with an HTTP status: the answer has a body instead of a stream.
+func (r *Request) Refused() bool {
+	return r.Status == StatusHTTPError || r.Status == StatusContextOverflow && r.Code >= 300 && len(r.Responses) <= 1
+}
+
 // A StampSource is the source of a timestamp.
 type StampSource uint8
 

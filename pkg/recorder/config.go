@@ -32,6 +32,10 @@ type Config struct {
 	// entries of Entries and Streams to others of the same number. Its ctx ends when Stop is
 	// closed or the context of Run ends.
 	Renew func(ctx context.Context, level int) (Renewal, error)
+	// Identity, if set, returns what the entries are made from, such as the hashes of files and the settings that change their
+	// content. If Entries is Sessions, not all requests are encoded before the load, and their hash is made of this. It is called
+	// after Renew.
+	Identity func() string
 	// Hash, if set, replaces the hashes of the data in the header of the export. Runs of a
 	// series that make up their entries get Result.Hash of the first run, so that all headers
 	// describe the same data.

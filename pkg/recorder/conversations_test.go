@@ -179,7 +179,7 @@ func TestSessionsErrors(t *testing.T) {
 		{"no session", Config{Entries: workload.List{{Session: "a"}, {Step: 1}}}, `stream 0, step 1: no "session_id"`},
 		{"a bad turn", Config{Entries: turns("ab"), Backend: &fakeTalker{bad: 2}}, "no messages"},
 		{"no talker", Config{Entries: turns("ab"), Backend: &fakeServer{}}, "sessions need the chat endpoint"},
-		{"a count", Config{Entries: turns("ab"), Measure: window.Measure{Requests: 9}}, "a request count excludes it"},
+		{"a batch", Config{Entries: turns("ab"), BatchSize: 2}, "requests of this service are not batched"},
 		{"a long warm-up", Config{Entries: turns("ab"), Warmup: 2}, "a warm-up of 2 leaves nothing to measure"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

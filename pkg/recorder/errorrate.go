@@ -16,7 +16,7 @@ const maxFailureKinds = 64
 // requests did not end by themselves and do not count.
 type errorRate struct {
 	failed, ended int
-	overflowed    int // of failed: longer than the context of the model
+	overflowed    int           // of failed: longer than the context of the model
 	kinds         []FailureKind // ordered by their first failure
 }
 

@@ -152,7 +152,7 @@ func (l *levelRun) wrote(err error) {
 // < 0: until the meter is done).
 func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
 	level = l.cfg.scaled(level, l.requests.Sessions()) // before the start: it takes time
-	most := 0 // requests of sessions that the stage has; 0: no bound
+	most := 0                                          // requests of sessions that the stage has; 0: no bound
 	if level.Traits().Conversations && l.cfg.Measure.Counted() && warmupTime == 0 {
 		most = warmup + budget
 	}

@@ -51,8 +51,8 @@ type Stage struct {
 	Most int
 	// ContinueFailed says that a failed request does not end its session.
 	ContinueFailed bool
-	Clock     *rxclock.Clock
-	Start     time.Time // may be a little in the future
+	Clock          *rxclock.Clock
+	Start          time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
 	// the requests of the share: request k of it is request Share.Number(k) of the level.
 	Share ranks.Share

@@ -19,7 +19,8 @@ type play struct {
 	*workload.Session
 	edges edges
 	entry sync.Mutex // held during a call of Entry
-	first int        // place of the first request among the requests of the level
+	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
+	number, first int
 
 	// These are of a session that a schedule begins.
 	startNS  uint64 // when the session is due; 0 for at once
@@ -31,9 +32,10 @@ type play struct {
 	sending context.Context // done when the session sends nothing more
 	stop    context.CancelFunc
 
-	mu       sync.Mutex // guards the fields below
-	nodes    []nodeState
-	sent       int
+	mu         sync.Mutex // guards the fields below
+	nodes      []nodeState
+	sends      bool         // a request was sent
+	sent       int          // requests that have ended
 	unanswered int          // requests that began without the answer before them
 	failures   int          // in a row
 	broken     endOfSession // why the session has ended early
@@ -64,6 +66,7 @@ type nodeState struct {
 type line struct {
 	worker      // none before a request of the line is due
 	lent   bool // the worker goes back to the others
+	turn   turn // nil unless the next request is due and waits for a worker
 }
 
 // readyNodes are nodes that wait for nothing more. Most requests make at most one ready.
@@ -93,7 +96,7 @@ func (r *readyNodes) join(other readyNodes) {
 }
 
 func newPlay(sending context.Context, d *sessions, s nextSession) *play {
-	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), first: s.first, nodes: make([]nodeState, len(s.Nodes))}
+	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
 	for i := range s.Nodes {
 		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
@@ -114,7 +117,7 @@ func (p *play) run(ctx context.Context, w worker) {
 			roots.add(i)
 		}
 	}
-	p.follow(ctx, &line{w, !p.kept}, roots)
+	p.follow(ctx, &line{worker: w, lent: !p.kept}, roots)
 	p.running.Wait()
 	p.over()
 }
@@ -122,6 +125,10 @@ func (p *play) run(ctx context.Context, w worker) {
 // over counts the session, which sends nothing more.
 func (p *play) over() {
 	p.stop()
+	if !p.sends {
+		p.notStarted(p.number, p.first)
+		return
+	}
 	c := export.SessionCounts{Unanswered: p.unanswered}
 	left := len(p.Nodes) - p.sent
 	switch {
@@ -148,6 +155,17 @@ func (p *play) follow(ctx context.Context, l *line, nodes readyNodes) {
 	p.release(l)
 }
 
+// begins notes that a request of the session is sent.
+func (p *play) begins() {
+	p.mu.Lock()
+	first := !p.sends
+	p.sends = true
+	p.mu.Unlock()
+	if first {
+		p.started(p.number)
+	}
+}
+
 // release gives back the worker of a line, if it has one that goes back.
 func (p *play) release(l *line) {
 	if l.lent && !l.none() {
@@ -159,7 +177,11 @@ func (p *play) release(l *line) {
 // branch begins a branch with each of the nodes.
 func (p *play) branch(ctx context.Context, nodes []int) {
 	for _, i := range nodes {
-		p.running.Go(func() { p.follow(ctx, &line{lent: true}, readyNodes{n: 1, first: i}) })
+		l := &line{lent: true}
+		if p.queued && p.isDue(i) {
+			l.turn = p.workers.queue()
+		}
+		p.running.Go(func() { p.follow(ctx, l, readyNodes{n: 1, first: i}) })
 	}
 }
 
@@ -187,15 +209,14 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 		return next
 	}
 	heldBack := i == 0 && p.heldBack
-	switch {
-	case l.none(): // the worker did not send the request before
-		var waited, ok bool
-		if l.worker, waited, ok = p.workers.take(); !ok {
+	if l.none() { // the worker did not send the request before
+		waited, ok := p.hire(l)
+		if !ok {
 			p.end(endedByLoad)
 			return next
 		}
 		heldBack = heldBack || waited && p.queued
-	case !thought:
+	} else if !thought {
 		dueNS = 0
 	}
 	nowNS := p.Clock.NowNS()
@@ -208,6 +229,7 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 		p.end(endedByLoad)
 		return next
 	}
+	p.begins()
 	p.branchAll(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
 	x := p.exchange(ctx, l.number, l.sender, dispatch{
 		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, heldBack: heldBack, received: p.firstToken(ctx, i),
@@ -222,24 +244,56 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 	if end != notEnded {
 		p.end(end)
 	}
+	if p.sending.Err() == nil {
+		next = p.reached(i, workload.AfterFirstToken, endNS, 0)
+		next.join(p.reached(i, workload.AfterEnd, endNS, e.Delay))
+	} else if end == notEnded {
+		p.end(endedByLoad)
+	}
 	if !p.kept {
-		if l.number < len(p.backoff) {
-			p.backoff[l.number].sleep(ctx)
-		}
-		p.release(l)
+		p.hand(ctx, l, next)
 	}
-	if p.sending.Err() != nil {
-		if end == notEnded {
-			p.end(endedByLoad)
-		}
-		return next
-	}
-	next = p.reached(i, workload.AfterFirstToken, endNS, 0)
-	next.join(p.reached(i, workload.AfterEnd, endNS, e.Delay))
 	if pause > 0 {
 		load.WaitTimer(time.Now().Add(pause), p.sending.Done())
 	}
 	return next
+}
+
+// hire gets a worker for a line whose next request is due. waited says that there was none at once.
+func (p *play) hire(l *line) (waited, ok bool) {
+	if l.turn == nil {
+		l.worker, waited, ok = p.workers.take()
+		return waited, ok
+	}
+	select {
+	case l.worker = <-l.turn:
+		ok = true
+	default:
+		waited = true
+		l.worker, ok = p.workers.await(l.turn)
+	}
+	l.turn = nil
+	return waited, ok
+}
+
+// hand gives back the worker of a request that has ended, unless the line has another one that is due and no request has waited
+// longer.
+func (p *play) hand(ctx context.Context, l *line, next readyNodes) {
+	if l.number < len(p.backoff) {
+		p.backoff[l.number].sleep(ctx)
+	}
+	if p.queued && next.n > 0 && p.isDue(next.first) {
+		l.worker, l.turn = p.workers.swap(l.worker)
+		return
+	}
+	p.release(l)
+}
+
+// isDue reports whether a node that waits for nothing more has no delay left.
+func (p *play) isDue(i int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.nodes[i].dueNS <= p.Clock.NowNS()
 }
 
 // await waits until node i is due, and reports whether the session still sends then.

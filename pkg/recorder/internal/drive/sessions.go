@@ -20,7 +20,7 @@ import (
 // find mistakes. The error is from reading or encoding an entry, or from ctx.
 func (s *RequestSet) FindSessions(ctx context.Context) (err error) {
 	if given, ok := s.Entries.(workload.Sessions); ok {
-		s.sessions = given // each entry was encoded already
+		s.sessions = given
 		return nil
 	}
 	b := s.Backend.(backend.Conversational)
@@ -87,8 +87,9 @@ type sessions struct {
 	queued bool
 
 	opening sync.Mutex // held while the next session is found and opened; guards the fields below
-	begun   int        // sessions of the level; sessions of other shares are passed over
-	turns   int        // requests of the sessions that have begun or were passed over
+	begun   int        // sessions of the level that were opened; sessions of other shares are passed over
+	turns   int        // requests of the sessions that were opened or passed over
+	latest  int        // number of sessions up to the last one that has sent a request
 
 	mu      sync.Mutex // guards the fields below
 	workers *workers   // nil before Run
@@ -159,22 +160,43 @@ func (d *sessions) next() (_ nextSession, ok bool) {
 			begun.Nodes = s.Nodes[:requests]
 			s = &begun
 		}
-		d.mu.Lock()
-		d.counts.Begun++
-		d.mu.Unlock()
 		next.Session = s
 		return next, true
 	}
 	return nextSession{}, false // the share has no session
 }
 
-// failed keeps the first error of an entry.
+// started notes that a session sends its first request.
+func (d *sessions) started(number int) {
+	d.opening.Lock()
+	d.latest = max(d.latest, number+1)
+	d.opening.Unlock()
+	d.mu.Lock()
+	d.counts.Begun++
+	d.mu.Unlock()
+}
+
+// notStarted notes that the load has ended before a session sent its first request, which has place first in the level. A
+// later level may play it.
+func (d *sessions) notStarted(number, first int) {
+	d.opening.Lock()
+	defer d.opening.Unlock()
+	if number >= d.latest && number < d.begun {
+		d.begun, d.turns = number, first
+	}
+}
+
+// failed keeps the first error of an entry, and ends the load.
 func (d *sessions) failed(err error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	if d.err == nil {
-		d.err = rereadError(err)
+		if _, given := d.Set.Entries.(workload.Sessions); !given { // else the request was not encoded before
+			err = rereadError(err)
+		}
+		d.err = err
 	}
+	d.mu.Unlock()
+	d.Admission.Close()
 }
 
 // countContentless counts an answer without content that is followed by a turn.

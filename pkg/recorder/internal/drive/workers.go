@@ -21,8 +21,8 @@ type workers struct {
 	mu      sync.Mutex         // guards the fields below
 	limit   int                // workers that may be open
 	idle    []worker           // the one that was used last is the last
-	waiting []chan worker      // requests that are due, the oldest first; each has room for a worker
-	starter chan worker        // as in waiting, for a new session, which comes after all due requests
+	waiting []turn             // of requests that are due, the oldest first; each has room for a worker
+	starter turn               // of a new session, which comes after all due requests
 	n       int                // open workers
 	opening int                // workers that are being opened
 }
@@ -53,26 +53,68 @@ func (w *workers) keep(reserve func(open int) int) {
 // wait waits until no goroutine of w is left. Call it when ctx is done.
 func (w *workers) wait() { w.opened.Wait() }
 
+// A turn is the place of a request in the queue for a worker, which the channel brings.
+type turn chan worker
+
+// queue returns the turn of a request that is due.
+func (w *workers) queue() turn {
+	t := make(turn, 1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if last := len(w.idle) - 1; last >= 0 {
+		t <- w.idle[last]
+		w.idle = w.idle[:last]
+	} else {
+		w.waiting = append(w.waiting, t)
+	}
+	w.grow()
+	return t
+}
+
+// await returns the worker that t brings. ok is false when the load ends first.
+func (w *workers) await(t turn) (_ worker, ok bool) {
+	select {
+	case got := <-t:
+		return got, true
+	case <-w.ended:
+		return worker{}, false
+	}
+}
+
 // take returns a worker for a request that is due. waited says that none was idle. ok is false when the load ends first.
-func (w *workers) take() (_ worker, waited, ok bool) {
+func (w *workers) take() (got worker, waited, ok bool) {
 	w.mu.Lock()
 	if last := len(w.idle) - 1; last >= 0 {
-		got := w.idle[last]
+		got = w.idle[last]
 		w.idle = w.idle[:last]
 		w.grow()
 		w.mu.Unlock()
 		return got, false, true
 	}
-	turn := make(chan worker, 1)
-	w.waiting = append(w.waiting, turn)
-	w.grow()
 	w.mu.Unlock()
-	select {
-	case got := <-turn:
-		return got, true, true
-	case <-w.ended:
-		return worker{}, true, false
+	got, ok = w.await(w.queue())
+	return got, true, ok
+}
+
+// swap gives a worker to the request that has waited longest, and returns the turn of the caller's next request, which is due.
+// If no request waits, the caller keeps the worker.
+func (w *workers) swap(got worker) (_ worker, _ turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) == 0 {
+		return got, nil
 	}
+	w.serve(got)
+	t := make(turn, 1)
+	w.waiting = append(w.waiting, t)
+	return worker{}, t
+}
+
+// serve gives a worker to the request that has waited longest. The caller holds the lock.
+func (w *workers) serve(got worker) {
+	w.waiting[0] <- got // it has room
+	w.waiting[0] = nil
+	w.waiting = w.waiting[1:]
 }
 
 // takeIdle returns a worker for a new session when one is idle and no request waits for it; false when the load ends first.
@@ -85,16 +127,11 @@ func (w *workers) takeIdle() (worker, bool) {
 		w.mu.Unlock()
 		return got, true
 	}
-	turn := make(chan worker, 1)
-	w.starter = turn
+	t := make(turn, 1)
+	w.starter = t
 	w.grow()
 	w.mu.Unlock()
-	select {
-	case got := <-turn:
-		return got, true
-	case <-w.ended:
-		return worker{}, false
-	}
+	return w.await(t)
 }
 
 // give takes a worker back.
@@ -103,9 +140,7 @@ func (w *workers) give(got worker) {
 	defer w.mu.Unlock()
 	switch {
 	case len(w.waiting) > 0:
-		w.waiting[0] <- got // it has room
-		w.waiting[0] = nil
-		w.waiting = w.waiting[1:]
+		w.serve(got)
 	case w.starter != nil:
 		w.starter <- got // it has room
 		w.starter = nil

@@ -75,6 +75,8 @@ var layouts = []layout{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
 	},
+	{name: "otel_spans", what: `"spans"`, fits: fitsSpans, sessions: spanSession},
+	{name: "dag_jsonl", what: `"turns" of messages`, fits: fitsDAG, group: dagConversation, sessions: dagSessions},
 	{
 		name: "mt_bench", what: `"turns" of texts`, fits: fitsMTBench, entries: mtBenchTurns,
 		wholeSessions: true, members: []string{"question_id", "turns"},

@@ -60,6 +60,7 @@ type file struct {
 	firstStream int
 
 	sessions   *sessionIndex // nil if the layout has no sessions
+	dag        *dagIndex     // of the layout dag_jsonl
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.

@@ -46,6 +46,8 @@ type Options struct {
 	// Reading, if not nil, is called while the files are opened, with the path of each further
 	// file that a row names, such as an image. Its error is the error of the row.
 	Reading func(path string) error
+	// MaxSessionRequests bounds the requests of a session whose conversations begin others again and again; 0 means 100,000.
+	MaxSessionRequests int
 	// Spool configures the temporary files.
 	Spool spool.Config
 	// Stdin is the input for the path "-"; nil makes that path an error.
@@ -90,6 +92,16 @@ func (o *Options) maxRow() int64 {
 	return DefaultMaxRowBytes
 }
 
+// mostRequests is the default of Options.MaxSessionRequests.
+const mostRequests = 100_000
+
+func (o *Options) mostRequests() int {
+	if o.MaxSessionRequests > 0 {
+		return o.MaxSessionRequests
+	}
+	return mostRequests
+}
+
 // Validate reports all mistakes of o at once.
 func (o *Options) Validate() error {
 	var errs []error
@@ -104,5 +116,6 @@ func (o *Options) Validate() error {
 	add(o.BlockTokens < 0, "%d tokens in a block: must be at least 1", o.BlockTokens)
 	add(o.MaxRows < 0, "the first %d rows: must be at least 1", o.MaxRows)
 	add(o.MaxRowBytes < 0, "rows of %d bytes: must be positive", o.MaxRowBytes)
+	add(o.MaxSessionRequests < 0, "%d requests of a session: must be positive", o.MaxSessionRequests)
 	return errors.Join(errs...)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -470,7 +471,11 @@ type SessionFacts struct {
 	Joins                               int // requests that wait for several others, or for one of an agent below
 	Waits                               int // requests with a delay after others
 	Waiting                             time.Duration
+	Models                              []string // that the recordings name, in the order of their first requests, at most mostModels
 }
+
+// mostModels bounds the models that are told apart in SessionFacts.
+const mostModels = 100
 
 // count adds a session.
 func (x *SessionFacts) count(s *workload.Session) {
@@ -496,6 +501,9 @@ func (x *SessionFacts) count(s *workload.Session) {
 		}
 		if join {
 			x.Joins++
+		}
+		if n.Model != "" && len(x.Models) < mostModels && !slices.Contains(x.Models, n.Model) {
+			x.Models = append(x.Models, n.Model)
 		}
 		if delay > 0 {
 			x.Waits++
