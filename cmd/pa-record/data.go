@@ -256,13 +256,11 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 			string(dataset.RowsNew):   "the row of a later turn is put after the history",
 		}[s.TraceRows])
 	case added == 0:
-		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
-	case facts.TraceWhole == 0 && facts.TraceNew == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, as its hash_ids or the layout say; the history is not sent again (--trace-rows new puts it before them)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin like those of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin like those of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 

@@ -219,7 +219,9 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 	}
 	switch {
 	case err != nil:
-		p.failed(err)
+		if p.sending.Err() == nil { // else the request was not prepared, since the session has ended
+			p.failed(err)
+		}
 		p.end(endedByLoad)
 		return next
 	case !p.await(i, dueNS):
