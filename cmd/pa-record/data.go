@@ -61,6 +61,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if err != nil {
 		return nil, err
 	}
+	if err := s.takeSessions(e.Source); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -174,7 +177,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		}
 	}
 	o := s.datasetOptions()
-	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.Stdin, o.Texts, o.Sessions = in, tokens, s.conversations()
 	o.OnlyKnown = s.ServiceKind == kindTriton // a tensor needs an input of the model
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = tokens.count
@@ -192,6 +195,9 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		return nil, errors.Join(tokens.err, set.Close())
 	}
 	facts := set.Facts()
+	if _, whole := set.AsSessions(); s.needsChat != "" && (!whole || facts.LaterTurns > 0) {
+		return nil, errors.Join(cmdline.Usagef("%s, or data whose requests hold their history", s.needsChat), set.Close())
+	}
 	for _, members := range set.Ignored() {
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
@@ -239,7 +245,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 // "new" or "mixed". It returns "" where no conversations of a trace are sent.
 func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
-	if turns == 0 || s.Sessions == 0 {
+	if turns == 0 || !s.conversations() {
 		return "", ""
 	}
 	turnsText := plural.GroupedOf(turns, "later turn") + " of the trace"
@@ -250,13 +256,11 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 			string(dataset.RowsNew):   "the row of a later turn is put after the history",
 		}[s.TraceRows])
 	case added == 0:
-		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
-	case facts.TraceWhole == 0 && facts.TraceNew == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, as its hash_ids or the layout say; the history is not sent again (--trace-rows new puts it before them)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin like those of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin like those of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 
@@ -398,7 +402,7 @@ func spreadOverModels(s *settings, src workload.Source) (workload.Source, error)
 	}
 	all, err := workload.Models(src, workload.ModelChoice{
 		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
-		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.Sessions > 0,
+		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.conversations(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)

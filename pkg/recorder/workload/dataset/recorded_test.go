@@ -145,6 +145,17 @@ func TestRecordedLayouts(t *testing.T) {
 			notes: []string{"an answer is asked for with 220 tokens, as SGLang does (3)", `"metadata"`},
 		},
 		{
+			name: "ShareGPT with recorded answers", layout: "sharegpt", o: Options{Sessions: true, RecordedHistory: true, Count: words},
+			in: `[{"id":"q","conversations":[{"from":"system","value":"s"},{"from":"gpt","value":"before"},{"from":"human","value":"a\"é"},{"from":"gpt","value":"b c"},{"from":"human","value":"d"},{"from":"human","value":"e"},{"from":"gpt","value":"f"}]},
+				{"id":"r","conversations":[{"from":"human","value":"x"}]}]`,
+			want: []string{
+				`messages:[{"role":"system","content":"s"},{"role":"user","content":"a\"é"}] max:2 session:q/0 whole`,
+				`messages:[{"role":"system","content":"s"},{"role":"user","content":"a\"é"},{"role":"assistant","content":"b c"},{"role":"user","content":"d"}] session:q/1 whole`,
+				`messages:[{"role":"system","content":"s"},{"role":"user","content":"a\"é"},{"role":"assistant","content":"b c"},{"role":"user","content":"d"},{"role":"user","content":"e"}] max:1 session:q/2 whole`,
+				`messages:[{"role":"user","content":"x"}] session:r/0 whole`,
+			},
+		},
+		{
 			name: "a conversation of ShareGPT alone", layout: "sharegpt",
 			in:   `{"id":"a","conversations":[{"from":"human","value":"x"},{"from":"gpt","value":"y"}]}`,
 			want: []string{`"x"`},
