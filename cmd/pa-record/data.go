@@ -199,7 +199,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 	for _, members := range set.Ignored() {
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
-	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
+	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order, Assumed: set.Assumed()}, close: set.Close}
 	if sessions, ok := set.AsSessions(); ok {
 		if s.ServiceKind != kindOpenAI {
 			return nil, errors.Join(fmt.Errorf("--input-data %s: it holds sessions (%s), which need an OpenAI-compatible server", strings.Join(s.InputData, ", "), set.Files()[0].Layout), set.Close())
