@@ -541,7 +541,7 @@ func TestManifest(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
 		"traces/b.jsonl": row("b"), "traces/a.jsonl": row("a"), "other.jsonl": row("other"),
-		"manifest.json": `{"version":1,"name":"n","mode":"single_user_agentic_replay","tasks":[{"task_id":"b","trace":"traces/b.jsonl"},{"task_id":"a","trace":"traces/a.jsonl"}]}`,
+		"manifest.json": `{"version":1,"name":"n","mode":"single_user_agentic_replay","tasks":[{"task_id":"b","trace":"traces/b.jsonl","model_calls":1},{"task_id":"a","trace":"traces/a.jsonl"}]}`,
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -569,6 +569,7 @@ func TestManifest(t *testing.T) {
 	for name, tt := range map[string]struct{ manifest, want string }{
 		"outside": {`{"version":1,"tasks":[{"trace":"../x.jsonl"}]}`, `task 0: "trace": expected a path within the folder, found "../x.jsonl"`},
 		"version": {`{"version":3,"tasks":[{"trace":"traces/a.jsonl"}]}`, `manifest.json: "version": expected 1, found 3`},
+		"calls":   {`{"version":1,"tasks":[{"trace":"traces/a.jsonl","model_calls":2}]}`, `a.jsonl: expected 2 requests, the model_calls of its manifest, found 1; is the file whole?`},
 		"missing": {`{"version":1,"tasks":[{"trace":"traces/c.jsonl"}]}`, `c.jsonl: no such file`},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(tt.manifest), 0o600); err != nil {
