@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
@@ -30,7 +33,9 @@ type inputData struct {
 	notes   []string            // notes to print
 	meta    *export.DatasetMeta // for the export; nil if the settings describe it
 	facts   *dataset.Facts      // of the files; nil without files
-	close   func() error        // closes the files
+	// sessions describes what the source holds; nil if it is no workload.Sessions.
+	sessions *workload.SessionFacts
+	close    func() error // closes the files
 
 	s       *settings
 	tokens  *tokenCounter
@@ -56,6 +61,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if err != nil {
 		return nil, err
 	}
+	if err := s.takeSessions(e.Source); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -72,6 +80,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	}
 	e.s, e.tokens = s, tokens
 	e.madeUp = e.builtin != nil || s.inputLengths != nil || tokens.makes(e.Source)
+	if tokens.err != nil { // of the requests of sessions, which are made when they are read
+		return nil, errors.Join(tokens.err, e.close())
+	}
 	if note := credentialsNote(credentials(e.Source)); note != "" {
 		e.notes = append(e.notes, note)
 	}
@@ -166,7 +177,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		}
 	}
 	o := s.datasetOptions()
-	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.Stdin, o.Texts, o.Sessions = in, tokens, s.conversations()
 	o.OnlyKnown = s.ServiceKind == kindTriton // a tensor needs an input of the model
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = tokens.count
@@ -184,10 +195,16 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		return nil, errors.Join(tokens.err, set.Close())
 	}
 	facts := set.Facts()
+	if _, whole := set.AsSessions(); s.needsChat != "" && (!whole || facts.LaterTurns > 0) {
+		return nil, errors.Join(cmdline.Usagef("%s, or data whose requests hold their history", s.needsChat), set.Close())
+	}
 	for _, members := range set.Ignored() {
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
-	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
+	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order, Assumed: set.Assumed()}, close: set.Close}
+	if err := e.readSessions(s, set, &facts); err != nil {
+		return nil, errors.Join(err, set.Close())
+	}
 	if rows, note := traceRows(s, &facts); rows != "" {
 		e.meta.TraceRows = rows
 		e.notes = append(e.notes, note)
@@ -210,6 +227,13 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		e.limit(s)
 	}
 	e.meta.Entries = e.Len()
+	if _, ok := e.Source.(workload.Sessions); ok {
+		if err := e.countSessions(s, &facts); err != nil {
+			return nil, errors.Join(err, set.Close())
+		}
+		e.notes = append(e.notes, "the input data holds "+e.sessions.String())
+		return e, nil
+	}
 	e.Source = shapedSource{e.Source, s.Shapes}
 	if s.ServiceKind == kindTriton {
 		e.streams = shapedSource{set, s.Shapes}
@@ -221,7 +245,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 // "new" or "mixed". It returns "" where no conversations of a trace are sent.
 func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
-	if turns == 0 || s.Sessions == 0 {
+	if turns == 0 || !s.conversations() {
 		return "", ""
 	}
 	turnsText := plural.GroupedOf(turns, "later turn") + " of the trace"
@@ -232,18 +256,70 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 			string(dataset.RowsNew):   "the row of a later turn is put after the history",
 		}[s.TraceRows])
 	case added == 0:
-		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
-	case facts.TraceWhole == 0 && facts.TraceNew == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, as its hash_ids or the layout say; the history is not sent again (--trace-rows new puts it before them)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin like those of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin like those of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 
-// limit keeps the number of entries that --num-dataset-entries sets.
+// readSessions makes the sessions of a set the source of e, if it is of a layout of sessions.
+func (e *inputData) readSessions(s *settings, set *dataset.Set, facts *dataset.Facts) error {
+	all, ok := set.AsSessions()
+	switch {
+	case !ok:
+		return nil
+	case s.ServiceKind != kindOpenAI:
+		return fmt.Errorf("--input-data %s: it holds sessions (%s), which need an OpenAI-compatible server", strings.Join(s.InputData, ", "), set.Files()[0].Layout)
+	}
+	e.Source = all
+	e.notes = append(e.notes, sessionModelsNote(s, facts.Sessions.Models)...)
+	return nil
+}
+
+// countSessions sets e.sessions if the source holds sessions. facts are those of all files.
+func (e *inputData) countSessions(s *settings, facts *dataset.Facts) error {
+	all, ok := e.Source.(workload.Sessions)
+	if !ok {
+		return nil
+	}
+	x := facts.Sessions
+	if all.Sessions() != x.Sessions {
+		var err error
+		if x, err = workload.FactsOf(all); err != nil {
+			return fmt.Errorf("--input-data: %w", err)
+		}
+	}
+	if s.DelayRatio != nil {
+		x.Waiting, x.Idle = time.Duration(float64(x.Waiting)**s.DelayRatio), time.Duration(float64(x.Idle)**s.DelayRatio)
+	}
+	e.sessions = &x
+	return nil
+}
+
+// sessionModelsNote says what becomes of the models that recorded sessions name.
+func sessionModelsNote(s *settings, recorded []string) []string {
+	if len(recorded) == 0 {
+		return nil
+	}
+	names := strings.Join(recorded, ", ")
+	if len(s.Models) == 0 {
+		return []string{fmt.Sprintf("the sessions were recorded with the model %s: all requests go to the one model of this load", names)}
+	}
+	return []string{fmt.Sprintf("the sessions were recorded with the model %s: in each session, the first model stands for %s, the next one for the next of -m, and so on around", names, s.Models[0])}
+}
+
+// limit keeps the number of entries, or of sessions, that --num-dataset-entries sets.
 func (e *inputData) limit(s *settings) {
+	if all, ok := e.Source.(workload.Sessions); ok {
+		if n := s.DatasetEntries; n > all.Sessions() {
+			e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %s", n, plural.GroupedOf(all.Sessions(), "session")))
+		} else if n > 0 {
+			e.Source = workload.LimitSessions(all, n, s.sendOrder)
+		}
+		return
+	}
 	if n := s.DatasetEntries; n > e.Len() {
 		e.notes = append(e.notes, fmt.Sprintf("--num-dataset-entries %d: there are only %d", n, e.Len()))
 	} else if n > 0 {
@@ -326,7 +402,7 @@ func spreadOverModels(s *settings, src workload.Source) (workload.Source, error)
 	}
 	all, err := workload.Models(src, workload.ModelChoice{
 		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
-		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.Sessions > 0,
+		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.conversations(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)
@@ -443,7 +519,7 @@ func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
 // facts is nil for data without files.
 func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.Facts) (workload.Source, error) {
 	if s.DelayRatio != nil {
-		src = workload.Map(src, workload.ScaleThinkTime(*s.DelayRatio))
+		src = scaleDelays(src, *s.DelayRatio)
 	}
 	if s.inputLengths != nil {
 		return src, nil
@@ -462,6 +538,15 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 	if err != nil {
 		return nil, fmt.Errorf("--cache-bust, --num-prefix-prompts: %w", err)
 	}
+	if all, ok := src.(workload.Sessions); ok {
+		if s.CacheSalt != "" {
+			all = workload.MapSessions(all, workload.WithSessionPrefix(func(k int) (string, error) { return texts.Opening(uint64(k)), nil }))
+		}
+		if s.Prefixes > 0 {
+			all = workload.MapSessions(all, workload.WithSessionPrefix(func(k int) (string, error) { return texts.Prefix(uint64(k), s.Prefixes, s.PrefixTokens) }))
+		}
+		return all, nil
+	}
 	if s.CacheSalt != "" {
 		src = workload.Map(src, workload.WithPrefix(func(k int, _ *workload.Entry) (string, error) { return texts.Opening(uint64(k)), nil }))
 	}
@@ -474,6 +559,14 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 		}))
 	}
 	return src, nil
+}
+
+// scaleDelays multiplies the think times of src.
+func scaleDelays(src workload.Source, ratio float64) workload.Source {
+	if all, ok := src.(workload.Sessions); ok {
+		return workload.MapSessions(all, workload.ScaleDelays(ratio))
+	}
+	return workload.Map(src, workload.ScaleThinkTime(ratio))
 }
 
 // exceptWhole returns change without an effect on whole requests, which applyRules names.
@@ -498,6 +591,58 @@ func (e *inputData) illustrate(ctx context.Context, s *settings, src workload.So
 	}
 	e.Source, e.media, e.close = illustrated, illustrated, illustrated.Close
 	return nil
+}
+
+// identity returns what the requests of sessions depend on: the content of the files, and the settings that change it.
+func (e *inputData) identity() string {
+	s := e.s
+	type made struct {
+		Tokenizer *export.TokenizerMeta
+		Seed      uint64
+		Set       workload.Set
+		Salt      string
+		Prefixes  [2]int
+	}
+	of := struct {
+		Files         []export.DatasetFile
+		Layout, Rows  string
+		From, To      time.Duration
+		BlockTokens   int
+		Sessions      int
+		Order         string
+		Output        string
+		Exact, NoMost bool
+		Models        []string
+		ModelChoice   string
+		Seed          uint64 // of drawn lengths and models
+		Made          *made
+	}{
+		Layout: s.Layout, Rows: s.TraceRows, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens,
+		Sessions: s.DatasetEntries, Order: s.Order, Exact: s.ExactOutput, NoMost: s.noOutputLength, Models: s.Models, ModelChoice: s.ModelChoice,
+	}
+	if s.outputLengths != nil {
+		of.Output = fmt.Sprintf("%T%+v", s.outputLengths, s.outputLengths)
+	}
+	if s.outputLengths != nil || s.ModelChoice == workload.RandomModels || s.sendOrder.Kind != workload.Sequential {
+		of.Seed = s.Seed
+	}
+	if e.meta != nil {
+		of.Files = slices.Clone(e.meta.Files)
+		for i := range of.Files {
+			of.Files[i].Name = "" // a copy elsewhere holds the same requests
+		}
+	}
+	if e.tokens.texts != nil || s.CacheSalt != "" {
+		of.Made = &made{e.tokens.meta(), s.Seed, e.set, s.levelSalt(e.set), [2]int{s.Prefixes, s.PrefixTokens}}
+		if s.restart {
+			of.Made.Set = workload.Set{}
+		}
+	}
+	js, err := json.Marshal(of)
+	if err != nil {
+		panic(err) // plain data
+	}
+	return string(js)
 }
 
 // hasPrompts reports whether the entries are prompts, or bodies of requests that hold some, and

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -21,15 +22,24 @@ type tokenCounter struct {
 	s      *settings
 	getenv func(string) string
 
+	made atomic.Int64 // texts made for entries of files
+
+	mu    sync.Mutex // guards the fields below: requests of several sessions are made at a time
 	tok   *tokenizer.Tokenizer
 	texts *synth.Texts
-	made  int   // texts made for entries of files
 	err   error // of count
 }
 
 // load returns the named tokenizer, else the default one. If that is missing or not set it
 // returns the built-in tokenizer, with a warning or a note.
 func (t *tokenCounter) load() (*tokenizer.Tokenizer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.loadLocked()
+}
+
+// loadLocked is load with t.mu held.
+func (t *tokenCounter) loadLocked() (*tokenizer.Tokenizer, error) {
 	if t.tok != nil {
 		return t.tok, nil
 	}
@@ -72,10 +82,12 @@ func findTokenizer(ctx context.Context, getenv func(string) string, name string,
 
 // loadTexts returns the maker of texts, with the tokenizer of the run.
 func (t *tokenCounter) loadTexts() (*synth.Texts, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.texts != nil {
 		return t.texts, nil
 	}
-	tok, err := t.load()
+	tok, err := t.loadLocked()
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +129,8 @@ func (t *tokenCounter) use(set workload.Set, salt string) bool {
 // makes reports whether the texts of src are made up, by its first and last entry.
 func (t *tokenCounter) makes(src workload.Source) bool {
 	for _, k := range []int{0, src.Len() - 1} {
-		before := t.made
-		if _, err := src.At(k); err != nil || t.made == before {
+		before := t.made.Load()
+		if _, err := src.At(k); err != nil || t.made.Load() == before {
 			return false // the recorder reports the error
 		}
 	}
@@ -131,7 +143,7 @@ func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error)
 	if err != nil {
 		return "", nil, err
 	}
-	t.made++
+	t.made.Add(1)
 	return texts.Text(number, tokens)
 }
 
@@ -141,22 +153,51 @@ func (t *tokenCounter) Blocks(blocks []int64, size, tokens int) (string, []uint3
 	if err != nil {
 		return "", nil, err
 	}
-	t.made++
+	t.made.Add(1)
 	return texts.Blocks(blocks, size, tokens)
+}
+
+// Scoped implements dataset.Texts.
+func (t *tokenCounter) Scoped(scope string, blocks []int64, size int, number uint64, rest int) (string, []uint32, error) {
+	texts, err := t.loadTexts()
+	if err != nil {
+		return "", nil, err
+	}
+	t.made.Add(1)
+	return texts.Scoped(scope, blocks, size, number, rest)
+}
+
+// Parts implements dataset.Texts.
+func (t *tokenCounter) Parts(names []uint64, tokens []int) (string, []uint32, error) {
+	texts, err := t.loadTexts()
+	if err != nil {
+		return "", nil, err
+	}
+	t.made.Add(1)
+	return texts.Parts(names, tokens)
 }
 
 // count returns the number of tokens of a text. An error shows in t.err.
 func (t *tokenCounter) count(text string) int {
 	tok, err := t.load()
 	if err != nil {
-		t.err = err
+		t.fail(err)
 		return 1
 	}
 	n := tok.Count(text)
-	if t.err == nil {
-		t.err = tok.Err()
+	if err := tok.Err(); err != nil {
+		t.fail(err)
 	}
 	return n
+}
+
+// fail keeps the first error of count.
+func (t *tokenCounter) fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.err == nil {
+		t.err = err
+	}
 }
 
 // encode returns the tokens of a text, nil if the tokenizer is not the model's.

@@ -189,6 +189,8 @@ type ExperimentMeta struct {
 	// OverLatencyLimit reports that the latency was over the limit of the run.
 	OverLatencyLimit bool `json:"over_latency_limit,omitempty"`
 	RequestCounts
+	// Sessions counts the sessions of a level that sends some; nil for other levels.
+	Sessions *SessionCounts `json:"sessions,omitempty"`
 	// Unreadable counts the requests that could not be read in the file from which
 	// this one was converted: see [Reader.Skipped].
 	Unreadable int `json:"unreadable,omitempty"`

@@ -32,6 +32,10 @@ type Config struct {
 	// entries of Entries and Streams to others of the same number. Its ctx ends when Stop is
 	// closed or the context of Run ends.
 	Renew func(ctx context.Context, level int) (Renewal, error)
+	// Identity, if set, returns what the entries are made from, such as the hashes of files and the settings that change their
+	// content. If Entries is Sessions, not all requests are encoded before the load, and their hash is made of this. It is called
+	// after Renew.
+	Identity func() string
 	// Hash, if set, replaces the hashes of the data in the header of the export. Runs of a
 	// series that make up their entries get Result.Hash of the first run, so that all headers
 	// describe the same data.
@@ -53,7 +57,7 @@ type Config struct {
 	// Levels are the load levels to measure, in order; none means a concurrency
 	// of 1.
 	Levels []load.Level
-	// Plan, if set, chooses the levels instead of Levels. It must not return Sessions.
+	// Plan, if set, chooses the levels instead of Levels. Either all of its levels play sessions, or none.
 	Plan Plan
 	// OpenPerSecond bounds how many senders Run opens in a second before a level begins,
 	// for backends that connect in Open; 0 means no bound. Senders that a schedule needs
@@ -91,6 +95,13 @@ type Config struct {
 	// cancels them; 0 means DefaultGrace, < 0 not at all.
 	Grace time.Duration
 
+	// ContinueFailed lets a session go on after a request that failed: what waits for it begins, and a turn that continues it is
+	// sent without that answer. By default a failed request ends its session. A context overflow always ends it, see
+	// export.StatusContextOverflow.
+	ContinueFailed bool
+	// MaxOverflowRate ends the run as MaxErrorRate does, with an *[OverflowRateError], when more than this fraction of a level's
+	// requests are longer than the context of the model. Those requests are failures, too.
+	MaxOverflowRate *float64
 	// MaxErrorRate ends the run with an *[ErrorRateError] when more than this fraction
 	// of a level's requests fail (0: none may; 1: all may). The recorder compares when
 	// a request ends, from the twentieth request of the level on, and at the level's
@@ -187,6 +198,9 @@ func (c *Config) Validate() error {
 	if r := c.MaxErrorRate; r != nil {
 		add(!(*r >= 0 && *r <= 1), "max error rate %v: must be 0 to 1", *r)
 	}
+	if r := c.MaxOverflowRate; r != nil {
+		add(!(*r >= 0 && *r <= 1), "max overflow rate %v: must be 0 to 1", *r)
+	}
 	add(c.Warmup < 0, "warm-up request count %d: must not be negative", c.Warmup)
 	add(c.WarmupTime < 0, "warm-up of %v: must not be negative", c.WarmupTime)
 	errs = append(errs, c.Measure.Validate(), c.validateRanks())
@@ -200,8 +214,11 @@ func (c *Config) validateLevel(level load.Level) error {
 	}
 	_, talks := c.Backend.(backend.Conversational)
 	by := load.Settings{
-		Entries: c.Entries.Len(), Batched: c.BatchSize > 1, Counted: c.Measure.Counted(), Timed: c.Measure.Duration > 0,
+		Entries: c.Entries.Len(), Batched: c.BatchSize > 1, Counted: c.Measure.Counted(), Times: c.Measure.Times > 0, Timed: c.Measure.Duration > 0,
 		Warmup: c.Warmup, WarmupByTime: c.WarmupTime > 0, NoChat: c.Backend != nil && !talks,
+	}
+	if all, ok := c.Entries.(workload.Sessions); ok {
+		by.Sessions = all.Sessions()
 	}
 	if c.Order.Kind != workload.Sequential {
 		by.Order = c.Order.Kind.String()
@@ -219,7 +236,7 @@ func (c *Config) measure(level load.Level) window.Measure {
 	if m.Times > 0 && traits.Amount > 0 {
 		m.Requests = int(math.Ceil(float64(m.Times) * traits.Amount))
 	}
-	if traits.PlaysData && m.Duration == 0 {
+	if traits.PlaysData && !m.Fixed() {
 		m.Requests = c.Entries.Len() - c.Warmup
 	}
 	if traits.Requests > 0 {
@@ -230,18 +247,30 @@ func (c *Config) measure(level load.Level) window.Measure {
 
 // scaled returns the level with its drawn gaps scaled to the requests that it measures: to
 // the request count, or to the requests that are due in the duration. Measurement windows
-// have no such number, and their gaps stay as drawn.
-func (c *Config) scaled(level load.Level) load.Level {
-	rate, ok := level.(load.Rate)
-	if !ok {
-		return level
-	}
+// have no such number, and their gaps stay as drawn. A rate of sessions is scaled to the sessions that begin in the duration,
+// or without a duration and a request count to those of the data.
+func (c *Config) scaled(level load.Level, sessions int) load.Level {
 	m := c.measure(level)
-	n := m.Requests
-	if n == 0 && m.Duration > 0 {
-		n = int(math.Round(min(rate.PerSecond*m.Duration.Seconds(), math.MaxInt32)))
+	within := func(perSecond float64) int {
+		return int(math.Round(min(perSecond*m.Duration.Seconds(), math.MaxInt32)))
 	}
-	return rate.Scaled(c.Warmup, c.WarmupTime, n)
+	switch rate := level.(type) {
+	case load.Rate:
+		n := m.Requests
+		if n == 0 && m.Duration > 0 {
+			n = within(rate.PerSecond)
+		}
+		return rate.Scaled(c.Warmup, c.WarmupTime, n)
+	case load.SessionRate:
+		switch {
+		case m.Duration > 0:
+			sessions = within(rate.PerSecond)
+		case c.Measure.Counted():
+			sessions = 0 // how many sessions have that many requests is not known
+		}
+		return rate.Scaled(c.WarmupTime, sessions)
+	}
+	return level
 }
 
 // withDefaults returns c with every default spelled out.

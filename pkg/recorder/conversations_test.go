@@ -33,7 +33,11 @@ func (c *fakeConversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	if e.Step == c.f.bad && c.f.bad > 0 {
 		return nil, errors.New("no messages")
 	}
-	c.said += fmt.Sprint("q", e.Step)
+	if e.Prompt != nil {
+		c.said += string(e.Prompt.Messages)
+	} else {
+		c.said += fmt.Sprint("q", e.Step)
+	}
 	return fakePayload(c.said), nil
 }
 
@@ -44,6 +48,8 @@ func (c *fakeConversation) AddReply(x *backend.Exchange) (contentless bool, err 
 	c.said += " a "
 	return false, nil
 }
+
+func (c *fakeConversation) ReplyText() string { return fmt.Sprintf("%q", c.said) }
 
 // turns makes a workload of turns: "a" is one of session a; delays in ms.
 func turns(sessions string, delays ...int) workload.List {
@@ -179,7 +185,7 @@ func TestSessionsErrors(t *testing.T) {
 		{"no session", Config{Entries: workload.List{{Session: "a"}, {Step: 1}}}, `stream 0, step 1: no "session_id"`},
 		{"a bad turn", Config{Entries: turns("ab"), Backend: &fakeTalker{bad: 2}}, "no messages"},
 		{"no talker", Config{Entries: turns("ab"), Backend: &fakeServer{}}, "sessions need the chat endpoint"},
-		{"a count", Config{Entries: turns("ab"), Measure: window.Measure{Requests: 9}}, "a request count excludes it"},
+		{"a batch", Config{Entries: turns("ab"), BatchSize: 2}, "requests of this service are not batched"},
 		{"a long warm-up", Config{Entries: turns("ab"), Warmup: 2}, "a warm-up of 2 leaves nothing to measure"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -16,6 +16,7 @@ const maxFailureKinds = 64
 // requests did not end by themselves and do not count.
 type errorRate struct {
 	failed, ended int
+	overflowed    int           // of failed: longer than the context of the model
 	kinds         []FailureKind // ordered by their first failure
 }
 
@@ -29,6 +30,9 @@ func (e *errorRate) add(r *export.Request) {
 	}
 	e.ended++
 	e.failed++
+	if r.Status == export.StatusContextOverflow {
+		e.overflowed++
+	}
 	for i := range e.kinds {
 		if k := &e.kinds[i]; k.Status == r.Status && k.Code == r.Code {
 			k.N++
@@ -43,6 +47,23 @@ func (e *errorRate) add(r *export.Request) {
 // above reports whether more than the fraction limit of the requests failed.
 func (e *errorRate) above(limit float64) bool {
 	return e.ended > 0 && float64(e.failed) > limit*float64(e.ended)
+}
+
+// overflows reports whether more than the fraction limit of the requests were longer than the context of the model.
+func (e *errorRate) overflows(limit float64) bool {
+	return e.ended > 0 && float64(e.overflowed) > limit*float64(e.ended)
+}
+
+// overflowError returns the error of a rate of overflows above the limit.
+func (e *errorRate) overflowError(level load.Level, limit float64) *OverflowRateError {
+	err := &OverflowRateError{Load: level, Overflowed: e.overflowed, Ended: e.ended, Limit: limit}
+	for _, k := range e.kinds {
+		if k.Status == export.StatusContextOverflow {
+			err.Message = k.Message
+			break
+		}
+	}
+	return err
 }
 
 // error returns the error of a rate above the limit.

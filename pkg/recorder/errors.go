@@ -45,6 +45,20 @@ func (e *ErrorRateError) Error() string {
 		e.Load, plural.Grouped(e.Failed), plural.GroupedOf(e.Ended, "request"), percent(float64(e.Failed)/float64(e.Ended)), percent(e.Limit), plural.Grouped(e.Common.N), &e.Common)
 }
 
+// OverflowRateError ends a run when too many requests are longer than the context of the model; see Config.MaxOverflowRate.
+// The export holds the recorded part.
+type OverflowRateError struct {
+	Load              load.Level
+	Overflowed, Ended int // requests of the level
+	Limit             float64
+	Message           string // of the server, about the first of them
+}
+
+func (e *OverflowRateError) Error() string {
+	return fmt.Sprintf("%v: %s of %s did not fit into the context of the model, %s, more than the %s allowed; the server says: %s",
+		e.Load, plural.Grouped(e.Overflowed), plural.GroupedOf(e.Ended, "request"), percent(float64(e.Overflowed)/float64(e.Ended)), percent(e.Limit), e.Message)
+}
+
 // percent formats a fraction with up to three significant digits.
 func percent(f float64) string { return strconv.FormatFloat(100*f, 'g', 3, 64) + "%" }
 

@@ -54,6 +54,10 @@ func (l *levelRun) experiment() *export.Experiment {
 		},
 		Interrupted: l.stopped, OverLatencyLimit: l.out.OverLimit, Share: l.levelShare(), Prompts: l.prompts(),
 	}}
+	if d, ok := l.driver.(interface{ Sessions() *export.SessionCounts }); ok {
+		l.out.Sessions = d.Sessions()
+		e.Meta.Sessions = l.out.Sessions
+	}
 	l.out.Prompts = e.Meta.Prompts
 	if l.late != "" {
 		e.Meta.Warnings = append(e.Meta.Warnings, l.late)

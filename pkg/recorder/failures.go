@@ -68,8 +68,14 @@ func (l *levelRun) count(r *export.Request) {
 	if limit := l.cfg.MaxErrorRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.above(*limit) {
 		l.abandon(l.rate.error(l.load, *limit))
 	}
-	if r.Status == export.StatusOK {
+	if limit := l.cfg.MaxOverflowRate; limit != nil && l.rate.ended >= fewestEnded && l.rate.overflows(*limit) {
+		l.abandon(l.rate.overflowError(l.load, *limit))
+	}
+	switch r.Status {
+	case export.StatusOK:
 		l.failures.succeed()
+	case export.StatusContextOverflow:
+		l.out.Overflowed++
 	}
 	switch r.Excluded() {
 	case export.NotExcluded:

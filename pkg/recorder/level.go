@@ -130,6 +130,9 @@ func (l *levelRun) run(ctx context.Context) (Level, error) {
 	if limit := l.cfg.MaxErrorRate; limit != nil && !l.stopped && l.rate.above(*limit) {
 		l.abandon(l.rate.error(l.load, *limit))
 	}
+	if limit := l.cfg.MaxOverflowRate; limit != nil && !l.stopped && l.rate.overflows(*limit) {
+		l.abandon(l.rate.overflowError(l.load, *limit))
+	}
 	if !l.writeFailed {
 		l.wrote(l.cfg.Writer.EndExperiment(l.experiment()))
 	}
@@ -148,7 +151,11 @@ func (l *levelRun) wrote(err error) {
 // warmup requests and warmupTime, then budget requests (0: the whole stage is warm-up;
 // < 0: until the meter is done).
 func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
-	level = l.cfg.scaled(level) // before the start: it takes time
+	level = l.cfg.scaled(level, l.requests.Sessions()) // before the start: it takes time
+	most := 0                                          // requests of sessions that the stage has; 0: no bound
+	if level.Traits().Conversations && l.cfg.Measure.Counted() && warmupTime == 0 {
+		most = warmup + budget
+	}
 	share := l.stageShare(level, warmup, warmupTime, budget)
 	warmup, budget = share.warmup, share.budget
 	l.budget, l.budgeted = max(budget, 0), budget >= 0
@@ -183,7 +190,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 	l.admission = drive.NewAdmission(drive.Limits{Warmup: warmup, WarmUntilNS: warmUntilNS, Measured: budget, Longest: measure.Longest()})
 	stage := drive.Stage{
 		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
-		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.Measure.Duration > 0,
+		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.repeats(level), Most: most, ContinueFailed: l.cfg.ContinueFailed,
 		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share, First: l.first, Arrivals: l.arrivals,
 		Yielder: l.yielder,
 	}

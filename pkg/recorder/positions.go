@@ -62,11 +62,25 @@ func (r *runState) place(level load.Level) {
 	switch _, open := level.(load.Open); {
 	case r.cfg.Restart || r.renewal.MadeUp:
 		first = 0
-	case open && level.Traits().PlaysData: // its entries belong to its instants: a whole round of the data
+	case open && level.Traits().PlaysData && !isSessionRate(level): // its entries or sessions belong to its instants: a whole round of the data
 		n := r.requests.Len()
+		if r.talked {
+			n = r.requests.Sessions()
+		}
 		first = (first + n - 1) / n * n
 	}
 	r.first, r.firstID = first, r.nextID
+}
+
+func isSessionRate(level load.Level) bool {
+	_, is := level.(load.SessionRate)
+	return is
+}
+
+// repeats reports whether the sessions of a level begin again after the last one.
+func (c *Config) repeats(level load.Level) bool {
+	_, scheduled := level.(load.SessionTimetable)
+	return c.Measure.Fixed() && !scheduled
 }
 
 // stageFirst returns the position of the first request of a stage of the level, before

@@ -68,6 +68,7 @@ func (c *Config) validateRanks() error {
 	add(r.Barrier == nil, "no barrier")
 	add(c.Plan != nil, "latency chooses the levels of a search, and no rank knows the latency of all; list the levels")
 	add(c.MaxErrorRate != nil, "an error rate cannot end it, because no rank knows the failures of all")
+	add(c.MaxOverflowRate != nil, "a rate of context overflows cannot end it, because no rank knows those of all")
 	add(c.StopOnUnstable, "stability cannot end it, because no rank knows the windows of all")
 	levels := c.Levels
 	if len(levels) == 0 && c.Plan == nil {
@@ -78,13 +79,13 @@ func (c *Config) validateRanks() error {
 		add(!m.Fixed(), fmt.Sprintf("%v: give a request count or a duration; no rank knows the windows of all", level))
 		traits, slots := level.Traits(), level.Slots()
 		add(traits.Whole != "", fmt.Sprintf("%v: %s", level, traits.Whole))
+		_, open := level.(load.Open)
 		if traits.Conversations {
-			add(slots < r.Size, fmt.Sprintf("%v: needs at least one conversation at a time for each rank", level))
+			add(slots < r.Size && !open, fmt.Sprintf("%v: needs at least one conversation at a time for each rank", level))
+			add(c.Measure.Counted() && c.WarmupTime+traits.RampUp > 0, fmt.Sprintf("%v: a warm-up by time and a request count exclude each other: no rank knows how many requests of sessions are in the warm-up of all", level))
 			add(c.Order.Kind == workload.Random, fmt.Sprintf("%v: conversations drawn with replacement cannot be divided; use another order", level))
 		}
-		if _, open := level.(load.Open); open {
-			add(slots > 0 && slots < r.Size, fmt.Sprintf("%v: a ceiling of %d requests in flight leaves none to some ranks", level, slots))
-		}
+		add(open && slots > 0 && slots < r.Size, fmt.Sprintf("%v: a ceiling of %d in flight leaves none to some ranks", level, slots))
 	}
 	return errors.Join(errs...)
 }
@@ -119,7 +120,7 @@ func PlannedShare(w ranks.World, level load.Level, m window.Measure, warmup int,
 		return s
 	}
 	share, before := shareOf(w, level), 0
-	if open, ok := c.scaled(level).(load.Open); ok {
+	if open, ok := c.scaled(level, 0).(load.Open); ok {
 		before = max(warmup, load.ArrivalsBefore(open.Schedule(), warmupTime+level.Traits().RampUp))
 	}
 	n = share.Count(before+n) - share.Count(before)
@@ -217,11 +218,11 @@ func (r *runState) planHash() string {
 	for _, level := range c.Levels {
 		part(level.Mode() + " " + level.Value() + " " + level.String())
 		part(fmt.Sprintf("%+v", c.measure(level)))
-		if open, ok := c.scaled(level).(load.Open); ok {
+		if open, ok := c.scaled(level, r.requests.Sessions()).(load.Open); ok {
 			part(arrivalsText(open.Schedule()))
 		}
 	}
-	part(fmt.Sprint(c.Warmup, c.WarmupTime, c.BatchSize))
+	part(fmt.Sprint(c.Warmup, c.WarmupTime, c.BatchSize, c.ContinueFailed))
 	return hex.EncodeToString(h.Sum(nil))
 }
 

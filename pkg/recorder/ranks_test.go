@@ -170,6 +170,11 @@ func TestRanksSendWhatOneProcessSends(t *testing.T) {
 		{name: "timetable", cfg: Config{Levels: []load.Level{load.Timetable{Offsets: offsets}}, Warmup: 2}},
 		{name: "conversations", cfg: Config{Levels: []load.Level{load.Sessions{N: 5}}, Entries: turns("abcabdaaefghijkklmnnncd"), Order: shuffled}, serial: true},
 		{name: "conversations with a warm-up", cfg: Config{Levels: []load.Level{load.Sessions{N: 4}}, Entries: turns("aabbccddeeffgghh"), Warmup: 5}, serial: true},
+		{name: "conversations, a request count within the second round", cfg: Config{Levels: []load.Level{load.Sessions{N: 4}}, Entries: turns("abcabdaaefgg"), Measure: window.Measure{Requests: 19}}, serial: true},
+		{name: "requests of conversations", cfg: Config{Levels: []load.Level{load.SessionRequests{N: 5}}, Entries: turns("abcabdaaefghijkklmnnncd"), Order: shuffled}, serial: true},
+		{name: "requests of conversations, a request count and a warm-up", cfg: Config{Levels: []load.Level{load.SessionRequests{N: 5}}, Entries: turns("abcabdaaefghijkklmnnncd"), Warmup: 4, Measure: window.Measure{Requests: 13}}, serial: true},
+		{name: "a rate of conversations", cfg: Config{Levels: []load.Level{load.SessionRate{Rate: load.Rate{PerSecond: 300, Arrivals: load.Poisson, Seed: 3}}}, Entries: turns("abcabdaaefghijkklmnnncd"), Measure: window.Measure{Requests: 31}}, serial: true},
+		{name: "a schedule of conversations", cfg: Config{Levels: []load.Level{load.SessionTimetable{Timetable: load.Timetable{Offsets: offsets[:7]}}}, Entries: turns("abcabdaaefggg")}, serial: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -453,6 +458,10 @@ func TestRanksRefuse(t *testing.T) {
 		{Config{Levels: []load.Level{load.Periodic{Start: 1, End: 2, Step: 1, Period: 1}}}, "the steps follow the responses of all requests"},
 		{Config{Levels: []load.Level{load.Sessions{N: 3}}}, "at least one conversation at a time for each rank"},
 		{Config{Levels: []load.Level{load.Sessions{N: 4}}, Order: workload.Order{Kind: workload.Random}}, "drawn with replacement"},
+		{Config{Levels: []load.Level{load.SessionRequests{N: 3}}}, "at least one conversation at a time for each rank"},
+		{Config{Levels: []load.Level{load.Sessions{N: 4}}, WarmupTime: time.Second, Measure: window.Measure{Requests: 1}}, "a warm-up by time and a request count exclude each other"},
+		{Config{Levels: []load.Level{load.SessionRate{Rate: load.Rate{PerSecond: 1, Ceiling: 3}}}}, "a ceiling of 3 in flight leaves none to some ranks"},
+		{Config{MaxOverflowRate: new(float64), Measure: window.Measure{Requests: 1}}, "a rate of context overflows cannot end it"},
 		{Config{Levels: []load.Level{load.Rate{PerSecond: 1, Ceiling: 3}}, Measure: window.Measure{Requests: 1}}, "leaves none to some ranks"},
 	} {
 		c := tt.cfg

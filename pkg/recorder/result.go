@@ -43,6 +43,10 @@ type Level struct {
 	OverLimit bool
 
 	OK, Failed, Warmup, Late, Cancelled int
+	// Overflowed counts the requests among Failed, and of the warm-up, that were longer than the context of the model.
+	Overflowed int
+	// Sessions counts the sessions of the level; nil for a level without sessions.
+	Sessions *export.SessionCounts
 
 	// Latency summarizes the latencies of the measured requests.
 	Latency window.Latency

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
@@ -252,13 +253,9 @@ func (r *runState) prepare(ctx context.Context) error {
 	if err := r.prepareRequests(ctx); err != nil {
 		return err
 	}
-	levels := r.cfg.Levels
-	if r.cfg.Plan != nil {
-		first, ok := r.cfg.Plan(nil)
-		if !ok {
-			return errors.New("the plan has no level")
-		}
-		levels = []load.Level{first}
+	levels, err := r.firstLevels()
+	if err != nil {
+		return err
 	}
 	slots := 0
 	for _, level := range levels {
@@ -269,7 +266,7 @@ func (r *runState) prepare(ctx context.Context) error {
 	}
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
-	err := r.senders.Open(ctx, slots)
+	err = r.senders.Open(ctx, slots)
 	if closed(r.cfg.Stop) {
 		err = errStopped
 	}
@@ -298,7 +295,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	c := &r.cfg
-	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes}
+	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes, Identity: c.Identity}
 	b, ok := c.Backend.(backend.Stateful)
 	stateful := ok && b.Stateful()
 	if stateful && c.Streams != nil {
@@ -315,10 +312,31 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if slices.ContainsFunc(c.Levels, func(l load.Level) bool { return l.Traits().Conversations }) {
-		return r.requests.FindSessions(ctx)
+	levels, err := r.firstLevels()
+	if err != nil || !slices.ContainsFunc(levels, func(l load.Level) bool { return l.Traits().Conversations }) {
+		return err
+	}
+	if err := r.requests.FindSessions(ctx); err != nil {
+		return err
+	}
+	for _, l := range levels {
+		if t, ok := l.(load.SessionTimetable); ok && len(t.Offsets) != r.requests.Sessions() {
+			return fmt.Errorf("%v: the data has %s", l, plural.GroupedOf(r.requests.Sessions(), "session"))
+		}
 	}
 	return nil
+}
+
+// firstLevels returns the levels of the run, or the first one of its plan.
+func (r *runState) firstLevels() ([]load.Level, error) {
+	if r.cfg.Plan == nil {
+		return r.cfg.Levels, nil
+	}
+	first, ok := r.cfg.Plan(nil)
+	if !ok {
+		return nil, errors.New("the plan has no level")
+	}
+	return []load.Level{first}, nil
 }
 
 // initSequences prepares for a model that keeps state. It refuses settings that cannot

@@ -54,13 +54,14 @@ func (c *codec) request(r *export.Request) {
 	_, err = export.ParsePhase(r.Phase.String())
 	c.fail(err)
 	inputs, responses, stated, extra := r.Inputs != nil, r.Responses != nil, r.Stated != nil, r.Extra != nil
+	agent, requestID := r.Agent != "" || r.ParentAgent != "" || r.Depth != 0, r.RequestID != ""
 	times := [...]*uint64{&r.ScheduledNS, &r.IssuedNS, &r.SentNS, &r.FirstByteNS, &r.FailedNS}
 	var has [len(times)]bool
 	for i, t := range times {
 		has[i] = *t != 0
 	}
 	c.flags(&r.HasMeta, &r.NoOutputs, &r.OutputsDropped, &r.Reused, &r.Resent, &inputs, &responses, &stated, &extra,
-		&has[0], &has[1], &has[2], &has[3], &has[4])
+		&has[0], &has[1], &has[2], &has[3], &has[4], &agent, &requestID)
 	c.uint(&r.ID)
 	c.uint(&r.StartNS)
 	c.small((*uint8)(&r.StartSource))
@@ -74,13 +75,18 @@ func (c *codec) request(r *export.Request) {
 	}
 	c.uint(&r.SequenceID)
 	for _, n := range [...]*int{&r.Turn, &r.Worker, &r.Conn, &r.Rank, &r.Code, &r.UnrecordedEvents} {
-		v := int64(*n)
-		if c.int(&v); c.reads {
-			*n = int(v)
-		}
+		c.number(n)
 	}
 	for _, s := range [...]*string{&r.SessionID, &r.Model, &r.Message, &r.ServerID} {
 		c.text(s)
+	}
+	if agent {
+		c.text(&r.Agent)
+		c.text(&r.ParentAgent)
+		c.number(&r.Depth)
+	}
+	if requestID {
+		c.ownText(&r.RequestID)
 	}
 	if inputs {
 		c.fieldList(&r.Inputs)
@@ -139,6 +145,13 @@ func (c *codec) int(v *int64) {
 	}
 }
 
+func (c *codec) number(n *int) {
+	v := int64(*n)
+	if c.int(&v); c.reads {
+		*n = int(v)
+	}
+}
+
 // time has t as its difference to from, which gives t for all values.
 func (c *codec) time(t *uint64, from uint64) {
 	d := int64(*t - from)
@@ -194,6 +207,14 @@ func (c *codec) text(s *string) {
 		*s, c.b = c.names.Intern(c.b[:n]), c.b[n:]
 	} else {
 		c.b = append(c.b, *s...)
+	}
+}
+
+// ownText is text for texts that no two requests have in common.
+func (c *codec) ownText(s *string) {
+	text := []byte(*s)
+	if c.data(&text); c.reads {
+		*s = string(text)
 	}
 }
 

@@ -45,6 +45,10 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 		m.OverLatencyLimit = m.OverLatencyLimit || x.OverLatencyLimit
 		m.Interrupted = m.Interrupted || x.Interrupted
 		m.Plus(&x.RequestCounts)
+		if x.Sessions != nil {
+			m.Sessions = cmp.Or(m.Sessions, &export.SessionCounts{})
+			m.Sessions.Plus(x.Sessions)
+		}
 		m.Unreadable += x.Unreadable
 		m.Prompts = joinPrompts(m.Prompts, x.Prompts)
 		for _, w := range x.Warnings {

@@ -1,6 +1,9 @@
 package backend
 
-import "github.com/pa-tools/pa/pkg/recorder/workload"
+import (
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
 
 // Conversational is a backend that can hold conversations: each turn is sent with all
 // earlier turns and replies before it.
@@ -29,4 +32,17 @@ type Conversation interface {
 	// Fork returns another conversation with the same turns and replies so far. From then on, different
 	// goroutines may use the two.
 	Fork() Conversation
+}
+
+// A Previewer is a Conversation that finds an error within a response before the response is decoded.
+type Previewer interface {
+	// Preview returns the status that Decode will give a request whose status so far is ok, as far as an error event shows it.
+	// It is called as AddReply is.
+	Preview(x *Exchange) export.Status
+}
+
+// A Quoter is a Conversation whose replies other requests can quote.
+type Quoter interface {
+	// ReplyText returns the text of the last reply; "" if it has none.
+	ReplyText() string
 }

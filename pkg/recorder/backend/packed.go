@@ -22,6 +22,7 @@ type packed struct {
 	used   int // number of pieces; the others have memory for more
 	large  [][]byte
 	last   []byte // the response before; empty after a large one
+	before []byte // the one before last, likewise
 	n      int
 	small  int // bytes of the responses that are not large
 	// responses is memory for Request.Responses.
@@ -46,7 +47,7 @@ func (p *packed) add(raw []byte, owned bool) {
 		if !owned {
 			raw = bytes.Clone(raw)
 		}
-		p.large, p.last = append(p.large, raw), p.last[:0]
+		p.large, p.last, p.before = append(p.large, raw), p.before[:0], p.last
 		b := p.room(1)
 		*b = append(*b, 0)
 		return
@@ -59,7 +60,7 @@ func (p *packed) add(raw []byte, owned bool) {
 	*b = binary.AppendUvarint(*b, uint64(len(own))+1)
 	*b = binary.AppendUvarint(*b, uint64(prefix))
 	*b = append(binary.AppendUvarint(*b, uint64(suffix)), own...)
-	p.last = append(p.last[:0], raw...)
+	p.last, p.before = append(p.before[:0], raw...), p.last
 	p.small += len(raw)
 }
 
@@ -134,7 +135,7 @@ func (p *packed) free(responses []export.Response) {
 	if cap(responses) > keptResponses {
 		responses = nil
 	}
-	*p = packed{pieces: pieces, last: p.last[:0], responses: responses[:0]}
+	*p = packed{pieces: pieces, last: p.last[:0], before: p.before[:0], responses: responses[:0]}
 	packs.Put(p)
 }
 
@@ -186,6 +187,22 @@ func (x *Exchange) EachRaw() iter.Seq[[]byte] {
 		return x.packed.all(nil)
 	}
 	return slices.Values(x.Raw)
+}
+
+// Tail returns the bytes of the last two responses, packed or not; nil for one that is not there. Of responses of more than 16 KiB
+// it may return an empty text. The bytes stay valid until the next response.
+func (x *Exchange) Tail() (before, last []byte) {
+	if x.Raw == nil && x.packed != nil {
+		return x.packed.before, x.packed.last
+	}
+	n := len(x.Raw)
+	if n > 1 {
+		before = x.Raw[n-2]
+	}
+	if n > 0 {
+		last = x.Raw[n-1]
+	}
+	return before, last
 }
 
 // Unpack fills Raw, in memory of s, of an exchange that keeps its responses packed.

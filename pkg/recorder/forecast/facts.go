@@ -25,6 +25,8 @@ type Facts struct {
 	Input, Output recorder.Figure // tokens of a request, on average
 	InputBytes    float64         // of a request's prompt, on average; NaN if unknown
 	Thinking      time.Duration   // all think times together
+	// Sessions describes the sessions of the data; nil for data without any.
+	Sessions *workload.SessionFacts
 }
 
 const (
@@ -215,4 +217,18 @@ func (LengthTexts) Text(_ uint64, tokens int) (string, []uint32, error) {
 // Blocks implements dataset.Texts.
 func (t LengthTexts) Blocks(_ []int64, _, tokens int) (string, []uint32, error) {
 	return t.Text(0, tokens)
+}
+
+// Scoped implements dataset.Texts.
+func (t LengthTexts) Scoped(_ string, blocks []int64, size int, _ uint64, rest int) (string, []uint32, error) {
+	return t.Text(0, len(blocks)*size+rest)
+}
+
+// Parts implements dataset.Texts.
+func (t LengthTexts) Parts(_ []uint64, tokens []int) (string, []uint32, error) {
+	total := 0
+	for _, n := range tokens {
+		total += n
+	}
+	return t.Text(0, total)
 }

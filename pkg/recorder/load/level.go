@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A Level is one load level of a run. The levels of this package are [Concurrency], [Sessions], [Periodic],
-// [Rate], [Intervals] and [Timetable].
+// A Level is one load level of a run. The levels of this package are [Concurrency], [Periodic], [Rate], [Intervals] and
+// [Timetable], and with sessions [Sessions], [SessionRequests], [SessionRate] and [SessionTimetable].
 type Level interface {
 	// Mode and Value name the level in an export: perf_analyzer's mode and the text of
 	// its number.
@@ -35,9 +35,11 @@ type Level interface {
 // Settings are what else is set for a run, as far as it can exclude a level.
 type Settings struct {
 	Entries      int    // number of entries of the data
+	Sessions     int    // number of sessions of the data; 0 if that is not known
 	Order        string // in which the entries are sent; "" for the order of the data
 	Batched      bool   // a request has several entries
 	Counted      bool   // a request count ends the level
+	Times        bool   // the request count is a multiple of the level
 	Timed        bool   // a duration ends the level
 	Warmup       int
 	WarmupByTime bool
@@ -47,10 +49,10 @@ type Settings struct {
 // Traits are what a recorder and a forecast need to know of a level of any kind.
 type Traits struct {
 	// Amount is the number that a search raises, and of which a request count can be a
-	// multiple: slots of a [Concurrency], requests per second of a [Rate] or [Intervals]. Other
-	// levels have 0.
+	// multiple: slots of a [Concurrency], [Sessions] or [SessionRequests], requests per second of a [Rate] or
+	// [Intervals]. Other levels have 0.
 	Amount float64
-	// PerSecond is the mean rate of an open loop, 0 if all its requests are due at once; closed
+	// PerSecond is the mean rate of an open loop, of requests or of sessions, 0 if all are due at once; closed
 	// loops have 0.
 	PerSecond float64
 	// AtOnce is the largest number of requests that begin at the same instant, 0 for a level
@@ -61,9 +63,9 @@ type Traits struct {
 	WarmupSlots int
 	// RampUp is how long the level takes to reach its load. That time is warm-up.
 	RampUp time.Duration
-	// PlaysData means that the level ends with its data, unless a duration ends it before.
+	// PlaysData means that the level ends with its data, unless a duration or a request count ends it.
 	PlaysData bool
-	// Conversations means that the level sends the turns of conversations.
+	// Conversations means that the level plays sessions.
 	Conversations bool
 	// Requests is how many requests the level has by itself, 0 if it has no number of its own.
 	Requests int
@@ -77,7 +79,7 @@ type Traits struct {
 }
 
 // An Open is the level of an open loop. When Slots requests are in flight, due requests
-// wait.
+// wait. The schedule of a level with sessions is about sessions, as are its Slots.
 type Open interface {
 	Level
 	// Schedule returns a new schedule, which begins at the start of the level.
@@ -146,43 +148,6 @@ func (c Concurrency) Begin(i int) time.Duration {
 	return time.Duration(float64(c.RampUp) * float64(i) / float64(c.N))
 }
 
-// Sessions is a closed loop of N conversations. When one is over, the next one of the
-// workload begins.
-type Sessions struct{ N int }
-
-// Mode implements Level. Mode and Value are perf_analyzer's: GenAI-Perf looks a run of
-// sessions up under request_rate 0.0.
-func (Sessions) Mode() string { return export.ModeRequestRate }
-
-// Value implements Level.
-func (Sessions) Value() string { return "0.0" }
-
-func (s Sessions) String() string { return "session concurrency " + strconv.Itoa(s.N) }
-
-// Slots implements Level.
-func (s Sessions) Slots() int { return s.N }
-
-// Validate implements Level.
-func (s Sessions) Validate() error {
-	if s.N < 1 {
-		return fmt.Errorf("session concurrency %d: must be at least 1", s.N)
-	}
-	return nil
-}
-
-// Excluded implements Level.
-func (s Sessions) Excluded(by Settings) error {
-	switch {
-	case by.Counted:
-		return fmt.Errorf("%v: a request count excludes it: each session is played to its end", s)
-	case by.Batched:
-		return fmt.Errorf("%v: a batch excludes it", s)
-	case by.NoChat:
-		return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", s)
-	}
-	return warmsUpAll(s, by.Warmup, by.Entries)
-}
-
 // warmsUpAll returns the error for a warm-up of at least all of a level's n requests, or nil.
 func warmsUpAll(l Level, warmup, n int) error {
 	if warmup >= n {
@@ -193,11 +158,6 @@ func warmsUpAll(l Level, warmup, n int) error {
 
 // needsSlots is Traits.Stateless of a level that is neither a concurrency nor a rate.
 const needsSlots = "needs a concurrency or a rate"
-
-// Traits implements Level.
-func (s Sessions) Traits() Traits {
-	return Traits{AtOnce: s.N, PlaysData: true, Conversations: true, Stateless: needsSlots}
-}
 
 // A Periodic level begins with a batch of Start requests. It sends Step more requests
 // whenever each request of the last batch has had Period responses, up to End requests in
@@ -326,8 +286,11 @@ func (Rate) Mode() string { return export.ModeRequestRate }
 // Value implements Level.
 func (r Rate) Value() string { return decimal(r.PerSecond) }
 
-func (r Rate) String() string {
-	s := "request rate " + strconv.FormatFloat(r.PerSecond, 'g', 6, 64)
+func (r Rate) String() string { return r.describe("request") }
+
+// describe describes the rate of requests or of sessions.
+func (r Rate) describe(what string) string {
+	s := what + " rate " + strconv.FormatFloat(r.PerSecond, 'g', 6, 64)
 	switch {
 	case r.Arrivals == Gamma:
 		s += ", gamma of burstiness " + strconv.FormatFloat(r.shape(), 'g', 6, 64)
@@ -337,7 +300,7 @@ func (r Rate) String() string {
 	if r.Unscaled && r.Arrivals != Constant {
 		s += ", unscaled"
 	}
-	return s + atMost(r.Ceiling)
+	return s + atMost(r.Ceiling, what)
 }
 
 // Traits implements Level.
@@ -356,10 +319,13 @@ func (r Rate) shape() float64 {
 	return r.Burstiness
 }
 
-// atMost describes a ceiling, "" without one.
-func atMost(ceiling int) string {
-	if ceiling == 0 {
+// atMost describes a ceiling of requests or of sessions, "" without one.
+func atMost(ceiling int, what string) string {
+	switch {
+	case ceiling == 0:
 		return ""
+	case what == "session":
+		return fmt.Sprintf(", at most %s in flight", plural.Of(ceiling, what))
 	}
 	return fmt.Sprintf(", at most %d in flight", ceiling)
 }
@@ -368,10 +334,13 @@ func atMost(ceiling int) string {
 func (r Rate) Slots() int { return r.Ceiling }
 
 // Validate implements Level.
-func (r Rate) Validate() error {
+func (r Rate) Validate() error { return r.validate("request") }
+
+// validate returns a mistake of the rate of requests or of sessions, or nil.
+func (r Rate) validate(what string) error {
 	switch {
 	case !(r.PerSecond >= minRate && r.PerSecond <= maxRate):
-		return fmt.Errorf("request rate %v: must be above 0 and at most %.0f per second", r.PerSecond, maxRate)
+		return fmt.Errorf(what+" rate %v: must be above 0 and at most %.0f per second", r.PerSecond, maxRate)
 	case int(r.Arrivals) >= len(distributions):
 		return fmt.Errorf("unknown distribution %v", r.Arrivals)
 	case r.Burstiness != 0 && r.Arrivals != Gamma:
@@ -428,7 +397,7 @@ func (v Intervals) PerSecond() float64 {
 }
 
 func (v Intervals) String() string {
-	return fmt.Sprintf("%s, %s requests/s", plural.Of(len(v.Gaps), "interval"), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64)) + atMost(v.Ceiling)
+	return fmt.Sprintf("%s, %s requests/s", plural.Of(len(v.Gaps), "interval"), strconv.FormatFloat(v.PerSecond(), 'g', 6, 64)) + atMost(v.Ceiling, "request")
 }
 
 // Traits implements Level.
@@ -483,12 +452,15 @@ func (Timetable) Mode() string { return export.ModeRequestRate }
 // Value implements Level.
 func (Timetable) Value() string { return "0.0" }
 
-func (t Timetable) String() string {
-	s := "schedule of " + plural.Of(len(t.Offsets), "request")
+func (t Timetable) String() string { return t.describe("request") }
+
+// describe describes the schedule of requests or of sessions.
+func (t Timetable) describe(what string) string {
+	s := "schedule of " + plural.Of(len(t.Offsets), what)
 	if t.Speed != 0 && t.Speed != 1 {
 		s += ", " + strconv.FormatFloat(t.Speed, 'g', 6, 64) + " times as fast"
 	}
-	return s + atMost(t.Ceiling)
+	return s + atMost(t.Ceiling, what)
 }
 
 // Traits implements Level.
@@ -552,8 +524,11 @@ func decimal(x float64) string {
 var (
 	_ Level = Concurrency{}
 	_ Level = Sessions{}
+	_ Level = SessionRequests{}
 	_ Level = Periodic{}
 	_ Open  = Rate{}
 	_ Open  = Intervals{}
 	_ Open  = Timetable{}
+	_ Open  = SessionRate{}
+	_ Open  = SessionTimetable{}
 )

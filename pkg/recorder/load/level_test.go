@@ -113,7 +113,10 @@ func TestTraits(t *testing.T) {
 	}{
 		{Concurrency{N: 4}, Traits{Amount: 4, AtOnce: 4, WarmupSlots: 4, Plain: true}},
 		{Concurrency{N: 4, RampUp: time.Second}, Traits{Amount: 4, WarmupSlots: 4, RampUp: time.Second, Plain: true}},
-		{Sessions{N: 3}, Traits{AtOnce: 3, PlaysData: true, Conversations: true, Stateless: needsSlots}},
+		{Sessions{N: 3}, Traits{Amount: 3, AtOnce: 3, PlaysData: true, Conversations: true, Stateless: needsSlots}},
+		{SessionRequests{N: 3, RampUp: time.Second}, Traits{Amount: 3, RampUp: time.Second, PlaysData: true, Conversations: true, Stateless: needsSlots}},
+		{SessionRate{Rate{PerSecond: 2.5, Arrivals: Poisson}}, Traits{PerSecond: 2.5, PlaysData: true, Conversations: true, Stateless: needsSlots}},
+		{SessionTimetable{Timetable{Offsets: []time.Duration{0, time.Second}}}, Traits{PerSecond: 2, PlaysData: true, Conversations: true, Stateless: needsSlots}},
 		{Periodic{Start: 2, End: 8, Step: 3, Period: 5}, Traits{
 			AtOnce: 3, WarmupSlots: 2, Requests: 8, Stateless: needsSlots,
 			Whole: "the steps follow the responses of all requests, and no rank has these",
@@ -126,6 +129,41 @@ func TestTraits(t *testing.T) {
 	} {
 		if got := tt.level.Traits(); got != tt.want {
 			t.Errorf("%v: %+v, want %+v", tt.level, got, tt.want)
+		}
+	}
+}
+
+// Levels that play sessions name themselves and their mistakes, and say what excludes them.
+func TestSessionLevels(t *testing.T) {
+	t.Parallel()
+	timetable := SessionTimetable{Timetable{Offsets: []time.Duration{0, time.Second}, Speed: 2, Ceiling: 1}}
+	for _, tt := range []struct {
+		level             Level
+		by                Settings
+		mode, value, name string
+		invalid, excluded string
+	}{
+		{Sessions{N: 3}, Settings{Entries: 9}, "request_rate", "0.0", "session concurrency 3", "", ""},
+		{Sessions{}, Settings{Entries: 9, Warmup: 9}, "request_rate", "0.0", "session concurrency 0", "session concurrency 0: must be at least 1", "session concurrency 0: a warm-up of 9 leaves nothing to measure"},
+		{Sessions{N: 3}, Settings{Entries: 9, Warmup: 9, Counted: true}, "request_rate", "0.0", "session concurrency 3", "", ""},
+		{SessionRequests{N: 3}, Settings{Entries: 9, NoChat: true}, "concurrency", "3", "concurrency 3 of sessions", "", "concurrency 3 of sessions: sessions need the chat endpoint of an OpenAI-compatible server"},
+		{SessionRequests{}, Settings{Entries: 9, Batched: true}, "concurrency", "0", "concurrency 0 of sessions", "concurrency 0: must be at least 1", "concurrency 0 of sessions: a batch excludes it"},
+		{SessionRate{Rate{PerSecond: 2, Ceiling: 4}}, Settings{Entries: 9, Times: true}, "request_rate", "0.0", "session rate 2, at most 4 sessions in flight", "", "session rate 2, at most 4 sessions in flight: a request count in times of the level excludes it: its rate is of sessions; give a number"},
+		{SessionRate{Rate{Arrivals: Poisson}}, Settings{Entries: 9, Timed: true}, "request_rate", "0.0", "session rate 0, poisson", "session rate 0: must be above 0 and at most 10000000 per second", ""},
+		{timetable, Settings{Entries: 9, Sessions: 2}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", ""},
+		{timetable, Settings{Entries: 9, Sessions: 3}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: there are 3 sessions"},
+		{timetable, Settings{Entries: 9, Order: "shuffled"}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: its sessions have an order, shuffled is another"},
+		{timetable, Settings{Entries: 9, Counted: true}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: a request count excludes it"},
+	} {
+		text := func(err error) string {
+			if err == nil {
+				return ""
+			}
+			return err.Error()
+		}
+		l := tt.level
+		if l.Mode() != tt.mode || l.Value() != tt.value || l.String() != tt.name || text(l.Validate()) != tt.invalid || text(l.Excluded(tt.by)) != tt.excluded {
+			t.Errorf("%s %s %q, mistake %q, excluded %q; want %s %s %q, %q, %q", l.Mode(), l.Value(), l, text(l.Validate()), text(l.Excluded(tt.by)), tt.mode, tt.value, tt.name, tt.invalid, tt.excluded)
 		}
 	}
 }

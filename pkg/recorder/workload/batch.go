@@ -18,6 +18,9 @@ type Batch struct {
 // Batches returns requests that combine randomly chosen entries of src. It returns an
 // error if src has too few entries.
 func Batches(src Source, b Batch) (Source, error) {
+	if _, ok := src.(Sessions); ok {
+		return nil, errors.New("the requests of sessions cannot be combined with others")
+	}
 	if most := max(b.Texts, b.Images); most > src.Len() {
 		return nil, fmt.Errorf("a request takes %d entries; there are only %d", most, src.Len())
 	}

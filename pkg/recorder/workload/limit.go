@@ -15,9 +15,14 @@ func (l limited) Len() int { return l.n }
 
 // At implements Source.
 func (l limited) At(k int) (Entry, error) {
-	if l.o.Kind == Shuffled {
+	return l.src.At(l.o.selected(k, l.src.Len()))
+}
+
+// selected returns member k of a selection of n.
+func (o Order) selected(k, n int) int {
+	if o.Kind == Shuffled {
 		// ^Seed: the selection must be independent of the order of sending.
-		k = permute(mix(^l.o.Seed, 0), k, l.src.Len())
+		return permute(mix(^o.Seed, 0), k, n)
 	}
-	return l.src.At(k)
+	return k
 }

@@ -12,8 +12,20 @@ import (
 )
 
 // Map returns the entries of src after change. At calls change each time, so change must
-// depend only on the entry and its number k. Errors of change get the entry's position.
-func Map(src Source, change func(k int, e *Entry) error) Source { return mappedSource{src, change} }
+// depend only on the entry and its number k. Errors of change get the entry's position. If src is
+// Sessions, so is what Map returns, and calls of change may overlap.
+func Map(src Source, change func(k int, e *Entry) error) Source {
+	all, ok := src.(Sessions)
+	if !ok {
+		return mappedSource{src, change}
+	}
+	var v *sessionView
+	v = mapSessions(all, func(k int, _ *Session) func(i int, e *Entry) error {
+		first := v.first(k)
+		return func(i int, e *Entry) error { return change(first+i, e) }
+	})
+	return v
+}
 
 // A mappedSource is the Source that Map returns.
 type mappedSource struct {
@@ -148,7 +160,9 @@ func withMember(object []byte, name string, value any) (json.RawMessage, error) 
 // ScaleThinkTime returns a change for [Map] that multiplies think times by ratio.
 func ScaleThinkTime(ratio float64) func(k int, e *Entry) error {
 	return func(_ int, e *Entry) error {
-		e.Delay = time.Duration(float64(e.Delay) * ratio)
+		e.Delay = scaled(e.Delay, ratio)
 		return nil
 	}
 }
+
+func scaled(d time.Duration, ratio float64) time.Duration { return time.Duration(float64(d) * ratio) }

@@ -37,7 +37,13 @@ const minRandomEntries = 1000
 // Unless c.Once is set, Models repeats the entries: until models that take turns have
 // equal numbers of them, or until there are 1,000 entries for random models. It returns
 // an error of src.
+//
+// Sessions stay sessions and are not repeated. In a session whose requests name models of the recording, the first of these stands
+// for the first of c.Names, the next one for the next, and so on around.
 func Models(src Source, c ModelChoice) (Source, error) {
+	if all, ok := src.(Sessions); ok {
+		return sessionModels(all, c), nil
+	}
 	m := &models{src: src, choice: c, rounds: 1}
 	m.choice.Batch = max(c.Batch, 1)
 	switch n := src.Len(); {

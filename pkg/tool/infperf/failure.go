@@ -15,7 +15,7 @@ func kindOf(q *export.Request) string {
 	switch {
 	case q.Stated != nil && q.Stated.ErrorType != "":
 		return q.Stated.ErrorType
-	case q.Status == export.StatusHTTPError && q.Code != 0:
+	case q.Refused() && q.Code != 0:
 		return fmt.Sprintf("HTTP Error %d", q.Code)
 	}
 	return q.Status.String()

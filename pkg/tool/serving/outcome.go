@@ -55,7 +55,7 @@ func (l *level) outcome(q *export.Request) (*outcome, error) {
 	o.endNS, _ = q.FinalResponseNS()
 	w := &answerReader{level: l, o: o, q: q, usagePrompt: -1, usageOutput: -1}
 	switch {
-	case q.Status == export.StatusHTTPError:
+	case q.Refused():
 		o.err = reason(q)
 		if l.tool.rules.bodyInError {
 			o.err += ": " + answer(q)

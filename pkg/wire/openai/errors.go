@@ -40,13 +40,7 @@ const MaxMessageBytes = 512
 // servers use, the title of an HTML page, the text of anything else. For an empty body it
 // returns the name of the status.
 func ParseError(status int, contentType string, body []byte) string {
-	text := bytes.TrimSpace(body)
-	var split sse.Splitter
-	if split.Feed(append(text[:len(text):len(text)], "\n\n"...)); split.Next() {
-		if e := sse.Parse(split.Frame()); e.HasData { // an event in spite of the status
-			text = bytes.TrimSpace(e.Data)
-		}
-	}
+	text := errorText(body)
 	if len(text) > 0 && text[0] == '{' {
 		if e := findAnyError(text); e != nil {
 			return e.Error()
@@ -64,6 +58,18 @@ func ParseError(status int, contentType string, body []byte) string {
 		return t
 	}
 	return "no message"
+}
+
+// errorText returns the text of the body of an answer with an error status.
+func errorText(body []byte) []byte {
+	text := bytes.TrimSpace(body)
+	var split sse.Splitter
+	if split.Feed(append(text[:len(text):len(text)], "\n\n"...)); split.Next() {
+		if e := sse.Parse(split.Frame()); e.HasData { // an event in spite of the status
+			text = bytes.TrimSpace(e.Data)
+		}
+	}
+	return text
 }
 
 // findError returns the error in a JSON object that came with status 200; nil if there is

@@ -84,6 +84,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r := &a.x.Request
 	r.Status, r.Code = export.StatusOK, resp.StatusCode
 	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
+	a.b.perRequest.Returned(a.x, resp.Header.Get)
 	a.resp, a.at, a.read = resp, at, read
 	a.whole, a.front, a.newline, a.over, a.sawDone = nil, nil, false, nil, false
 	a.opened, a.held = false, nil
@@ -379,6 +380,9 @@ func (a *answer) response() export.Response {
 func (a *answer) failed() {
 	r := &a.x.Request
 	r.Status = export.StatusHTTPError
+	if openai.IsContextOverflow(a.resp.StatusCode, a.whole) {
+		r.Status = export.StatusContextOverflow
+	}
 	header := a.resp.Header
 	// Secrets are hidden before the text is cut, so that no part of one stays.
 	msg := openai.ParseError(a.resp.StatusCode, header.Get("Content-Type"), []byte(a.b.secrets.Text(string(a.whole))))
@@ -386,11 +390,17 @@ func (a *answer) failed() {
 	r.Responses[0].Error = true
 }
 
+// refused reports whether a status is that of an answer with an HTTP status other than 2xx. An answer with 2xx can have the
+// status of a context overflow only once it is decoded.
+func refused(s export.Status) bool {
+	return s == export.StatusHTTPError || s == export.StatusContextOverflow
+}
+
 // fail sets status and message from err. It keeps the server's own error message, even if
 // that was cut.
 func (a *answer) fail(err error) {
 	r := &a.x.Request
-	if r.Status == export.StatusHTTPError && !isGivenUp(err) {
+	if refused(r.Status) && !isGivenUp(err) {
 		return
 	}
 	status, msg := classify(a.b.target, err)

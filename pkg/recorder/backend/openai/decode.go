@@ -15,10 +15,11 @@ import (
 // stars for secrets of the configuration. It marks the last response and the responses
 // that hold an error. A request without an error so far becomes
 //
-//	rpc_error       when the server reported an error in a 200 answer
-//	protocol_error  when the answer violates the protocol
-//	truncated       when a stream ended within an event, or with neither [DONE]
-//	                nor a finish reason for every choice
+//	rpc_error         when the server reported an error in a 200 answer
+//	context_overflow  when that error is about a request longer than the context of the model
+//	protocol_error    when the answer violates the protocol
+//	truncated         when a stream ended within an event, or with neither [DONE]
+//	                  nor a finish reason for every choice
 //
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
@@ -29,7 +30,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		b.secrets.Mask(raw)
 		outputs[i] = export.Field{Name: "response", Value: export.Value{Text: true, Data: raw}}
 		r.Responses[i].Outputs = outputs[i : i+1 : i+1]
-		if r.Status != export.StatusHTTPError {
+		if !refused(r.Status) {
 			d.response(i, raw, len(x.Raw) == 1)
 		}
 	}
@@ -136,6 +137,9 @@ func (d *decoder) status() {
 	switch {
 	case d.st.Err != nil:
 		r.Status, r.Message = export.StatusRPCError, d.st.Err.Error()
+		if d.st.Err.ContextOverflow() {
+			r.Status = export.StatusContextOverflow
+		}
 		if code, err := strconv.Atoi(d.st.Err.Code); err == nil {
 			r.Code = code
 		}

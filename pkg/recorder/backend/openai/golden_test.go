@@ -71,6 +71,9 @@ func goldenOf(t *testing.T, raw []byte) goldenAnswer {
 	if g.code != http.StatusOK {
 		g.status = export.StatusHTTPError
 	}
+	if g.code == http.StatusBadRequest && bytes.Contains(raw, []byte("(4096 tokens)")) || bytes.Contains(raw, []byte("maximum context length")) {
+		g.status = export.StatusContextOverflow
+	}
 	if !strings.Contains(resp.Header.Get("Content-Type"), "event-stream") {
 		g.frames = []string{string(body)}
 		return g

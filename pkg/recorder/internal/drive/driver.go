@@ -46,8 +46,13 @@ type Stage struct {
 	Model     string        // requests for it are not marked with their model; "" marks all
 	First     int           // conversation that the stage begins with, as a position in the order of the data
 	Repeat    bool          // sessions begin again after the last one
-	Clock     *rxclock.Clock
-	Start     time.Time // may be a little in the future
+	// Most is how many requests of sessions the level has, counted session by session in the order in which these begin; 0 is no
+	// bound. The last session ends with it.
+	Most int
+	// ContinueFailed says that a failed request does not end its session.
+	ContinueFailed bool
+	Clock          *rxclock.Clock
+	Start          time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
 	// the requests of the share: request k of it is request Share.Number(k) of the level.
 	Share ranks.Share
@@ -66,7 +71,13 @@ func New(level load.Level, s Stage) Driver {
 	case load.Concurrency:
 		return &closedLoop{Stage: s, level: level, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
 	case load.Sessions:
-		return &sessions{Stage: s, backoff: make([]slotBackoff, s.Share.Slots(level.N))}
+		return newSessionSlots(level, s)
+	case load.SessionRequests:
+		return newSessionRequests(level, s)
+	case load.SessionRate:
+		return newSessionArrivals(level, s)
+	case load.SessionTimetable:
+		return newSessionArrivals(level, s)
 	case load.Periodic:
 		return &periodic{Stage: s, level: level, reached: make(chan struct{}, 1)}
 	case load.Open:
@@ -109,6 +120,10 @@ type dispatch struct {
 	// counts instead of the ticket's number if turnPlaced is set.
 	place      int
 	turnPlaced bool
+	// session is the id of the play of a session, and agent the one of its agents that sends the request;
+	// "" and nil for a request of no session.
+	session string
+	agent   *playAgent
 }
 
 // numberInLevel returns which request of the level d is, from 0.
@@ -128,6 +143,10 @@ func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender,
 	}}
 	if m, ok := d.payload.(backend.Modeler); ok && m.Model() != s.Model {
 		x.Request.Model = m.Model()
+	}
+	if d.agent != nil {
+		x.Request.SessionID, x.Request.Agent, x.Request.ParentAgent, x.Request.Depth = d.session, d.agent.id, d.agent.parent, d.agent.depth
+		x.Line = &d.agent.line
 	}
 	x.Pack()
 	if s.Timeout >= 0 {

@@ -2,265 +2,495 @@ package drive
 
 import (
 	"context"
-	"errors"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // A play sends the requests of one session. A request is sent when the requests that it waits for have come as far as
 // its edges say and their delays are over. Requests that follow each other are sent by one goroutine; one that runs beside
-// others has a goroutine and a worker of its own.
+// others has a goroutine of its own.
 type play struct {
 	*sessions
 	*workload.Session
-	entry   sync.Mutex // held during a call of Entry
-	first   int        // place of the first request among the requests of the level
-	backoff *slotBackoff
+	edges  edges
+	entry  sync.Mutex // held during a call of Entry
+	id     string     // of this play
+	agents []playAgent
+	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
+	number, first int
+
+	// These are of a session that a schedule begins.
+	startNS  uint64 // when the session is due; 0 for at once
+	heldBack bool   // it was due earlier and waited because of the level's ceiling
+	ready    func() // called when the first request is encoded
+	near     func() // called shortly before it is sent
 
 	running sync.WaitGroup  // the branches
 	sending context.Context // done when the session sends nothing more
 	stop    context.CancelFunc
 
-	mu     sync.Mutex // guards the fields below
-	nodes  []nodeState
-	sent   int
-	broken bool // a request failed
-	ending bool // the load ends during the session
+	mu         sync.Mutex // guards the fields below
+	nodes      []nodeState
+	sends      bool // a request was sent
+	sent       int  // requests that have ended
+	unanswered int  // requests that began without the answer before them
+	failures   int  // in a row
+	// quotes holds the texts of the answers that other nodes quote, by node; nil if none does.
+	quotes map[int]string
+	broken endOfSession // why the session has ended early
 }
+
+// An endOfSession says why a session sends nothing more, though it has more requests. Of two reasons the larger one counts.
+type endOfSession uint8
+
+const (
+	notEnded endOfSession = iota
+	endedByLoad
+	endedByFailure
+	endedByOverflow
+)
 
 // A nodeState says how far a node has come.
 type nodeState struct {
-	waits   int                  // edges to it whose anchor has not come
+	waits   int32                // edges to it whose anchor has not come
+	sharers int32                // nodes that continue it and have not begun
 	dueNS   uint64               // when the latest of the others is over
 	thought bool                 // one of these has a delay
-	sharers int                  // nodes that continue it and have not begun
 	tokens  bool                 // its first token has come
+	failed  bool                 // it has no answer
 	talk    backend.Conversation // with its answer, for the nodes that continue it
+	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
 
-func newPlay(sending context.Context, d *sessions, s *workload.Session, first int, backoff *slotBackoff) *play {
-	p := &play{sessions: d, Session: s, first: first, backoff: backoff, nodes: make([]nodeState, len(s.Nodes))}
+// A line is requests that follow each other.
+type line struct {
+	worker      // none before a request of the line is due
+	lent   bool // the worker goes back to the others
+	turn   turn // nil unless the next request is due and waits for a worker
+}
+
+// readyNodes are nodes that wait for nothing more. Most requests make at most one ready.
+type readyNodes struct {
+	n     int
+	first int
+	more  []int
+}
+
+// add adds a node.
+func (r *readyNodes) add(i int) {
+	if r.n++; r.n == 1 {
+		r.first = i
+	} else {
+		r.more = append(r.more, i)
+	}
+}
+
+// join adds the nodes of other.
+func (r *readyNodes) join(other readyNodes) {
+	if other.n > 0 {
+		r.add(other.first)
+	}
+	for _, i := range other.more {
+		r.add(i)
+	}
+}
+
+func newPlay(sending context.Context, d *sessions, s nextSession) *play {
+	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), id: s.id, agents: playAgents(s.Session), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
-	for i, node := range s.Nodes {
-		p.nodes[i].waits = len(node.After)
-		if node.Continues >= 0 {
-			p.nodes[node.Continues].sharers++
+	for i := range s.Nodes {
+		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
+		if before := s.Nodes[i].Continues; before >= 0 {
+			p.nodes[before].sharers++
+		}
+		for _, quoted := range s.Nodes[i].Quotes {
+			if p.quotes == nil {
+				p.quotes = map[int]string{}
+			}
+			p.quotes[quoted] = ""
 		}
 	}
 	return p
 }
 
-// run plays the session and returns when nothing of it is in flight. The worker sends the first of its requests that is
-// due.
-func (p *play) run(ctx context.Context, worker int, sender backend.Sender) {
-	defer p.stop()
-	var roots []int
+// run plays the session and returns when nothing of it is in flight. The worker, if there is one, sends the first of its
+// requests; a kept one, also those that follow it.
+func (p *play) run(ctx context.Context, w worker) {
+	var roots readyNodes
 	for i := range p.nodes {
 		if p.nodes[i].waits == 0 {
-			roots = append(roots, i)
+			p.nodes[i].dueNS, p.nodes[i].thought = p.startNS, p.startNS > 0
+			roots.add(i)
 		}
 	}
-	p.follow(ctx, worker, sender, roots)
+	p.follow(ctx, &line{worker: w, lent: !p.kept}, roots)
 	p.running.Wait()
-	if p.broken {
-		p.sessions.mu.Lock()
-		p.sessions.broken++
-		p.sessions.skipped += len(p.Nodes) - p.sent
-		p.sessions.mu.Unlock()
-	}
+	p.dropAhead()
+	p.over()
 }
 
-// ended reports whether the load ended during the session. Call it after run.
-func (p *play) ended() bool { return p.ending }
+// over counts the session, which sends nothing more.
+func (p *play) over() {
+	p.stop()
+	if !p.sends {
+		p.notStarted(p.number, p.first)
+		return
+	}
+	c := export.SessionCounts{Unanswered: p.unanswered}
+	left := len(p.Nodes) - p.sent
+	switch {
+	case left == 0 && p.broken != endedByOverflow && p.broken != endedByFailure:
+		c.Completed = 1
+	case p.broken == endedByOverflow:
+		c.Overflow, c.NotSent.Overflow = 1, left
+	case p.broken == endedByFailure:
+		c.Failed, c.NotSent.Failed = 1, left
+	default:
+		c.Cut, c.NotSent.End = 1, left
+	}
+	p.count(&c)
+}
 
 // follow sends the first of the nodes, which wait for nothing more, then the ones that become due with its end, and so on.
 // The others get branches.
-func (p *play) follow(ctx context.Context, worker int, sender backend.Sender, nodes []int) {
-	for len(nodes) > 0 {
+func (p *play) follow(ctx context.Context, l *line, nodes readyNodes) {
+	for nodes.n > 0 {
 		p.Yielder.Yield()
-		p.branch(ctx, nodes[1:])
-		nodes = p.send(ctx, worker, sender, nodes[0])
+		p.branch(ctx, nodes.more)
+		nodes = p.send(ctx, l, nodes.first)
+	}
+	p.release(l)
+}
+
+// begins notes that a request of the session is sent.
+func (p *play) begins() {
+	p.mu.Lock()
+	first := !p.sends
+	p.sends = true
+	p.mu.Unlock()
+	if first {
+		p.started(p.number)
+	}
+}
+
+// release gives back the worker of a line, if it has one that goes back.
+func (p *play) release(l *line) {
+	if l.lent && !l.none() {
+		p.workers.give(l.worker)
+		l.worker = worker{}
 	}
 }
 
 // branch begins a branch with each of the nodes.
 func (p *play) branch(ctx context.Context, nodes []int) {
 	for _, i := range nodes {
-		p.running.Go(func() {
-			worker, sender, ok := p.borrow(ctx)
-			if !ok {
-				p.end(true)
-				return
-			}
-			defer p.giveBack(worker)
-			p.follow(ctx, worker, sender, []int{i})
-		})
+		l := &line{lent: true}
+		if p.queued && p.isDue(i) {
+			l.turn = p.workers.queue()
+		}
+		p.running.Go(func() { p.follow(ctx, l, readyNodes{n: 1, first: i}) })
+	}
+}
+
+// branchAll begins a branch with each of the nodes.
+func (p *play) branchAll(ctx context.Context, nodes readyNodes) {
+	if nodes.n > 0 {
+		p.branch(ctx, append([]int{nodes.first}, nodes.more...))
 	}
 }
 
 // send sends a node when it is due. It returns the nodes that wait for nothing more when the node has ended.
-func (p *play) send(ctx context.Context, worker int, sender backend.Sender, i int) []int {
-	talk, dueNS := p.begin(i)
-	e, payload, err := p.prepare(talk, i)
-	if err != nil {
-		p.failed(err)
-		p.end(true)
-		return nil
+func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
+	begun, dueNS, thought := p.begin(i)
+	e, payload, talk, err := p.prepare(begun, i)
+	if err == nil {
+		p.prepareAhead(i)
 	}
-	if dueNS > 0 {
-		until := time.Now().Add(time.Duration(dueNS) - time.Duration(p.Clock.NowNS()))
-		if !p.Wait(until, p.sending.Done(), nil) && !p.isBroken() {
-			p.end(true)
+	if i == 0 && p.ready != nil && err == nil {
+		p.ready()
+	}
+	switch {
+	case err != nil:
+		if p.sending.Err() == nil { // else the request was not prepared, since the session has ended
+			p.failed(err)
 		}
+		p.end(endedByLoad)
+		return next
+	case !p.await(i, dueNS):
+		p.end(endedByLoad)
+		return next
 	}
-	if p.sending.Err() != nil && p.isBroken() {
-		return nil
+	heldBack := i == 0 && p.heldBack
+	if l.none() { // the worker did not send the request before
+		waited, ok := p.hire(l)
+		if !ok {
+			p.end(endedByLoad)
+			return next
+		}
+		heldBack = heldBack || waited && p.queued
+	} else if !thought {
+		dueNS = 0
 	}
 	nowNS := p.Clock.NowNS()
-	t, ok := p.Admission.admit(nowNS, nowNS)
-	if !ok {
-		p.end(true)
-		return nil
+	admittedNS := nowNS
+	if i == 0 && p.startNS > 0 {
+		admittedNS = min(p.startNS, nowNS)
 	}
-	p.branch(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
-	x := p.exchange(ctx, worker, sender, dispatch{
-		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, received: p.firstToken(ctx, i),
-		place: p.first + i, turnPlaced: !p.Share.Whole(),
+	t, ok := p.Admission.admit(admittedNS, nowNS)
+	if !ok {
+		p.end(endedByLoad)
+		return next
+	}
+	p.begins()
+	p.branchAll(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
+	x := p.exchange(ctx, l.number, l.sender, dispatch{
+		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, heldBack: heldBack, received: p.firstToken(ctx, i),
+		place: p.first + i, turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
 	})
-	err = p.answered(i, talk, x)
-	if worker < len(p.sessions.backoff) {
-		p.backoff.ended(&x.Request, err == nil)
+	ok, end, pause := p.answered(i, talk, x)
+	if l.number < len(p.backoff) {
+		p.backoff[l.number].ended(&x.Request, ok)
 	}
 	endNS := x.Request.FailedNS
 	p.Completed.Put(x) // x is the collector's from here on
-	if err != nil {
-		p.end(false)
-		return nil
+	if end != notEnded {
+		p.end(end)
 	}
-	return append(p.reached(i, workload.AfterFirstToken, endNS, 0), p.reached(i, workload.AfterEnd, endNS, e.Delay)...)
+	if p.sending.Err() == nil {
+		next = p.reached(i, workload.AfterFirstToken, endNS, 0)
+		next.join(p.reached(i, workload.AfterEnd, endNS, e.Delay))
+	} else if end == notEnded {
+		p.end(endedByLoad)
+	}
+	if !p.kept {
+		p.hand(ctx, l, next)
+	}
+	if pause > 0 {
+		load.WaitTimer(time.Now().Add(pause), p.sending.Done())
+	}
+	return next
 }
 
-// begin returns the conversation that node i belongs to, and when the node is due; 0 for at once.
-func (p *play) begin(i int) (talk backend.Conversation, dueNS uint64) {
+// hire gets a worker for a line whose next request is due. waited says that there was none at once.
+func (p *play) hire(l *line) (waited, ok bool) {
+	if l.turn == nil {
+		l.worker, waited, ok = p.workers.take()
+		return waited, ok
+	}
+	select {
+	case l.worker = <-l.turn:
+		ok = true
+	default:
+		waited = true
+		l.worker, ok = p.workers.await(l.turn)
+	}
+	l.turn = nil
+	return waited, ok
+}
+
+// hand gives back the worker of a request that has ended, unless the line has another one that is due and no request has waited
+// longer.
+func (p *play) hand(ctx context.Context, l *line, next readyNodes) {
+	if l.number < len(p.backoff) {
+		p.backoff[l.number].sleep(ctx)
+	}
+	if p.queued && next.n > 0 && p.isDue(next.first) {
+		l.worker, l.turn = p.workers.swap(l.worker)
+		return
+	}
+	p.release(l)
+}
+
+// isDue reports whether a node that waits for nothing more has no delay left.
+func (p *play) isDue(i int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := &p.nodes[i]; n.thought {
-		dueNS = n.dueNS
+	return p.nodes[i].dueNS <= p.Clock.NowNS()
+}
+
+// await waits until node i is due, and reports whether the session still sends then.
+func (p *play) await(i int, dueNS uint64) bool {
+	near := p.near
+	if i > 0 {
+		near = nil
 	}
+	if nowNS := p.Clock.NowNS(); dueNS > nowNS {
+		return p.Wait(time.Now().Add(time.Duration(dueNS-nowNS)), p.sending.Done(), near) && p.sending.Err() == nil
+	}
+	if near != nil {
+		near()
+	}
+	return p.sending.Err() == nil
+}
+
+// begin returns the conversation that node i belongs to, and when the node is due; 0 for at once. thought says that it
+// waits for a delay, and not only for other requests.
+func (p *play) begin(i int) (talk backend.Conversation, dueNS uint64, thought bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	dueNS, thought = p.nodes[i].dueNS, p.nodes[i].thought
 	before := p.Nodes[i].Continues
 	if before < 0 {
-		return p.Set.Backend.(backend.Conversational).NewConversation(), dueNS
+		return p.Set.Backend.(backend.Conversational).NewConversation(), dueNS, thought
 	}
 	n := &p.nodes[before]
+	if n.failed {
+		p.unanswered++
+	}
 	if n.sharers--; n.sharers > 0 {
-		return n.talk.Fork(), dueNS
+		return n.talk.Fork(), dueNS, thought
 	}
 	talk, n.talk = n.talk, nil
-	return talk, dueNS
+	return talk, dueNS, thought
 }
 
-// prepare encodes node i as the next turn of talk.
-func (p *play) prepare(talk backend.Conversation, i int) (workload.Entry, backend.Payload, error) {
-	p.entry.Lock()
-	e, err := p.Entry(i)
-	p.entry.Unlock()
-	if err != nil {
-		return e, nil, err
+// prepare encodes node i as the next turn of a conversation. It returns the conversation with the turn.
+func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ backend.Payload, _ backend.Conversation, err error) {
+	if a := p.takeAhead(i); a != nil {
+		if a.err != nil || a.payload != nil {
+			return a.entry, a.payload, a.talk, a.err
+		}
+		e = a.entry
+	} else if e, err = p.read(i); err != nil {
+		return e, nil, talk, err
+	}
+	if len(p.Nodes[i].Quotes) > 0 {
+		p.quote(&e, p.Nodes[i].Quotes)
 	}
 	payload, err := talk.Turn(&e)
-	return e.Bare(), payload, err
+	return e.Bare(), payload, talk, err
 }
 
-// answered keeps the answer to node i for the nodes that continue it. The error says that the session cannot go on.
-func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) error {
+// read reads the entry of node i.
+func (p *play) read(i int) (workload.Entry, error) {
+	p.entry.Lock()
+	defer p.entry.Unlock()
+	return p.Entry(i)
+}
+
+// quote puts the texts of the answers to nodes in their places in the messages of an entry. A node that failed has none.
+func (p *play) quote(e *workload.Entry, nodes []int) {
+	p.mu.Lock()
+	var places []string
+	for _, k := range nodes {
+		text, _ := jsontext.AppendQuote(nil, p.quotes[k]) // the error is for text that is not UTF-8, which it mends
+		places = append(places, workload.AnswerPlace(k), string(text[1:len(text)-1]))
+		if p.nodes[k].failed {
+			p.unanswered++
+		}
+	}
+	p.mu.Unlock()
+	prompt := *e.Prompt
+	prompt.Messages = []byte(strings.NewReplacer(places...).Replace(string(prompt.Messages)))
+	e.Prompt = &prompt
+}
+
+// answered keeps the answer to node i for the nodes that continue it. ok is false for a failure. end says that the session
+// cannot go on, and why; if it can, pause is how long it waits after failures in a row.
+func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (ok bool, end endOfSession, pause time.Duration) {
+	status := x.Request.Status
+	if previewer, can := talk.(backend.Previewer); can && status == export.StatusOK {
+		status = previewer.Preview(x)
+	}
+	contentless := false
+	if ok = status == export.StatusOK; ok && !p.Recorded {
+		var err error
+		contentless, err = talk.AddReply(x)
+		ok = err == nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sent++
-	contentless := false
-	var err error
-	if p.Recorded {
-		if x.Request.Status != export.StatusOK {
-			err = errFailed
-		}
-	} else {
-		contentless, err = talk.AddReply(x)
-	}
 	n := &p.nodes[i]
-	switch {
-	case err != nil:
-		p.broken = true
-		return err
-	case n.sharers == 0:
-		return nil
+	if ok {
+		p.failures = 0
+	} else {
+		n.failed = true
+		p.failures++
+		pause = backoffTime(p.failures)
+		switch {
+		case status == export.StatusContextOverflow:
+			end = endedByOverflow
+		case status == export.StatusCancelled: // the load has ended
+			end = endedByLoad
+		case !p.ContinueFailed:
+			end = endedByFailure
+		}
+	}
+	if _, quoted := p.quotes[i]; ok && quoted {
+		if q, can := talk.(backend.Quoter); can {
+			p.quotes[i] = q.ReplyText()
+		}
+	}
+	if n.sharers == 0 || end != notEnded {
+		return ok, end, pause
 	}
 	if n.talk = talk; contentless {
 		p.countContentless()
 	}
-	return nil
+	return ok, end, pause
 }
-
-var errFailed = errors.New("the request failed")
 
 // reached notes that node i has come to an anchor at a time. It returns the nodes that wait for nothing more.
 // thinkTime is added to the delays of the edges.
-func (p *play) reached(i int, anchor workload.Anchor, atNS uint64, thinkTime time.Duration) (ready []int) {
+func (p *play) reached(i int, anchor workload.Anchor, atNS uint64, thinkTime time.Duration) (ready readyNodes) {
+	if p.edges.from == nil && anchor != workload.AfterEnd {
+		return ready // a chain has no such edges
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if anchor == workload.AfterFirstToken {
 		if p.nodes[i].tokens {
-			return nil
+			return ready
 		}
 		p.nodes[i].tokens = true
 	}
-	for j := i + 1; j < len(p.nodes); j++ {
-		n := &p.nodes[j]
-		for _, e := range p.Nodes[j].After {
-			if e.From != i || e.Anchor != anchor {
-				continue
-			}
-			delay := e.Delay + thinkTime
-			n.waits--
-			n.dueNS = max(n.dueNS, atNS+uint64(delay))
-			n.thought = n.thought || delay > 0
-			if n.waits == 0 {
-				ready = append(ready, j)
-			}
+	p.edges.each(i, func(e outEdge) bool {
+		if e.anchor != anchor {
+			return true
 		}
-	}
+		n := &p.nodes[e.to]
+		delay := e.delay + thinkTime
+		n.waits--
+		n.dueNS = max(n.dueNS, atNS+uint64(delay)) //nolint:gosec // not negative
+		n.thought = n.thought || delay > 0
+		if n.waits == 0 {
+			ready.add(e.to)
+		}
+		return true
+	})
 	return ready
 }
 
 // firstToken returns what a sender calls for each response of node i; nil if no node waits for the first one.
 func (p *play) firstToken(ctx context.Context, i int) func(responses int) {
-	for _, later := range p.Nodes[i+1:] {
-		for _, e := range later.After {
-			if e.From == i && e.Anchor == workload.AfterFirstToken {
-				return func(responses int) {
-					if responses == 1 {
-						p.branch(ctx, p.reached(i, workload.AfterFirstToken, p.Clock.NowNS(), 0))
-					}
-				}
-			}
+	waits := false
+	p.edges.each(i, func(e outEdge) bool {
+		waits = e.anchor == workload.AfterFirstToken
+		return !waits
+	})
+	if !waits {
+		return nil
+	}
+	return func(responses int) {
+		if responses == 1 {
+			p.branchAll(ctx, p.reached(i, workload.AfterFirstToken, p.Clock.NowNS(), 0))
 		}
 	}
-	return nil
 }
 
-// end ends the session: it sends nothing more. load says that the load ends.
-func (p *play) end(load bool) {
+// end ends the session: it sends nothing more.
+func (p *play) end(why endOfSession) {
 	p.mu.Lock()
-	p.ending = p.ending || load
+	p.broken = max(p.broken, why)
 	p.mu.Unlock()
 	p.stop()
-}
-
-// isBroken reports whether a request of the session failed.
-func (p *play) isBroken() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.broken
 }

@@ -16,6 +16,8 @@ type Workload struct {
 	Order     workload.Order
 	BatchSize int   // entries per request; 0 means 1. More needs a backend.Batcher.
 	KeepBytes int64 // memory for requests that are ready to send
+	// Identity returns what the requests of Sessions are made from, for their hash; nil for nothing.
+	Identity func() string
 }
 
 // preparedRequest is one request of the workload, encoded and ready to send.
@@ -28,7 +30,8 @@ type preparedRequest struct {
 // RequestSet holds the n distinct requests of a run. NewRequestSet encodes each of
 // them once before the load starts, which finds mistakes in the data early and yields
 // the data set's hash. If all of them fit in Workload.KeepBytes they stay in memory;
-// otherwise each is encoded again shortly before it is sent.
+// otherwise each is encoded again shortly before it is sent. The requests of
+// workload.Sessions are encoded when they are sent, since each may hold all of its history; see newSessionSet.
 type RequestSet struct {
 	Workload
 
@@ -38,6 +41,7 @@ type RequestSet struct {
 	prompts    string            // hash of the prompts, see promptHash
 	parameters map[string]string // beside the prompts
 	sessions   workload.Sessions // see FindSessions
+	plays      []uint32          // how often this process has played each session; nil before the first
 	streamed   bool              // a request asks for a streamed response
 	whole      bool              // a request asks for a response that is not streamed
 }
@@ -46,6 +50,9 @@ type RequestSet struct {
 // the entries k·B to k·B+B−1 modulo their number N, which repeats after N/gcd(N, B)
 // requests. The error is from reading or encoding an entry, or from ctx.
 func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
+	if all, ok := w.Entries.(workload.Sessions); ok {
+		return newSessionSet(ctx, w, all)
+	}
 	w.BatchSize = max(w.BatchSize, 1)
 	s := &RequestSet{Workload: w}
 	s.n = w.Entries.Len() / gcd(w.Entries.Len(), w.BatchSize)
@@ -61,23 +68,33 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 		}
 		h.add(p.payload.Inputs())
 		prompts.add(p.payload.Inputs())
-		if st, ok := p.payload.(backend.Streamer); ok {
-			s.streamed = s.streamed || st.Streamed()
-			s.whole = s.whole || !st.Streamed()
-		}
+		s.noteStreamed(p.payload)
 		if bytes += p.bytes; bytes <= w.KeepBytes {
 			s.kept = append(s.kept, p)
 		} else {
 			s.kept = nil
 		}
 	}
-	if w.Order.Kind != workload.Sequential {
-		h.order(w.Order)
-		prompts.order(w.Order)
+	s.finishHashes(h, prompts)
+	return s, nil
+}
+
+// finishHashes adds the order to the hashes and sets those of the set.
+func (s *RequestSet) finishHashes(h datasetHash, prompts *promptHash) {
+	if s.Order.Kind != workload.Sequential {
+		h.order(s.Order)
+		prompts.order(s.Order)
 	}
 	s.hash = hex.EncodeToString(h.Sum(nil))
 	s.prompts, s.parameters = hex.EncodeToString(prompts.Sum(nil)), prompts.parameters
-	return s, nil
+}
+
+// noteStreamed notes whether a request asks for a streamed response.
+func (s *RequestSet) noteStreamed(p backend.Payload) {
+	if st, ok := p.(backend.Streamer); ok {
+		s.streamed = s.streamed || st.Streamed()
+		s.whole = s.whole || !st.Streamed()
+	}
 }
 
 // Drop frees the requests that are kept in memory. They are then encoded again when they

@@ -119,6 +119,14 @@ func (d *document) readMember(s *splitter) error {
 		d.member, d.lenient = name, name == "data"
 		d.spans, d.ends, d.streams, err = readElements(s)
 		return err
+	case name == "conversations" && isArray && d.member == "":
+		spans, ends, streams, err := readElements(s)
+		if err == nil && streams {
+			d.member, d.spans, d.ends, d.streams = name, spans, ends, true
+		} else {
+			d.unused = append(d.unused, name)
+		}
+		return err
 	case name == "validation_data" && isArray:
 		d.expected, d.expectedEnds, _, err = readElements(s)
 		return err

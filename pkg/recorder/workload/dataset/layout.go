@@ -17,13 +17,16 @@ type layout struct {
 	// entries returns the entries of row i. No entries means that the row is skipped. It is first called for every
 	// row in order, then for any row again, with the same result.
 	entries func(f *file, o *Options, r *row, i int) ([]workload.Entry, error)
-	// group and sessions, in place of entries, make a layout of sessions. group returns names that row i has in common
+	// group and sessions, in place of entries, make a layout of sessions. A nil group means that each row has sessions of its own. group returns names that row i has in common
 	// with the other rows of its sessions, at least one, or none for a row that is skipped; it is called for every row in order.
 	// sessions returns the sessions of rows that names connect, in the order of the file. It is called for every such group at
 	// Open, and again, with the same result, when one of its sessions begins; the Entry of a Session is best made when it is asked
 	// for, since many sessions are open at a time. An error may be a rowError, which names the row.
 	group    func(f *file, o *Options, r *row, i int) (names []string, err error)
 	sessions func(f *file, o *Options, rows []groupRow) ([]*workload.Session, error)
+	// plays reports whether the rows of a file with this first row are read as sessions, in a layout that has entries, too. Nil means
+	// that they are.
+	plays func(first *row, o *Options) bool
 	// wholeSessions means that a row holds all turns of a session.
 	wholeSessions bool
 	trace         bool // the rows are requests of the past
@@ -40,6 +43,25 @@ var layouts = []layout{
 		wholeSessions: true, members: []string{"session_id", "payloads"},
 	},
 	{name: "perf_analyzer", what: `"data" of perf_analyzer`, fits: fitsPerfAnalyzer, entries: perfAnalyzerStep},
+	{name: "lmcache", what: `"input" and "pre_gap"`, fits: fitsLMCache, group: groupBy("session_id"), sessions: lmcacheSessions},
+	{
+		name: "lmcache_text", what: `"input" and "output" with microseconds`, fits: fitsLMCacheText,
+		group: lmcacheTextGroup, sessions: lmcacheTextSessions,
+	},
+	{name: "mlperf_agentic", what: `"conversation_id", "turn" and "role"`, fits: fitsMLPerf, group: mlperfGroup, sessions: mlperfSessions},
+	{name: "agentperf", what: `"task_id" and "conversation_idx"`, fits: fitsAgentperf, group: groupBy("task_id"), sessions: agentperfSessions},
+	{name: "agentic_trace", what: `"conversations" of turns`, fits: fitsAgenticTrace, group: agenticTraceGroup, sessions: agenticTraceSessions},
+	{name: "tracelab", what: `"prefix_tokens" or "prefix_len"`, fits: fitsTraceLab, group: tracelabGroup, sessions: tracelabSessions, trace: true},
+	{name: "rollouts", what: `"out_lens"`, fits: fitsRollouts, group: groupBy("group"), sessions: rolloutSessions, trace: true},
+	{
+		name: "applied_compute_agentic", what: `"assistant_response_length"`, fits: fitsAppliedCompute,
+		group: appliedComputeGroup, sessions: appliedComputeSessions, trace: true,
+	},
+	{
+		name: "agentic_mooncake", what: `"request_id" and "hash_ids"`, fits: fitsAgenticMooncake,
+		group: agenticMooncakeGroup, sessions: agenticMooncakeSessions, trace: true,
+	},
+	{name: "baseten", what: `"timestamp_start_unix_ms"`, fits: fitsBaseten, group: basetenGroup, sessions: basetenSessions},
 	{
 		name: "burstgpt", what: `"Request tokens"`, fits: withMembers("Timestamp", "Request tokens", "Response tokens"),
 		entries: burstGPTRequest, trace: true,
@@ -48,9 +70,19 @@ var layouts = []layout{
 		name: "azure", what: `"ContextTokens"`, fits: withMembers("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
 		entries: azureRequest, trace: true, members: []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
 	},
+	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, sessions: wekaSession, trace: true},
 	{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
+	},
+	{name: "dynamo", what: `"schema" of a Dynamo request trace`, fits: fitsDynamo, group: dynamoGroup, sessions: dynamoSessions, trace: true},
+	{name: "execution_trace", what: `"events" with an "event_type"`, fits: fitsExecution, sessions: executionSession, trace: true},
+	{name: "graph_ir", what: `"kind": "graph" of a Graph IR`, fits: fitsGraph, sessions: graphSessions},
+	{name: "otel_spans", what: `"spans"`, fits: fitsSpans, sessions: spanSession},
+	{name: "dag_jsonl", what: `"turns" of messages`, fits: fitsDAG, group: dagConversation, sessions: dagSessions},
+	{
+		name: "mt_bench", what: `"turns" of texts`, fits: fitsMTBench, entries: mtBenchTurns,
+		wholeSessions: true, members: []string{"question_id", "turns"},
 	},
 	{name: "multi_turn", what: `"turns"`, fits: withMembers("turns"), entries: sessionOfTurns, wholeSessions: true},
 	{
@@ -61,7 +93,7 @@ var layouts = []layout{
 		name: "cnn_dailymail", what: `"article"`, fits: withMembers("article"), entries: question("", "article", "highlights"),
 		members: []string{"id", "article", "highlights"},
 	},
-	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, trace: true},
+	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, plays: playsMooncake, group: mooncakeGroup, sessions: mooncakeSessions, trace: true},
 	{name: "requests", what: "a whole request", fits: fitsRequests, entries: requestOrPrompt},
 	{name: "prompts", what: strings.Join(quoteAll(promptColumns), ", "), fits: fitsPrompts, entries: promptOrRequest},
 }
@@ -97,9 +129,11 @@ func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 		}
 		return l, nil
 	}
-	for i := range layouts {
-		if layouts[i].fits(first, f) {
-			return &layouts[i], nil
+	for _, all := range [][]layout{o.further, layouts} {
+		for i := range all {
+			if all[i].fits(first, f) {
+				return &all[i], nil
+			}
 		}
 	}
 	var known []string

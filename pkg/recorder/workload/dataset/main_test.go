@@ -66,6 +66,101 @@ func all(t testing.TB, s *Set) []string {
 	return got
 }
 
+// graphs returns descriptions of sessions, a line for each session and for each of its requests. A request is named by its agent
+// and its turn there; the root is "root":
+//
+//	a at:2s recorded x=spawned(root)
+//	root:0 = "q" max:5
+//	x:0 after root:0 = "r"
+//	root:1 after root:0+1.5s(start) x:0+2s on root:0 = "t"
+//
+// The delay of an entry, which its successors wait for, stands in its description. graphs checks that the entries of the sessions
+// are the ones of the source.
+func graphs(t testing.TB, all workload.Sessions) []string {
+	t.Helper()
+	var got []string
+	entry := 0
+	for k := range all.Sessions() {
+		s, err := all.Open(k)
+		if err != nil {
+			t.Fatalf("Open(%d): %v", k, err)
+		}
+		if o := all.Outline(k); o != s.Outline() || len(s.Nodes) == 0 {
+			t.Errorf("session %d has the outline %+v, want %+v", k, o, s.Outline())
+		}
+		got = append(got, describeSession(s))
+		names := nodeNames(s)
+		for i, n := range s.Nodes {
+			e, err := s.Entry(i)
+			if err != nil {
+				t.Fatalf("%s: %v", names[i], err)
+			}
+			if flat, err := all.At(entry); err != nil || describe(flat) != describe(e) || flat.Place() != e.Place() {
+				t.Errorf("At(%d) is %s: %s (%v), want %s: %s", entry, flat.Place(), describe(flat), err, e.Place(), describe(e))
+			}
+			entry++
+			line := names[i]
+			for j, edge := range n.After {
+				if j == 0 {
+					line += " after"
+				}
+				line += " " + names[edge.From]
+				if edge.Delay != 0 {
+					line += "+" + edge.Delay.String()
+				}
+				line += []string{"", "(start)", "(first token)"}[edge.Anchor]
+			}
+			if n.Continues >= 0 {
+				line += " on " + names[n.Continues]
+			}
+			if want := turnsOf(s)[i]; e.Session != s.ID || e.Turn != want {
+				t.Errorf("%s is turn %d of %q, want %d of %q", names[i], e.Turn, e.Session, want, s.ID)
+			}
+			e.Session = ""
+			got = append(got, line+" = "+describe(e))
+		}
+	}
+	if entry != all.Len() {
+		t.Errorf("%d requests in the sessions of %d", entry, all.Len())
+	}
+	return got
+}
+
+// describeSession describes a session without its requests.
+func describeSession(s *workload.Session) string {
+	line := s.ID
+	if s.Timed {
+		line += " at:" + s.Offset.String()
+	}
+	if s.Recorded {
+		line += " recorded"
+	}
+	for i, a := range s.Agents {
+		if i > 0 {
+			line += fmt.Sprintf(" %s=%s(%s)", a.ID, [...]string{"root", "forked", "spawned"}[a.Kind], agentName(s, a.Parent))
+		}
+	}
+	return line
+}
+
+// agentName returns the name of an agent for tests.
+func agentName(s *workload.Session, agent int) string {
+	if agent == 0 {
+		return "root"
+	}
+	return s.Agents[agent].ID
+}
+
+// nodeNames returns the names of the nodes of a session for tests.
+func nodeNames(s *workload.Session) []string {
+	turns := turnsOf(s)
+	names := make([]string, len(s.Nodes))
+	for i, n := range s.Nodes {
+		names[i] = fmt.Sprintf("%s:%d", agentName(s, n.Agent), turns[i])
+	}
+	return names
+}
+
 // write writes a temporary file and returns its path.
 func write(t testing.TB, name, text string) string {
 	t.Helper()
@@ -95,6 +190,21 @@ func (numbered) Text(number uint64, tokens int) (string, []uint32, error) {
 
 func (numbered) Blocks(blocks []int64, size, tokens int) (string, []uint32, error) {
 	return fmt.Sprintf("%d tokens in blocks of %d: %v", tokens, size, blocks), nil, nil
+}
+
+func (numbered) Scoped(scope string, blocks []int64, size int, number uint64, rest int) (string, []uint32, error) {
+	var parts []string
+	if len(blocks) > 0 {
+		parts = append(parts, fmt.Sprintf("%s%v of %d", scope, blocks, size))
+	}
+	if rest > 0 {
+		parts = append(parts, fmt.Sprintf("%d more", rest))
+	}
+	return strings.Join(parts, ", "), nil, nil
+}
+
+func (numbered) Parts(_ []uint64, tokens []int) (string, []uint32, error) {
+	return fmt.Sprintf("parts of %d", tokens), nil, nil
 }
 
 // words counts words.

@@ -27,6 +27,7 @@ type Set struct {
 	streams [][]piece // ranges of entries of each stream of perf_analyzer
 	rows    int       // number of rows read
 	facts   Facts
+	ids     sessionIDs // nil once the set is open
 }
 
 var _ workload.Source = (*Set)(nil)
@@ -36,6 +37,8 @@ type file struct {
 	src     *source
 	rows    rows
 	layout  *layout
+	named   bool // Options.Layout names the layout
+	plays   bool // the rows are read as sessions
 	options *Options
 	window  window
 	timed   bool // some entry has a time
@@ -56,15 +59,25 @@ type file struct {
 	// firstStream is the number of the file's first stream in the Set.
 	firstStream int
 
-	sessions *sessionIndex // nil if the layout has no sessions
+	sessions   *sessionIndex // nil if the layout has no sessions
+	dag        *dagIndex     // of the layout dag_jsonl
+	dynamo     *dynamoFile   // of the layout dynamo
+	graph      *graphFile    // of the layout graph_ir
+	sessionIDs sessionIDs    // while opening
+	renamed    int           // sessions whose ids other files have, too
+	// sessionColumn names the session of a row, in a layout that has several such columns.
+	sessionColumn string
+	hit           workload.Hit // of all sessions with blocks
 
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
-	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
-	start   time.Time               // of the first row of a trace with times of day
+	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
+	unknown []uint32                // rows of a trace of which nothing says whether they hold the history
+	start   time.Time               // of a trace with times of day: its earliest row, or its first one
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
+	assumed map[string]int          // how often what the data leaves open was taken so
 	opening bool                    // during the first pass, which records notes
 	reading func(path string) error // see Options.Reading
 
@@ -86,8 +99,11 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 				if o.MaxRows > 0 && s.rows == o.MaxRows {
 					break
 				}
-				if err := s.add(ctx, p, &o); err != nil {
+				if err := s.add(ctx, p.path, &o); err != nil {
 					return err
+				}
+				if f := s.files[len(s.files)-1]; p.requests >= 0 && f.n != p.requests && o.MaxRows == 0 {
+					return fmt.Errorf("%s: expected %d requests, the model_calls of its manifest, found %d; is the file whole?", p.path, p.requests, f.n)
 				}
 			}
 		}
@@ -112,8 +128,9 @@ func newSet(name string, o *Options, fill func(*Set) error) (*Set, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Set{}
+	s := &Set{ids: sessionIDs{}}
 	err := fill(s)
+	s.ids = nil
 	if err == nil && s.Len() == 0 {
 		err = fmt.Errorf("%s: no request in it%s", name, s.explainEmpty())
 	}
@@ -133,23 +150,42 @@ func IsDataFile(name string) bool {
 	return slices.Contains(Suffixes, filepath.Ext(name))
 }
 
-// filesOf returns path, or its data files if it is a folder.
-func filesOf(path string) ([]string, error) {
+// A dataFile is a file to open.
+type dataFile struct {
+	path     string
+	requests int // that it must have; -1 for any number
+}
+
+// filesOf returns path, or its data files if it is a folder. Of a folder with a manifest it returns the files that the manifest
+// lists, as of the manifest itself.
+func filesOf(path string) ([]dataFile, error) {
 	info, err := os.Stat(path)
 	if path == "-" || errors.Is(err, fs.ErrNotExist) { // openSource has a better error
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
-	if err != nil || !info.IsDir() {
-		return []string{path}, err
+	if err != nil {
+		return nil, err
+	}
+	manifest := path
+	if info.IsDir() {
+		manifest = filepath.Join(path, manifestName)
+	}
+	if filepath.Base(manifest) == manifestName {
+		if all, err := manifestTraces(manifest); len(all) > 0 || err != nil {
+			return all, err
+		}
+	}
+	if !info.IsDir() {
+		return []dataFile{{path, -1}}, nil
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
 		return nil, err
 	}
-	var all []string
+	var all []dataFile
 	for _, e := range inside {
 		if !e.IsDir() && IsDataFile(e.Name()) {
-			all = append(all, filepath.Join(path, e.Name()))
+			all = append(all, dataFile{filepath.Join(path, e.Name()), -1})
 		}
 	}
 	if len(all) == 0 {
@@ -173,12 +209,19 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
 	s.files = append(s.files, f)
-	if err := f.open(ctx, &left); err != nil {
+	err := f.detect(ctx, &left)
+	if err == nil {
+		err = s.checkKind(f)
+	}
+	if err == nil && f.layout != nil {
+		err = f.readAll(ctx, s.ids)
+	}
+	if err != nil {
 		return err
 	}
 	s.rows += f.rowsRead
@@ -187,8 +230,8 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	return nil
 }
 
-// open detects format and layout, and reads all entries.
-func (f *file) open(ctx context.Context, o *Options) (err error) {
+// detect detects format and layout. A file without rows has no layout.
+func (f *file) detect(ctx context.Context, o *Options) (err error) {
 	if f.rows, err = openRows(ctx, f.src, o); err != nil {
 		return err
 	}
@@ -203,16 +246,39 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		return f.rows.fault(0, err)
 	}
 	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
-	f.opening = true
-	defer func() { f.opening, f.blocks = false, nil }()
-	seen := map[string]uint16{}
+	f.plays = f.layout.sessions != nil && (f.layout.plays == nil || f.layout.plays(first, o))
+	return nil
+}
+
+// readAll reads all entries.
+func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
+	f.opening, f.sessionIDs = true, sessionIDs{}
+	defer func() { f.opening, f.blocks, f.sessionIDs = false, nil, nil }()
 	f.rowsRead = f.rows.len()
-	if o.MaxRows > 0 {
-		f.rowsRead = min(f.rowsRead, o.MaxRows)
+	if most := f.options.MaxRows; most > 0 {
+		f.rowsRead = min(f.rowsRead, most)
 	}
-	if f.layout.sessions != nil {
-		return f.openSessions(ctx)
+	read := f.readEntries
+	if f.plays {
+		read = func(ctx context.Context) error { return f.openSessions(ctx, ids) }
 	}
+	if err := read(ctx); err != nil {
+		return err
+	}
+	if f.plays {
+		if err := f.resolveRows(); err != nil {
+			return err
+		}
+	}
+	if f.window != (window{}) && !f.timed {
+		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
+	}
+	return nil
+}
+
+// readEntries reads all entries of a layout without sessions.
+func (f *file) readEntries(ctx context.Context) error {
+	seen := map[string]uint16{}
 	for i := range f.rowsRead {
 		if i%1024 == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -228,9 +294,6 @@ func (f *file) open(ctx context.Context, o *Options) (err error) {
 		f.index(i, len(es))
 		f.number(es, seen)
 		f.facts.count(es, f.turns)
-	}
-	if f.window != (window{}) && !f.timed {
-		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
 	}
 	return nil
 }
@@ -386,6 +449,13 @@ func (f *file) leaveOut(what string) {
 	}
 }
 
+// assume counts what the data leaves open, by how it was taken.
+func (f *file) assume(what string) {
+	if f.opening {
+		f.assumed[what]++
+	}
+}
+
 // openRows detects the format of a file and opens its rows.
 func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	const most = 64 << 10
@@ -411,6 +481,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 		return d.unwrapped(), nil
 	case text[0] == '{':
 		return openObjects(ctx, src)
+	case looksLikeYAML(src.name, text):
+		return openYAML(src)
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}

@@ -23,6 +23,9 @@ type Options struct {
 	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
 	// is one.
 	Sessions bool
+	// RecordedHistory makes the turns of a conversation whole requests, with the answers of the data as history, where the data
+	// has them beside its turns. Otherwise the live answers are the history.
+	RecordedHistory bool
 	// OnlyKnown leaves out the members of a prompt's row that are not known to be members of
 	// requests. Otherwise they are sent as they are.
 	OnlyKnown bool
@@ -46,10 +49,14 @@ type Options struct {
 	// Reading, if not nil, is called while the files are opened, with the path of each further
 	// file that a row names, such as an image. Its error is the error of the row.
 	Reading func(path string) error
+	// MaxSessionRequests bounds the requests of a session whose conversations begin others again and again; 0 means 100,000.
+	MaxSessionRequests int
 	// Spool configures the temporary files.
 	Spool spool.Config
 	// Stdin is the input for the path "-"; nil makes that path an error.
 	Stdin io.Reader
+
+	further []layout // tried before the others; of tests
 }
 
 // TraceRows tells what the row of a later turn holds in a trace of conversations.
@@ -57,15 +64,15 @@ type TraceRows string
 
 // The kinds of TraceRows.
 const (
-	// RowsByContent takes a row as the whole prompt if its hash ids extend the hash ids of the
-	// turn before, else as the new part.
+	// RowsByContent takes a row as the whole prompt if its hash ids begin like those of the turn
+	// before, else as the new part. Without such ids it is an error.
 	RowsByContent TraceRows = ""
 	RowsWhole     TraceRows = "whole" // a row is the whole prompt, with the history
 	RowsNew       TraceRows = "new"   // a row is what the turn adds to the history
 )
 
 // Texts generates prompts of a given length. Equal arguments must give equal results. Calls
-// never overlap.
+// may overlap once sessions are open.
 type Texts interface {
 	// Text returns a text of this many tokens, and their ids. Different numbers give
 	// different texts.
@@ -73,6 +80,12 @@ type Texts interface {
 	// Blocks returns a text of this many tokens, in one block of size tokens for each id;
 	// the last block may be shorter. Equal first ids give equal first blocks.
 	Blocks(blocks []int64, size, tokens int) (text string, ids []uint32, err error)
+	// Scoped returns a text of len(blocks) × size + rest tokens: a block of size tokens for each id, which
+	// depends only on the scope and the id, then rest tokens, which depend on the scope and number.
+	Scoped(scope string, blocks []int64, size int, number uint64, rest int) (text string, ids []uint32, err error)
+	// Parts returns a text of parts: names[i] is the name of part i, and tokens[i] its length, at least 1. Parts of one name and
+	// one length are equal.
+	Parts(names []uint64, tokens []int) (text string, ids []uint32, err error)
 }
 
 func (o *Options) maxRow() int64 {
@@ -80,6 +93,16 @@ func (o *Options) maxRow() int64 {
 		return o.MaxRowBytes
 	}
 	return DefaultMaxRowBytes
+}
+
+// mostRequests is the default of Options.MaxSessionRequests.
+const mostRequests = 100_000
+
+func (o *Options) mostRequests() int {
+	if o.MaxSessionRequests > 0 {
+		return o.MaxSessionRequests
+	}
+	return mostRequests
 }
 
 // Validate reports all mistakes of o at once.
@@ -96,5 +119,6 @@ func (o *Options) Validate() error {
 	add(o.BlockTokens < 0, "%d tokens in a block: must be at least 1", o.BlockTokens)
 	add(o.MaxRows < 0, "the first %d rows: must be at least 1", o.MaxRows)
 	add(o.MaxRowBytes < 0, "rows of %d bytes: must be positive", o.MaxRowBytes)
+	add(o.MaxSessionRequests < 0, "%d requests of a session: must be positive", o.MaxSessionRequests)
 	return errors.Join(errs...)
 }

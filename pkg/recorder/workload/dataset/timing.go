@@ -33,3 +33,11 @@ func (w window) shift(e *workload.Entry) bool {
 	e.Offset -= w.from
 	return true
 }
+
+// shiftSession is shift for a session: its requests are inside if it begins there.
+func (w window) shiftSession(s *workload.Session) bool {
+	e := workload.Entry{Timed: s.Timed, Offset: s.Offset}
+	inside := w.shift(&e)
+	s.Offset = e.Offset
+	return inside
+}

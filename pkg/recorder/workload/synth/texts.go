@@ -2,16 +2,19 @@ package synth
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"strings"
+	"sync"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A Tokenizer counts tokens. Its calls overlap only if several Texts of a [Vocabulary] are used at
+// A Tokenizer counts tokens. Its calls overlap only if the [Texts] of a [Vocabulary] are used by several goroutines at
 // the same time.
 type Tokenizer interface {
 	Count(text string) int
@@ -26,9 +29,11 @@ type Vocabulary struct {
 	order   []uint32 // the corpus as places in words
 	single  []string // distinct words of one token
 	starter []string // words of single that also have one token at the start of a text
+
+	buffers sync.Pool // of *[]byte, for texts while they are made
 }
 
-// Texts generates texts of exact lengths. It is not safe for concurrent use.
+// Texts generates texts of exact lengths. It is safe for concurrent use, except for Use, if its tokenizer is.
 type Texts struct {
 	vocab *Vocabulary
 	first uint64 // seed of the first set
@@ -36,8 +41,6 @@ type Texts struct {
 	salt  uint64
 	// IDs makes the methods return token ids as well.
 	IDs bool
-
-	buf []byte
 }
 
 // A word is a word of the corpus.
@@ -47,8 +50,7 @@ type word struct {
 }
 
 // Texts returns a generator of texts from words of the vocabulary. Texts of different
-// salts begin differently. Texts that are used at the same time need a tokenizer that is
-// safe for concurrent use.
+// salts begin differently.
 func (v *Vocabulary) Texts(seed uint64, salt string) *Texts {
 	t := &Texts{vocab: v, first: seed}
 	t.Use(workload.Set{}, salt)
@@ -127,6 +129,8 @@ const (
 	forDelay
 	forImage
 	forAudio
+	forPart
+	forPartOpening
 )
 
 // source returns the random stream of a purpose and a number.
@@ -139,8 +143,18 @@ func (t *Texts) Text(number uint64, tokens int) (string, []uint32, error) {
 	if err := positive("a text's length", tokens); err != nil {
 		return "", nil, err
 	}
-	t.buf = t.body(t.buf[:0], forText, number, tokens)
-	return t.finish(tokens)
+	return t.made(tokens, func(b []byte) []byte { return t.body(b, forText, number, tokens) })
+}
+
+// made returns the text of exactly this many tokens that write appends to a buffer, and their ids if t.IDs.
+func (t *Texts) made(tokens int, write func([]byte) []byte) (string, []uint32, error) {
+	b, ok := t.vocab.buffers.Get().(*[]byte)
+	if !ok {
+		b = new([]byte)
+	}
+	defer t.vocab.buffers.Put(b)
+	*b = write((*b)[:0])
+	return t.finish(b, tokens)
 }
 
 // Blocks returns a text of exactly this many tokens, in one block of size tokens for
@@ -149,11 +163,57 @@ func (t *Texts) Blocks(blocks []int64, size, tokens int) (string, []uint32, erro
 	if len(blocks) == 0 || tokens <= (len(blocks)-1)*size || tokens > len(blocks)*size {
 		return "", nil, fmt.Errorf("%d tokens are not %d blocks of %d", tokens, len(blocks), size)
 	}
-	t.buf = t.buf[:0]
-	for i, id := range blocks {
-		t.buf = t.body(t.buf, forBlock, uint64(id), min(size, tokens-i*size))
+	return t.made(tokens, func(b []byte) []byte {
+		for i, id := range blocks {
+			b = t.body(b, forBlock, uint64(id), min(size, tokens-i*size))
+		}
+		return b
+	})
+}
+
+// Scoped returns a text of exactly len(blocks) × size + rest tokens, at least 1: a block of size tokens for each id, then rest tokens. A block
+// depends only on its scope and its id, and the tokens after the blocks on the scope and number. Scope "" has the blocks
+// of Blocks.
+func (t *Texts) Scoped(scope string, blocks []int64, size int, number uint64, rest int) (string, []uint32, error) {
+	tokens := len(blocks)*size + rest
+	if err := positive("a text's length", tokens); err != nil {
+		return "", nil, err
 	}
-	return t.finish(tokens)
+	own := *t
+	if scope != "" {
+		sum := sha256.Sum256([]byte(scope))
+		own.seed ^= binary.LittleEndian.Uint64(sum[:])
+	}
+	return own.made(tokens, func(b []byte) []byte {
+		for _, id := range blocks {
+			b = own.body(b, forBlock, uint64(id), size)
+		}
+		if rest > 0 {
+			b = own.body(b, forText, number, rest)
+		}
+		return b
+	})
+}
+
+// Parts returns a text of exactly the sum of tokens: for each name a part of that many tokens, at least 1, which depends only on
+// its name and its length.
+func (t *Texts) Parts(names []uint64, tokens []int) (string, []uint32, error) {
+	total := 0
+	for i, n := range tokens {
+		if err := positive(fmt.Sprintf("the length of part %d", i), n); err != nil {
+			return "", nil, err
+		}
+		total += n
+	}
+	if err := positive("a text's length", total); err != nil {
+		return "", nil, err
+	}
+	return t.made(total, func(b []byte) []byte {
+		for i, name := range names {
+			b = t.body(b, forPart, name, tokens[i])
+		}
+		return b
+	})
 }
 
 // After returns a text of exactly this many tokens after a prefix. Equal prefix numbers
@@ -162,9 +222,9 @@ func (t *Texts) After(prefix uint64, prefixTokens int, number uint64, tokens int
 	if err := errors.Join(positive("a text's length", tokens), positive("a prefix's length", prefixTokens)); err != nil {
 		return "", nil, err
 	}
-	t.buf = t.body(t.buf[:0], forBlock, ^prefix, prefixTokens)
-	t.buf = t.body(t.buf, forText, number, tokens)
-	return t.finish(prefixTokens + tokens)
+	return t.made(prefixTokens+tokens, func(b []byte) []byte {
+		return t.body(t.body(b, forBlock, ^prefix, prefixTokens), forText, number, tokens)
+	})
 }
 
 // Prefix returns one of n prefixes of exactly this many tokens, selected by the number
@@ -174,8 +234,7 @@ func (t *Texts) Prefix(number uint64, n, tokens int) (string, error) {
 		return "", err
 	}
 	prefix := source(t.seed, forPrefix, number).IntN(n)
-	t.buf = t.body(t.buf[:0], forBlock, ^uint64(prefix), tokens)
-	text, _, err := t.finish(tokens)
+	text, _, err := t.made(tokens, func(b []byte) []byte { return t.body(b, forBlock, ^uint64(prefix), tokens) })
 	return text, err
 }
 
@@ -219,12 +278,12 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 	return b
 }
 
-// finish checks the token count of t.buf, and repairs it.
-func (t *Texts) finish(tokens int) (string, []uint32, error) {
-	text := string(t.buf)
+// finish checks the token count of b, and repairs it.
+func (t *Texts) finish(b *[]byte, tokens int) (string, []uint32, error) {
+	text := string(*b)
 	if n := t.vocab.tok.Count(text); n != tokens {
 		var err error
-		if text, err = t.repair(n, tokens); err != nil {
+		if text, err = t.repair(b, n, tokens); err != nil {
 			return "", nil, err
 		}
 	}
@@ -237,24 +296,24 @@ func (t *Texts) finish(tokens int) (string, []uint32, error) {
 	return text, t.vocab.tok.Encode(text), nil
 }
 
-// repair replaces words at the end of t.buf, which has n tokens, by words of one token,
+// repair replaces words at the end of b, which has n tokens, by words of one token,
 // until the text has want tokens. Each attempt replaces more words.
-func (t *Texts) repair(n, want int) (string, error) {
+func (t *Texts) repair(b *[]byte, n, want int) (string, error) {
 	r := source(t.seed, forText, uint64(want))
 	const most = 100
 	for keep := want; keep >= max(1, want-most); keep-- {
 		for n > keep {
-			i := bytes.LastIndexByte(t.buf, ' ')
+			i := bytes.LastIndexByte(*b, ' ')
 			if i < 0 {
 				break
 			}
-			t.buf = t.buf[:i]
-			n = t.vocab.tok.Count(string(t.buf))
+			*b = (*b)[:i]
+			n = t.vocab.tok.Count(string(*b))
 		}
 		for ; n < want; n++ {
-			t.buf = append(append(t.buf, ' '), t.vocab.single[r.IntN(len(t.vocab.single))]...)
+			*b = append(append(*b, ' '), t.vocab.single[r.IntN(len(t.vocab.single))]...)
 		}
-		text := string(t.buf)
+		text := string(*b)
 		if n = t.vocab.tok.Count(text); n == want {
 			return text, nil
 		}

@@ -1,0 +1,69 @@
+package workload
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Blocks are the blocks of tokens that a prompt begins with. Equal ids of one scope are equal blocks after equal blocks.
+type Blocks struct {
+	Scope string // what ids mean something in; "" for all of the data
+	Size  int    // tokens in a block
+	IDs   []int64
+	// Tokens is the length of the prompt. Its last block may be partial, and it may go on after the blocks that have ids.
+	Tokens int
+}
+
+// Full returns the ids of the full blocks.
+func (b *Blocks) Full() []int64 {
+	if b.Size == 0 {
+		return nil
+	}
+	return b.IDs[:min(len(b.IDs), b.Tokens/b.Size)]
+}
+
+// A Hit is a part of a prompt that a prefix cache can hold.
+type Hit struct{ Hit, Total int }
+
+// PossibleHits returns how many of the full blocks of each node of s an unlimited prefix cache could have held in the recording:
+// the longest run of its first blocks that requests held which had ended when it was sent. A request without a known end counts as
+// one that ended at once. All zero if s has no blocks.
+func PossibleHits(s *Session) []Hit {
+	hits := make([]Hit, len(s.Nodes))
+	if s.Blocks == nil {
+		return hits
+	}
+	order := make([]int, len(s.Nodes))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Nodes[a].Past.Start, s.Nodes[b].Past.Start) })
+	type block struct {
+		scope string
+		id    int64
+	}
+	since := map[block]time.Duration{} // when the first request with the block had ended
+	for _, i := range order {
+		b, past := s.Blocks(i), s.Nodes[i].Past
+		ids := b.Full()
+		hits[i].Total = len(ids)
+		for _, id := range ids {
+			at, ok := since[block{b.Scope, id}]
+			if !ok || at > past.Start {
+				break
+			}
+			hits[i].Hit++
+		}
+		end := past.Start
+		if past.Ended {
+			end = past.End
+		}
+		for _, id := range b.IDs {
+			if at, ok := since[block{b.Scope, id}]; !ok || end < at {
+				since[block{b.Scope, id}] = end
+			}
+		}
+	}
+	return hits
+}

@@ -1,0 +1,147 @@
+package dataset
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
+)
+
+// textParts are the parts of a made-up text: their names and their lengths. Parts with one name and one length are equal.
+type textParts struct {
+	names  []uint64
+	tokens []int
+}
+
+// add adds a part; one without tokens is left out.
+func (p *textParts) add(name uint64, tokens int) {
+	if tokens > 0 {
+		p.names, p.tokens = append(p.names, name), append(p.tokens, tokens)
+	}
+}
+
+// first returns the first n parts.
+func (p *textParts) first(n int) textParts { return textParts{p.names[:n], p.tokens[:n]} }
+
+// partName returns the name of the part of a text that is called by these, and begins at a token of it.
+func partName(of string, number, begin int) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(of))
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(number))) //nolint:gosec // the bits
+	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(begin)))  //nolint:gosec // the bits
+	return h.Sum64()
+}
+
+// partsPrompt returns a prompt of a text of parts.
+func (o *Options) partsPrompt(parts textParts) (p *workload.Prompt, err error) {
+	if o.Texts == nil {
+		return nil, errNoTexts
+	}
+	p = &workload.Prompt{}
+	p.Text, p.IDs, err = o.Texts.Parts(parts.names, parts.tokens)
+	return p, err
+}
+
+// A lengthsStep is a request of a session that is known by its lengths: it asks for an answer after a number of new tokens, which follow the
+// history.
+type lengthsStep struct {
+	added  int // tokens after the history, at least one in the first step
+	answer int // recorded tokens of the answer
+	wait   time.Duration
+}
+
+// lengthsSession returns a session of requests that are known by their lengths. The history of a request is all before it, with a made-up
+// answer of the recorded length. The new tokens of the first step are the same in all sessions with one head.
+func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) *workload.Session {
+	var all textParts
+	waits, ends := make([]time.Duration, len(steps)), make([]int, len(steps))
+	for i, one := range steps {
+		waits[i] = one.wait
+		if i == 0 {
+			all.add(partName(head, 0, 0), one.added)
+		} else {
+			all.add(partName(id, 2*i-1, 0), steps[i-1].answer)
+			all.add(partName(id, 2*i, 0), one.added)
+		}
+		ends[i] = len(all.names)
+	}
+	return &workload.Session{ID: id, Nodes: chained(waits), Recorded: true, Entry: func(i int) (workload.Entry, error) {
+		p, err := o.partsPrompt(all.first(ends[i]))
+		if err != nil {
+			return workload.Entry{}, f.rows.fault(row, err)
+		}
+		p.MaxTokens = f.atLeastOne(steps[i].answer)
+		return workload.Entry{Step: row, Prompt: p, Whole: true}, nil
+	}}
+}
+
+// parseList parses an array.
+func parseList[T any](js []byte, parse func([]byte) (T, error)) ([]T, error) {
+	var all []json.RawMessage
+	if json.Unmarshal(js, &all) != nil {
+		return nil, fmt.Errorf("expected an array, found %s", clip(js))
+	}
+	out := make([]T, len(all))
+	for i, e := range all {
+		v, err := parse(e)
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// counts returns a member that is a list of whole numbers of at least 0; ok is false if it is absent or null.
+func (r *row) counts(name string) (all []int, ok bool, err error) {
+	return member(r, name, func(js []byte) ([]int, error) { return parseList(js, parseCount) })
+}
+
+// numbers returns a member that is a list of numbers; ok is false if it is absent or null.
+func (r *row) numbers(name string) (all []float64, ok bool, err error) {
+	return member(r, name, func(js []byte) ([]float64, error) { return parseList(js, parseNumber) })
+}
+
+// requiredCounts returns a list of n whole numbers of at least 0.
+func requiredCounts(r *row, name string, n int) ([]int, error) {
+	all, ok, err := r.counts(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !ok:
+		return nil, fmt.Errorf("no %q: it has %s", name, columnNames(r))
+	case len(all) != n:
+		return nil, fmt.Errorf("%q: expected %d numbers, found %d", name, n, len(all))
+	}
+	return all, nil
+}
+
+// requiredCount returns a whole number of at least 0.
+func requiredCount(r *row, name string) (int, error) {
+	n, ok, err := r.count(name)
+	if err == nil && !ok {
+		err = fmt.Errorf("no %q: it has %s", name, columnNames(r))
+	}
+	return n, err
+}
+
+// waitsOf returns a member that is a list of n times in seconds; zeros if it is absent.
+func waitsOf(r *row, name string, n int) ([]time.Duration, error) {
+	all, ok, err := r.numbers(name)
+	waits := make([]time.Duration, n)
+	switch {
+	case err != nil || !ok:
+		return waits, err
+	case len(all) != n:
+		return nil, fmt.Errorf("%q: expected %d numbers, found %d", name, n, len(all))
+	}
+	for i, s := range all {
+		if waits[i], err = duration(s, time.Second); err != nil {
+			return nil, fmt.Errorf("%q: number %d: %w", name, i, err)
+		}
+	}
+	return waits, nil
+}
