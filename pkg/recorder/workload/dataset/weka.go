@@ -16,12 +16,8 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-const (
-	// wekaBlock is the usual number of tokens in a block of a WEKA trace.
-	wekaBlock = 64
-	// mostTokens bounds the length of a prompt.
-	mostTokens = 1 << 24
-)
+// wekaBlock is the usual number of tokens in a block of a WEKA trace.
+const wekaBlock = 64
 
 func fitsWeka(r *row, _ *file) bool {
 	return r.has("requests") && (r.has("hash_id_scope") || r.has("block_size") || r.has("models"))
