@@ -107,16 +107,6 @@ func (s *Session) Depth(agent int) int {
 	return depth
 }
 
-// Below reports whether an agent came to be by another one, or by one below that.
-func (s *Session) Below(agent, other int) bool {
-	for agent > other {
-		if agent = s.Agents[agent].Parent; agent == other {
-			return true
-		}
-	}
-	return false
-}
-
 // An Edge makes a request wait for another one of its session.
 type Edge struct {
 	From   int // an earlier node

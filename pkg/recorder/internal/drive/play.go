@@ -60,6 +60,7 @@ type nodeState struct {
 	tokens  bool                 // its first token has come
 	failed  bool                 // it has no answer
 	talk    backend.Conversation // with its answer, for the nodes that continue it
+	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
 
 // A line is requests that follow each other.
@@ -119,6 +120,7 @@ func (p *play) run(ctx context.Context, w worker) {
 	}
 	p.follow(ctx, &line{worker: w, lent: !p.kept}, roots)
 	p.running.Wait()
+	p.dropAhead()
 	p.over()
 }
 
@@ -194,8 +196,11 @@ func (p *play) branchAll(ctx context.Context, nodes readyNodes) {
 
 // send sends a node when it is due. It returns the nodes that wait for nothing more when the node has ended.
 func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
-	talk, dueNS, thought := p.begin(i)
-	e, payload, err := p.prepare(talk, i)
+	begun, dueNS, thought := p.begin(i)
+	e, payload, talk, err := p.prepare(begun, i)
+	if err == nil {
+		p.prepareAhead(i)
+	}
 	if i == 0 && p.ready != nil && err == nil {
 		p.ready()
 	}
@@ -332,16 +337,25 @@ func (p *play) begin(i int) (talk backend.Conversation, dueNS uint64, thought bo
 	return talk, dueNS, thought
 }
 
-// prepare encodes node i as the next turn of talk.
-func (p *play) prepare(talk backend.Conversation, i int) (workload.Entry, backend.Payload, error) {
-	p.entry.Lock()
-	e, err := p.Entry(i)
-	p.entry.Unlock()
-	if err != nil {
-		return e, nil, err
+// prepare encodes node i as the next turn of a conversation. It returns the conversation with the turn.
+func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ backend.Payload, _ backend.Conversation, err error) {
+	if a := p.takeAhead(i); a != nil {
+		if a.err != nil || a.payload != nil {
+			return a.entry, a.payload, a.talk, a.err
+		}
+		e = a.entry
+	} else if e, err = p.read(i); err != nil {
+		return e, nil, talk, err
 	}
 	payload, err := talk.Turn(&e)
-	return e.Bare(), payload, err
+	return e.Bare(), payload, talk, err
+}
+
+// read reads the entry of node i.
+func (p *play) read(i int) (workload.Entry, error) {
+	p.entry.Lock()
+	defer p.entry.Unlock()
+	return p.Entry(i)
 }
 
 // answered keeps the answer to node i for the nodes that continue it. ok is false for a failure. end says that the session

@@ -30,7 +30,7 @@ type Facts struct {
 	Blocks                             int  // rows of a trace with hash ids
 	Trace                              bool // a file is a trace, whose rows hold lengths in place of texts
 
-	Sessions SessionFacts // of layouts of sessions
+	Sessions workload.SessionFacts // of layouts of sessions
 }
 
 // count adds the entries of a row. turns holds the turns of all entries so far, if sessions span
