@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -300,13 +301,18 @@ func (s *settings) madeRandom() bool {
 
 // drawsWithoutFiles reports whether anything but the texts of traces depends on the seed.
 func (s *settings) drawsWithoutFiles() bool {
-	if s.madeRandom() || s.inputLengths != nil || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave {
+	if s.madeRandom() || s.inputLengths != nil || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
 		return true
 	}
 	if n, ok := s.outputLengths.(synth.Normal); s.outputLengths != nil && (!ok || n.Stddev > 0) {
 		return true
 	}
 	return s.Distribution != "" && s.Distribution != load.Constant.String() || s.ServiceKind == kindTriton && !s.readsFiles() || !s.Sequence.IsZero()
+}
+
+// headerHas reports whether a header of the requests has a place.
+func (s *settings) headerHas(place backend.Place) bool {
+	return slices.ContainsFunc(s.Headers, func(h header) bool { return slices.Contains(h.places, place) })
 }
 
 // streams reports whether requests to OpenAI-compatible servers ask for streamed answers.

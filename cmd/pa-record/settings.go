@@ -67,9 +67,12 @@ type settings struct {
 	Proxies         []string      `json:"proxies,omitempty"` // without user information
 	TLS             *tlsSettings  `json:"tls,omitempty"`
 
-	Headers    []header     `json:"header_names,omitempty"`
-	Parameters []string     `json:"request_parameters,omitempty"`
-	ExtraBody  redactedJSON `json:"extra_body,omitempty"`
+	Headers []header `json:"header_names,omitempty"`
+	// HeaderTemplates are the Headers with places, whose other texts may be secrets and are left out.
+	HeaderTemplates []string     `json:"header_templates,omitempty"`
+	ReturnHeader    string       `json:"return_header,omitempty"`
+	Parameters      []string     `json:"request_parameters,omitempty"`
+	ExtraBody       redactedJSON `json:"extra_body,omitempty"`
 
 	loadSettings
 	Measure        measureSettings `json:"measurement"`
@@ -144,6 +147,7 @@ func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) 
 	p.sequences(s)
 	p.tritonOnly(s)
 	p.load(s)
+	p.headersOfLoad(s, sends)
 	p.batches(s)
 	p.metrics(s)
 	p.measurement(s)

@@ -61,6 +61,8 @@ type file struct {
 
 	sessions   *sessionIndex // nil if the layout has no sessions
 	dag        *dagIndex     // of the layout dag_jsonl
+	dynamo     *dynamoFile   // of the layout dynamo
+	graph      *graphFile    // of the layout graph_ir
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
@@ -71,7 +73,7 @@ type file struct {
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
 	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
-	unknown int                     // last row of a trace of which nothing says whether it holds the history
+	unknown []uint32                // rows of a trace of which nothing says whether they hold the history
 	start   time.Time               // of a trace with times of day: its earliest row, or its first one
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
@@ -207,7 +209,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, named: o.Layout != "", unknown: -1, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -262,6 +264,11 @@ func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 	}
 	if err := read(ctx); err != nil {
 		return err
+	}
+	if f.plays {
+		if err := f.resolveRows(); err != nil {
+			return err
+		}
 	}
 	if f.window != (window{}) && !f.timed {
 		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
@@ -474,6 +481,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 		return d.unwrapped(), nil
 	case text[0] == '{':
 		return openObjects(ctx, src)
+	case looksLikeYAML(src.name, text):
+		return openYAML(src)
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}
