@@ -87,7 +87,7 @@ func TestDAG(t *testing.T) {
 			in:   []string{`{"session_id":"s","turns":[{` + q + `,"model":"m","max_tokens":5,"tools":[{"a":1}],"extra":{"seed":3}},{` + q + `,"delay":250.5},{` + q + `,"tools":[],"temperature":0}]}`},
 			want: []string{
 				"s",
-				"root:0 = " + asked + ` max:5 +seed=3 +model="m" +tools=[{"a":1}]`,
+				"root:0 = " + asked + ` max:5 +seed=3 +tools=[{"a":1}]`,
 				"root:1 after root:0+250.5ms on root:0 = " + asked + ` +tools=[{"a":1}]`,
 				"root:2 after root:1 on root:1 = " + asked + ` +tools=[] +temperature=0`,
 			},

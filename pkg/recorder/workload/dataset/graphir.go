@@ -152,6 +152,7 @@ type irNode struct {
 	id     string
 	output string
 	prompt []irItem
+	model  string
 	extra  export.Fields
 	max    int
 	inputs []irInput
@@ -355,16 +356,9 @@ func (n *irNode) read(f *file, js []byte) error {
 
 // readExtra reads the members of the request.
 func (n *irNode) readExtra(r *row) error {
-	model, ok, err := r.string("model")
-	if err != nil {
+	var err error
+	if n.model, _, err = r.string("model"); err != nil {
 		return err
-	}
-	if ok {
-		js, err := json.Marshal(model)
-		if err != nil {
-			return err
-		}
-		n.extra = append(n.extra, export.Field{Name: "model", Value: export.Value{Data: js}})
 	}
 	streams, ok, err := member(r, "streaming", parseBool)
 	if err != nil {
@@ -814,7 +808,7 @@ func (t *irTrace) node(i int) (workload.Node, []byte, error) {
 	if continues >= 0 {
 		at = at.and(after(continues))
 	}
-	return workload.Node{After: at, Continues: continues, Quotes: x.quotes}, append(x.out, ']'), nil
+	return workload.Node{After: at, Continues: continues, Quotes: x.quotes, Model: n.model}, append(x.out, ']'), nil
 }
 
 // fault returns an error of the prompt of a node.
