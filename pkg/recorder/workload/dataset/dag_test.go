@@ -248,3 +248,31 @@ func TestDAGErrors(t *testing.T) {
 		{"children of children of children", chain, Options{MaxSessionRequests: 1000}, `in: line 7: session "s6" has more than 1000 requests`},
 	})
 }
+
+// The models that sessions name are those of their nodes, and the requests name none.
+func TestSessionModels(t *testing.T) {
+	for _, in := range []string{
+		`{"session_id":"s","turns":[{"model":"big","messages":[{"role":"user"}]},{"messages":[{"role":"user"}]}]}`,
+		`{"spans":[` + spanOf(t, 0, 1, "gen_ai.request.model", `"big"`, "gen_ai.input.messages", said("q")) + "," + spanOf(t, 2, 3, "gen_ai.input.messages", said("r")) + "]}",
+		ended("s", 0, 1, 10, "1", `"model":"big",`) + "\n" + ended("s", 9, 1, 10, "1", ""),
+		`{"graph":{"nodes":{"a":{"model":"big","output":"x","prompt":[{"role":"user"}]},"b":{"output":"y","prompt":[{"role":"user"}]}}},"traces":[{"id":"t"}]}`,
+	} {
+		s, err := open(t, "in", in, Options{Texts: numbered{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions, _ := s.AsSessions()
+		one, err := sessions.Open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(one.Nodes) != 2 || one.Nodes[0].Model != "big" || one.Nodes[1].Model != "" {
+			t.Errorf("%s: nodes %+v", in, one.Nodes)
+		}
+		for _, e := range all(t, s) {
+			if strings.Contains(e, "big") {
+				t.Errorf("%s: request %s", in, e)
+			}
+		}
+	}
+}
