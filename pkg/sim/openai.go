@@ -28,6 +28,7 @@ type openAIRequest struct {
 	requestFields
 	Model         string          `json:"model"`
 	Messages      []openAIMessage `json:"messages"`
+	Tools         json.RawMessage `json:"tools"`
 	Prompt        json.RawMessage `json:"prompt"`
 	Stream        bool            `json:"stream"`
 	N             *number         `json:"n"`
@@ -38,7 +39,9 @@ type openAIRequest struct {
 }
 
 type openAIMessage struct {
-	Content json.RawMessage `json:"content"`
+	Role      json.RawMessage `json:"role"`
+	ToolCalls json.RawMessage `json:"tool_calls"`
+	Content   json.RawMessage `json:"content"`
 }
 
 // openAIHandler returns the handler of the OpenAI API.
@@ -157,6 +160,9 @@ func serveOpenAI(x *exchange) {
 		return
 	}
 	a, err := s.openAIPlanRequest(x.index, &q, chat)
+	if err == nil && s.cache != nil {
+		x.prompts = s.cache.prompts(&q, chat)
+	}
 	p, ok := x.planned(a, err, plan.New)
 	if !ok {
 		return
@@ -185,7 +191,11 @@ func (x *exchange) planned(a plan.Request, err error, newPlan func(seed uint64, 
 	}
 	p = newPlan(x.s.config.Seed, a)
 	x.describe(p)
-	return p, !x.strikeEarly(p.Fault) && x.begin()
+	if x.strikeEarly(p.Fault) || !x.begin() {
+		return p, false
+	}
+	x.readCache(p)
+	return p, true
 }
 
 // parse parses the body of a request into q. If that fails it answers the request and

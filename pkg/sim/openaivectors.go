@@ -136,7 +136,7 @@ func embeddings(model string, texts []string, tokens int) []byte {
 		b = append(b, "]}"...)
 	}
 	b = append(b, `],"usage":`...)
-	return append(appendUsage(b, tokens, 0), '}')
+	return append(appendUsage(b, tokens, 0, -1), '}')
 }
 
 // ranking returns the answer of v1/ranking and rerank. bare selects TEI's format, a list.
@@ -168,5 +168,5 @@ func ranking(model, member string, bare bool, texts []string, tokens int) []byte
 		return b
 	}
 	b = append(b, `,"usage":`...)
-	return append(appendUsage(b, tokens, 0), '}')
+	return append(appendUsage(b, tokens, 0, -1), '}')
 }

@@ -274,7 +274,9 @@ func (b *Backend) httpRequest(ctx context.Context, p *payload) *http.Request {
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if p.body != nil {
-		r.Header = b.bodyHeader
+		if r.Header = b.bodyHeader; p.header != nil {
+			r.Header = p.header
+		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body))
 	}
 	return r.WithContext(ctx)

@@ -20,8 +20,10 @@ import (
 type play struct {
 	*sessions
 	*workload.Session
-	edges edges
-	entry sync.Mutex // held during a call of Entry
+	edges  edges
+	entry  sync.Mutex // held during a call of Entry
+	id     string     // of this play
+	agents []playAgent
 	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
 	number, first int
 
@@ -65,6 +67,7 @@ type nodeState struct {
 	tokens  bool                 // its first token has come
 	failed  bool                 // it has no answer
 	talk    backend.Conversation // with its answer, for the nodes that continue it
+	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
 
 // A line is requests that follow each other.
@@ -101,7 +104,7 @@ func (r *readyNodes) join(other readyNodes) {
 }
 
 func newPlay(sending context.Context, d *sessions, s nextSession) *play {
-	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
+	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), id: s.id, agents: playAgents(s.Session), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
 	for i := range s.Nodes {
 		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
@@ -130,6 +133,7 @@ func (p *play) run(ctx context.Context, w worker) {
 	}
 	p.follow(ctx, &line{worker: w, lent: !p.kept}, roots)
 	p.running.Wait()
+	p.dropAhead()
 	p.over()
 }
 
@@ -205,14 +209,19 @@ func (p *play) branchAll(ctx context.Context, nodes readyNodes) {
 
 // send sends a node when it is due. It returns the nodes that wait for nothing more when the node has ended.
 func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
-	talk, dueNS, thought := p.begin(i)
-	e, payload, err := p.prepare(talk, i)
+	begun, dueNS, thought := p.begin(i)
+	e, payload, talk, err := p.prepare(begun, i)
+	if err == nil {
+		p.prepareAhead(i)
+	}
 	if i == 0 && p.ready != nil && err == nil {
 		p.ready()
 	}
 	switch {
 	case err != nil:
-		p.failed(err)
+		if p.sending.Err() == nil { // else the request was not prepared, since the session has ended
+			p.failed(err)
+		}
 		p.end(endedByLoad)
 		return next
 	case !p.await(i, dueNS):
@@ -244,7 +253,7 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 	p.branchAll(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
 	x := p.exchange(ctx, l.number, l.sender, dispatch{
 		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, heldBack: heldBack, received: p.firstToken(ctx, i),
-		place: p.first + i, turnPlaced: !p.Share.Whole(),
+		place: p.first + i, turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
 	})
 	ok, end, pause := p.answered(i, talk, x)
 	if l.number < len(p.backoff) {
@@ -343,19 +352,28 @@ func (p *play) begin(i int) (talk backend.Conversation, dueNS uint64, thought bo
 	return talk, dueNS, thought
 }
 
-// prepare encodes node i as the next turn of talk.
-func (p *play) prepare(talk backend.Conversation, i int) (workload.Entry, backend.Payload, error) {
-	p.entry.Lock()
-	e, err := p.Entry(i)
-	p.entry.Unlock()
-	if err != nil {
-		return e, nil, err
+// prepare encodes node i as the next turn of a conversation. It returns the conversation with the turn.
+func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ backend.Payload, _ backend.Conversation, err error) {
+	if a := p.takeAhead(i); a != nil {
+		if a.err != nil || a.payload != nil {
+			return a.entry, a.payload, a.talk, a.err
+		}
+		e = a.entry
+	} else if e, err = p.read(i); err != nil {
+		return e, nil, talk, err
 	}
 	if len(p.Nodes[i].Quotes) > 0 {
 		p.quote(&e, p.Nodes[i].Quotes)
 	}
 	payload, err := talk.Turn(&e)
-	return e.Bare(), payload, err
+	return e.Bare(), payload, talk, err
+}
+
+// read reads the entry of node i.
+func (p *play) read(i int) (workload.Entry, error) {
+	p.entry.Lock()
+	defer p.entry.Unlock()
+	return p.Entry(i)
 }
 
 // quote puts the texts of the answers to nodes in their places in the messages of an entry. A node that failed has none.

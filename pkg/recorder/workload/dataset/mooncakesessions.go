@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,7 +93,7 @@ func (l mooncake) turns(rows []groupRow) (*workload.Session, error) {
 	nodes := make([]workload.Node, len(rows))
 	recorded := true
 	for k, r := range rows {
-		q, err := l.turn(r, k > 0)
+		q, err := l.turn(r)
 		if err != nil {
 			return nil, r.fault("%w", err)
 		}
@@ -135,7 +134,7 @@ func (l mooncake) entriesOf(all []mooncakeRow, recorded bool) func(i int) (workl
 }
 
 // turn reads a row.
-func (l mooncake) turn(r groupRow, later bool) (q mooncakeRow, err error) {
+func (l mooncake) turn(r groupRow) (q mooncakeRow, err error) {
 	q.row = r.i
 	if q.entry, q.text, err = l.read(r.row, r.i); err != nil {
 		return q, err
@@ -148,9 +147,6 @@ func (l mooncake) turn(r groupRow, later bool) (q mooncakeRow, err error) {
 		q.whole = true
 	case mode == RowsNew:
 	case q.text.tokens > 0:
-		if l.f.opening && later && l.o.TraceRows == RowsByContent && l.f.unknown == r.i {
-			return q, errors.New(`a later turn with "input_length", and nothing that says whether it is the whole prompt or what it adds to the turn before; use --trace-rows whole or --trace-rows new`)
-		}
 		q.whole = q.entry.Whole
 	default:
 		q.whole = q.entry.Prompt.Messages != nil

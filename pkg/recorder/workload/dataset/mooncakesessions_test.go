@@ -49,6 +49,45 @@ func TestMooncakeSessions(t *testing.T) {
 			facts: [3]int{0, 1, 0},
 		},
 		{
+			name: "a row that its ids say nothing of, among others that are new",
+			in: added + `
+				{"session_id":"u","input_length":9,"output_length":1,"hash_ids":[20]}
+				{"session_id":"u","input_length":700,"output_length":1,"hash_ids":[21,22]}`,
+			want: []string{
+				`s at:0s`,
+				`root:0 = "512 tokens in blocks of 512: [1]" max:20 delay:1.5005s at:0s`,
+				`root:1 after root:0 on root:0 = "600 tokens in blocks of 512: [3 4]" max:30`,
+				`u`,
+				`root:0 = "9 tokens in blocks of 512: [20]" max:1`,
+				`root:1 after root:0 on root:0 = "700 tokens in blocks of 512: [21 22]" max:1`,
+			},
+			notes: []string{`assumed: turns whose "hash_ids" do not say whether they are whole prompts are taken for what all others are (1)`},
+			facts: [3]int{0, 2, 0},
+		},
+		{
+			name: "a row that its ids say nothing of, among others that are whole", in: whole + `
+				{"session_id":"u","input_length":9,"output_length":1,"hash_ids":[20]}
+				{"session_id":"u","input_length":700,"output_length":1,"hash_ids":[21,22]}
+				{"session_id":"u","input_length":800,"output_length":1,"hash_ids":[21,23]}`,
+			want: []string{
+				`s at:5s recorded`,
+				`root:0 = "520 tokens in blocks of 512: [1 2]" max:20 at:5s whole`,
+				`root:1 after root:0 root:0+4s(start) = "1030 tokens in blocks of 512: [1 5 3]" max:30 delay:50ms at:9s whole`,
+				`root:2 after root:1 = "512 tokens in blocks of 512: [1]" max:30 whole`,
+				`t recorded`,
+				`root:0 = "text 1 of 3" max:1 whole`,
+				`u recorded`,
+				`root:0 = "9 tokens in blocks of 512: [20]" max:1 whole`,
+				`root:1 after root:0 = "700 tokens in blocks of 512: [21 22]" max:1 whole`,
+				`root:2 after root:1 = "800 tokens in blocks of 512: [21 23]" max:1 whole`,
+			},
+			notes: []string{
+				`assumed: a turn with a "timestamp" and no "delay" is sent as long after the start of the turn before as recorded, and not before its answer (1)`,
+				`assumed: turns whose "hash_ids" do not say whether they are whole prompts are taken for what all others are (1)`,
+			},
+			facts: [3]int{4, 0, 0},
+		},
+		{
 			name: "new parts, since it is said so", in: bare, o: Options{TraceRows: RowsNew},
 			want:  []string{`s`, `root:0 = "text 0 of 9" max:1`, `root:1 after root:0 on root:0 = "text 1 of 7" max:2`},
 			facts: [3]int{0, 0, 1},

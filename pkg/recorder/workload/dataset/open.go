@@ -73,7 +73,7 @@ type file struct {
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
 	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
-	unknown int                     // last row of a trace of which nothing says whether it holds the history
+	unknown []uint32                // rows of a trace of which nothing says whether they hold the history
 	start   time.Time               // of a trace with times of day: its earliest row, or its first one
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
@@ -99,8 +99,11 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 				if o.MaxRows > 0 && s.rows == o.MaxRows {
 					break
 				}
-				if err := s.add(ctx, p, &o); err != nil {
+				if err := s.add(ctx, p.path, &o); err != nil {
 					return err
+				}
+				if f := s.files[len(s.files)-1]; p.requests >= 0 && f.n != p.requests && o.MaxRows == 0 {
+					return fmt.Errorf("%s: expected %d requests, the model_calls of its manifest, found %d; is the file whole?", p.path, p.requests, f.n)
 				}
 			}
 		}
@@ -147,12 +150,18 @@ func IsDataFile(name string) bool {
 	return slices.Contains(Suffixes, filepath.Ext(name))
 }
 
+// A dataFile is a file to open.
+type dataFile struct {
+	path     string
+	requests int // that it must have; -1 for any number
+}
+
 // filesOf returns path, or its data files if it is a folder. Of a folder with a manifest it returns the files that the manifest
 // lists, as of the manifest itself.
-func filesOf(path string) ([]string, error) {
+func filesOf(path string) ([]dataFile, error) {
 	info, err := os.Stat(path)
 	if path == "-" || errors.Is(err, fs.ErrNotExist) { // openSource has a better error
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -167,16 +176,16 @@ func filesOf(path string) ([]string, error) {
 		}
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
 		return nil, err
 	}
-	var all []string
+	var all []dataFile
 	for _, e := range inside {
 		if !e.IsDir() && IsDataFile(e.Name()) {
-			all = append(all, filepath.Join(path, e.Name()))
+			all = append(all, dataFile{filepath.Join(path, e.Name()), -1})
 		}
 	}
 	if len(all) == 0 {
@@ -200,7 +209,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, named: o.Layout != "", unknown: -1, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -255,6 +264,11 @@ func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 	}
 	if err := read(ctx); err != nil {
 		return err
+	}
+	if f.plays {
+		if err := f.resolveRows(); err != nil {
+			return err
+		}
 	}
 	if f.window != (window{}) && !f.timed {
 		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)

@@ -23,6 +23,9 @@ type Options struct {
 	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
 	// is one.
 	Sessions bool
+	// RecordedHistory makes the turns of a conversation whole requests, with the answers of the data as history, where the data
+	// has them beside its turns. Otherwise the live answers are the history.
+	RecordedHistory bool
 	// OnlyKnown leaves out the members of a prompt's row that are not known to be members of
 	// requests. Otherwise they are sent as they are.
 	OnlyKnown bool
@@ -61,8 +64,8 @@ type TraceRows string
 
 // The kinds of TraceRows.
 const (
-	// RowsByContent takes a row as the whole prompt if its hash ids extend the hash ids of the
-	// turn before, else as the new part.
+	// RowsByContent takes a row as the whole prompt if its hash ids begin like those of the turn
+	// before, else as the new part. Without such ids it is an error.
 	RowsByContent TraceRows = ""
 	RowsWhole     TraceRows = "whole" // a row is the whole prompt, with the history
 	RowsNew       TraceRows = "new"   // a row is what the turn adds to the history

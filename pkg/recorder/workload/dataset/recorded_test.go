@@ -145,6 +145,17 @@ func TestRecordedLayouts(t *testing.T) {
 			notes: []string{"an answer is asked for with 220 tokens, as SGLang does (3)", `"metadata"`},
 		},
 		{
+			name: "ShareGPT with recorded answers", layout: "sharegpt", o: Options{Sessions: true, RecordedHistory: true, Count: words},
+			in: `[{"id":"q","conversations":[{"from":"system","value":"s"},{"from":"gpt","value":"before"},{"from":"human","value":"a\"é"},{"from":"gpt","value":"b c"},{"from":"human","value":"d"},{"from":"human","value":"e"},{"from":"gpt","value":"f"}]},
+				{"id":"r","conversations":[{"from":"human","value":"x"}]}]`,
+			want: []string{
+				`messages:[{"role":"system","content":"s"},{"role":"user","content":"a\"é"}] max:2 session:q/0 whole`,
+				`messages:[{"role":"system","content":"s"},{"role":"user","content":"a\"é"},{"role":"assistant","content":"b c"},{"role":"user","content":"d"}] session:q/1 whole`,
+				`messages:[{"role":"system","content":"s"},{"role":"user","content":"a\"é"},{"role":"assistant","content":"b c"},{"role":"user","content":"d"},{"role":"user","content":"e"}] max:1 session:q/2 whole`,
+				`messages:[{"role":"user","content":"x"}] session:r/0 whole`,
+			},
+		},
+		{
 			name: "a conversation of ShareGPT alone", layout: "sharegpt",
 			in:   `{"id":"a","conversations":[{"from":"human","value":"x"},{"from":"gpt","value":"y"}]}`,
 			want: []string{`"x"`},
@@ -530,7 +541,7 @@ func TestManifest(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
 		"traces/b.jsonl": row("b"), "traces/a.jsonl": row("a"), "other.jsonl": row("other"),
-		"manifest.json": `{"version":1,"name":"n","mode":"single_user_agentic_replay","tasks":[{"task_id":"b","trace":"traces/b.jsonl"},{"task_id":"a","trace":"traces/a.jsonl"}]}`,
+		"manifest.json": `{"version":1,"name":"n","mode":"single_user_agentic_replay","tasks":[{"task_id":"b","trace":"traces/b.jsonl","model_calls":1},{"task_id":"a","trace":"traces/a.jsonl"}]}`,
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -558,6 +569,7 @@ func TestManifest(t *testing.T) {
 	for name, tt := range map[string]struct{ manifest, want string }{
 		"outside": {`{"version":1,"tasks":[{"trace":"../x.jsonl"}]}`, `task 0: "trace": expected a path within the folder, found "../x.jsonl"`},
 		"version": {`{"version":3,"tasks":[{"trace":"traces/a.jsonl"}]}`, `manifest.json: "version": expected 1, found 3`},
+		"calls":   {`{"version":1,"tasks":[{"trace":"traces/a.jsonl","model_calls":2}]}`, `a.jsonl: expected 2 requests, the model_calls of its manifest, found 1; is the file whole?`},
 		"missing": {`{"version":1,"tasks":[{"trace":"traces/c.jsonl"}]}`, `c.jsonl: no such file`},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(tt.manifest), 0o600); err != nil {

@@ -105,8 +105,8 @@ func (l mooncake) whole(i int) bool {
 	return i/64 < len(l.f.whole) && l.f.whole[i/64]>>(i%64)&1 == 1
 }
 
-// compare compares the hash ids of row i with the row before in its session. partial says that the
-// last block is not full.
+// compare finds out by the hash ids of row i whether it is a whole prompt: then it begins like the first row of its session, or like
+// the row before if the context was reset. partial says that the last block is not full.
 func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 	f := l.f
 	if ids != nil {
@@ -115,22 +115,60 @@ func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 	if session == "" {
 		return
 	}
-	before, later := f.blocks[session]
+	known, later := f.blocks[session]
 	switch {
 	case !later:
-	case len(ids) == 0 || before.ids == nil || before.partial && ids[0] != before.ids[0]:
-		f.facts.TraceUnknown++
-		f.unknown = i
-	case ids[0] == before.ids[0]: // if not all are equal, the context was reset
+		known.first, known.given, known.partial = firstID(ids), len(ids) > 0, partial && len(ids) == 1
+	case known.given && len(ids) > 0 && (ids[0] == known.first || ids[0] == known.before):
 		f.facts.TraceWhole++
-		for len(f.whole) <= i/64 {
-			f.whole = append(f.whole, 0)
-		}
-		f.whole[i/64] |= 1 << (i % 64)
+		f.setWhole(i)
+	case !known.given || known.partial || len(ids) == 0:
+		f.facts.TraceUnknown++
+		f.unknown = append(f.unknown, uint32(i)) //nolint:gosec // rows are fewer
 	default:
 		f.facts.TraceNew++
 	}
-	l.keep(session, blocksBefore{ids, partial && len(ids) == 1})
+	known.before = firstID(ids)
+	l.keep(session, known)
+}
+
+// firstID returns the first of some ids; 0 if there are none.
+func firstID(ids []int64) int64 {
+	if len(ids) == 0 {
+		return 0
+	}
+	return ids[0]
+}
+
+// setWhole notes that row i is a whole prompt.
+func (f *file) setWhole(i int) {
+	for len(f.whole) <= i/64 {
+		f.whole = append(f.whole, 0)
+	}
+	f.whole[i/64] |= 1 << (i % 64)
+}
+
+// resolveRows takes the later turns of which nothing says what they hold for what all others in the file are. It returns an error if
+// there is no such thing.
+func (f *file) resolveRows() error {
+	x := f.facts
+	switch {
+	case len(f.unknown) == 0 || f.options.TraceRows != RowsByContent:
+		return nil
+	case x.TraceNew > 0 && x.TraceWhole == 0:
+		x.TraceNew += len(f.unknown)
+	case x.TraceWhole > 0 && x.TraceNew == 0:
+		x.TraceWhole += len(f.unknown)
+		for _, i := range f.unknown {
+			f.setWhole(int(i))
+		}
+	default:
+		return f.rows.fault(int(f.unknown[0]), errors.New(`a later turn with "input_length", and nothing that says whether it is the whole prompt or what it adds to the turn before; use --trace-rows whole or --trace-rows new`))
+	}
+	f.assume("turns whose \"hash_ids\" do not say whether they are whole prompts are taken for what all others are")
+	x.TraceUnknown -= len(f.unknown)
+	f.unknown = nil
+	return nil
 }
 
 // keep keeps what is known of a row for the next one of its session.
@@ -144,10 +182,11 @@ func (l mooncake) keep(session string, b blocksBefore) {
 	l.f.blocks[session] = b
 }
 
-// A blocksBefore is what is known of the row before in a session.
+// A blocksBefore is what is known of the hash ids of a session.
 type blocksBefore struct {
-	ids []int64 // nil if unknown
-	// partial says that there is only one block, which is not full, so that it gets another id when it grows.
+	given         bool  // the first row has some
+	first, before int64 // first id of the first row, and of the row before; 0 for none
+	// partial says that the first row has only one block, which is not full, so that it gets another id when it grows.
 	partial bool
 }
 
