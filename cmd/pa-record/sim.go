@@ -40,10 +40,10 @@ func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	if c.Args().Present() {
 		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())
 	}
-	if err := readSim(c, cfg); err != nil {
+	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	if err := cmdline.CheckFiles(c); err != nil {
+	if err := readSim(c, cfg); err != nil {
 		return err
 	}
 	var ledger *disk.Output // nil: none is asked for

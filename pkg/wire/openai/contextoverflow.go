@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,7 +34,7 @@ func (e *Error) ContextOverflow() bool {
 // IsContextOverflow reports whether the body of an answer with an HTTP status of 400 and above says that the request is longer
 // than the context of the model. Statuses other than 400, 413 and 422 say something else.
 func IsContextOverflow(status int, body []byte) bool {
-	if status != http.StatusBadRequest && status != http.StatusRequestEntityTooLarge && status != http.StatusUnprocessableEntity {
+	if status != 400 && status != 413 && status != 422 {
 		return false
 	}
 	return errorOf(body).ContextOverflow()
