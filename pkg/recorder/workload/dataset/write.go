@@ -313,6 +313,9 @@ func (w *sessionWriter) agents(s *workload.Session) ([]*writtenAgent, error) {
 		if turnOf[i] > 0 && a.whole != r.whole {
 			return nil, errNoDAG(n.Agent, turnOf[i], "holds its history itself unlike the one before, or the other way round")
 		}
+		if len(n.Quotes) > 0 {
+			return nil, errNoDAG(n.Agent, turnOf[i], "quotes the answer to another one")
+		}
 		a.whole = r.whole
 		a.nodes, a.turns = append(a.nodes, i), append(a.turns, writtenTurn{sessionRequest: r})
 	}

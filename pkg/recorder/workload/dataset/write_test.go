@@ -19,6 +19,7 @@ func TestUnwrittenSessions(t *testing.T) {
 		want string
 	}{
 		{"an anchor", workload.Node{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}, "request 0 of agent 1 waits for the start or the first token of another one, which dag_jsonl cannot say"},
+		{"a quote", workload.Node{Continues: 0, After: []workload.Edge{{From: 0}}, Quotes: []int{0}}, "request 1 of agent 0 quotes the answer to another one, which dag_jsonl cannot say"},
 		{"an own beginning", workload.Node{Continues: -1, After: []workload.Edge{{From: 0}}}, "request 1 of agent 0 has another history than the messages before it, which dag_jsonl cannot say"},
 		{"several ways", workload.Node{Continues: 0, After: nil}, "request 1 of agent 0 does not wait for the one before, or has a delay of its own after each of several others, which dag_jsonl cannot say"},
 	} {
