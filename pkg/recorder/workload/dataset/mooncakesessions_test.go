@@ -229,3 +229,32 @@ func TestMooncakeSessionErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestWholeMessages checks that rows of prompts with the messages of the turn before and more hold the history.
+func TestWholeMessages(t *testing.T) {
+	const a, b, c = `{"role":"user","content":"a"}`, `{"role":"assistant","content":"b"}`, `{"role":"user","content":"c"}`
+	in := `{"session_id":"s","messages":[` + a + `]}` + "\n" +
+		`{"session_id":"t","messages":[` + a + `, ` + b + `]}` + "\n" +
+		`{"session_id":"s","messages":[` + a + `, ` + b + `, ` + c + `]}` + "\n" +
+		`{"session_id":"s","messages":[` + a + `]}` + "\n" +
+		`{"session_id":"s","messages":[` + a + `]}` + "\n" +
+		`{"messages":[` + a + `,` + b + `]}` + "\n"
+	s, err := open(t, "in", in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`messages:[` + a + `] session:s/0`,
+		`messages:[` + a + `,` + b + `] session:t/0`,
+		`messages:[` + a + `,` + b + `,` + c + `] session:s/1 whole`,
+		`messages:[` + a + `] session:s/2`,
+		`messages:[` + a + `] session:s/3`,
+		`messages:[` + a + `,` + b + `]`,
+	}
+	if diff := cmp.Diff(want, all(t, s)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{`assumed: turns whose "messages" begin with those of the turn before are taken for the whole history (1)`}, s.Notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+}
