@@ -56,7 +56,7 @@ verdict and the exit code is 1. A selected part is selected on both sides.
 level. A condition about which the data cannot tell gives exit code 4.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage, 3 a gate was
 shown to fail, 4 a gate cannot tell and none failed.`,
-		Flags:  slices.Concat(o.flags(), o.measureOwnFlags(), []cli.Flag{o.metricsFlag()}, o.qualityFlags(), o.economicsFlags(), o.selectionFlags(), inputFlags(), []cli.Flag{memoryFlag(&o.MemoryLimit)}),
+		Flags:  slices.Concat(o.flags(), o.measureOwnFlags(), []cli.Flag{o.metricsFlag()}, o.qualityFlags(), o.economicsFlags(), o.sessionFlags(), o.selectionFlags(), inputFlags(), []cli.Flag{memoryFlag(&o.MemoryLimit)}),
 		Action: analyzed(o.analysis, arguments, func(c *call, s sides, cfg analyze.Config) error { return c.diff(s, o, cfg) }, o.check),
 	}
 }

@@ -45,6 +45,7 @@ type analysis struct {
 	groups    report.Groups // of --metrics
 	quality   quality.Config
 	economics figure.EconomicsConfig
+	sessions  figure.SessionsConfig
 	// compares says that the command compares runs, and keeps something of each request.
 	compares bool
 }
@@ -141,8 +142,14 @@ func (a *analysis) check(c *call) error {
 	if f := c.givenIn(catQuality); f != "" && !a.groups.Quality {
 		return cmdline.Usagef("--%s needs --metrics quality", f)
 	}
-	if f := c.givenIn(catEconomics); f != "" && !a.groups.Economics {
+	if f := c.given("idle-power", "gpu-hour-price", "energy-price"); f != "" && !a.groups.Economics {
 		return cmdline.Usagef("--%s needs --metrics economics", f)
+	}
+	if c.has("metrics") && c.IsSet("gpus") && !a.groups.Economics && !a.groups.Sessions {
+		return cmdline.Usagef("--gpus needs --metrics economics or sessions")
+	}
+	if f := c.given("cache-tokens", "cache-block", "cache-prompts-only"); f != "" && !a.groups.Sessions {
+		return cmdline.Usagef("--%s needs --metrics sessions", f)
 	}
 	if f := c.given("slo-target", "slo-gate"); f != "" && a.SLO == nil {
 		return cmdline.Usagef("--%s needs --slo: what should requests meet?", f)
@@ -163,10 +170,17 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 		cfg.Economics = &a.economics
 	}
 	cfg.Prefix, cfg.Phases = a.groups.Prefix, a.groups.Phases
+	if a.groups.Sessions {
+		cfg.Sessions = &a.sessions
+		a.sessions.GPUs = a.economics.GPUs
+	}
 	if a.compares || cfg.MemoryLimit > 0 && (cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil) {
 		keepToMemory(cfg.MemoryLimit)
 	}
 	tokens, err := c.tokens(cfg.TokenSource)
+	if encoder, ok := tokens.Counter.(*answer.LimitedCounter); ok && cfg.Sessions != nil {
+		a.sessions.Encode = encoder.AppendTokens
+	}
 	if tokens.Counter != nil {
 		cfg.Counter, cfg.Tokenizer = tokens.Counter, &analyze.Tokenizer{Name: c.tokenizerName(), SHA256: tokens.Tokenizer}
 	}
@@ -286,6 +300,7 @@ var metricGroups = []struct {
 	{"economics", "energy and price of a token", func(g *report.Groups) *bool { return &g.Economics }},
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
 	{"phases", "queue, prefill and decode at the server", func(g *report.Groups) *bool { return &g.Phases }},
+	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
 }
 
 // metricsFlag is --metrics.
@@ -348,6 +363,19 @@ func (a *analysis) economicsFlags() []cli.Flag {
 		amount("energy-price", &e.EnergyPrice, "a kWh costs `DOLLARS`"),
 	}
 }
+
+// sessionFlags set the parameters of the figures of sessions.
+func (a *analysis) sessionFlags() []cli.Flag {
+	s := &a.sessions
+	return []cli.Flag{
+		&cli.Int64Flag{Name: "cache-tokens", Usage: "also compute the possible hits of a prefix cache of `N` tokens (default: only of one without limit)", Category: catMetrics, Destination: &s.CacheTokens, Action: atLeast(int64(1), "--cache-tokens %d: give a number of tokens from 1 on, such as 500000")},
+		&cli.IntFlag{Name: "cache-block", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: figure.DefaultCacheBlock, Category: catMetrics, Destination: &s.CacheBlock, Action: within(1, mostCacheBlock, "--cache-block %d: give a number of tokens from 1 to 65536, such as 16")},
+		&cli.BoolFlag{Name: "cache-prompts-only", Usage: "only prompts fill the prefix cache, and answers do not", Category: catMetrics, Destination: &s.WithoutAnswers},
+	}
+}
+
+// mostCacheBlock is the largest block that --cache-block takes.
+const mostCacheBlock = 1 << 16
 
 // memoryFlag is --memory-limit of the commands that read all requests of a run.
 func memoryFlag(to *int64) cli.Flag {

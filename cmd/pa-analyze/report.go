@@ -18,7 +18,7 @@ func (a *analysis) reportFlags() []cli.Flag {
 	return slices.Concat(
 		[]cli.Flag{experimentFlag()}, a.measureFlags(), []cli.Flag{tokenizerFlag()}, a.selectionFlags(),
 		[]cli.Flag{windowsFlag(&a.Windows, "show each level over time, in windows of `LENGTH`: 10s, or recorded, the recorder's own windows")},
-		a.objectiveFlags(), []cli.Flag{a.objectiveGateFlag(), a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(),
+		a.objectiveFlags(), []cli.Flag{a.objectiveGateFlag(), a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(), a.sessionFlags(),
 	)
 }
 
@@ -197,6 +197,9 @@ func (c *call) noteIdleFlags(inputs []report.Input, format string) {
 func uncounted(rep *analyze.Report) string {
 	usage, responses := false, false
 	for i := range rep.Experiments {
+		if x := rep.Experiments[i].Sessions; x != nil && x.Cache.Known > 0 {
+			return ""
+		}
 		switch rep.Experiments[i].TokenSource {
 		case answer.TokenTokenizer, answer.TokenMixed:
 			return ""

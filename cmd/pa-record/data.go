@@ -61,6 +61,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if err != nil {
 		return nil, err
 	}
+	if err := s.takeSessions(e.Source); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -174,7 +177,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		}
 	}
 	o := s.datasetOptions()
-	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.Stdin, o.Texts, o.Sessions = in, tokens, s.conversations()
 	o.OnlyKnown = s.ServiceKind == kindTriton // a tensor needs an input of the model
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = tokens.count
@@ -192,11 +195,14 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		return nil, errors.Join(tokens.err, set.Close())
 	}
 	facts := set.Facts()
+	if _, whole := set.AsSessions(); s.needsChat != "" && (!whole || facts.LaterTurns > 0) {
+		return nil, errors.Join(cmdline.Usagef("%s, or data whose requests hold their history", s.needsChat), set.Close())
+	}
 	for _, members := range set.Ignored() {
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
-	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
-	if err := e.takeSessions(s, set, &facts); err != nil {
+	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order, Assumed: set.Assumed()}, close: set.Close}
+	if err := e.readSessions(s, set, &facts); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	if rows, note := traceRows(s, &facts); rows != "" {
@@ -239,7 +245,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 // "new" or "mixed". It returns "" where no conversations of a trace are sent.
 func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
-	if turns == 0 || s.Sessions == 0 {
+	if turns == 0 || !s.conversations() {
 		return "", ""
 	}
 	turnsText := plural.GroupedOf(turns, "later turn") + " of the trace"
@@ -258,8 +264,8 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	}
 }
 
-// takeSessions makes the sessions of a set the source of e, if it is of a layout of sessions.
-func (e *inputData) takeSessions(s *settings, set *dataset.Set, facts *dataset.Facts) error {
+// readSessions makes the sessions of a set the source of e, if it is of a layout of sessions.
+func (e *inputData) readSessions(s *settings, set *dataset.Set, facts *dataset.Facts) error {
 	all, ok := set.AsSessions()
 	switch {
 	case !ok:
@@ -396,7 +402,7 @@ func spreadOverModels(s *settings, src workload.Source) (workload.Source, error)
 	}
 	all, err := workload.Models(src, workload.ModelChoice{
 		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
-		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.Sessions > 0,
+		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.conversations(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)

@@ -23,8 +23,8 @@ import (
 func (s *settings) forecastLoad() *forecast.Load {
 	l := &forecast.Load{
 		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)},
-		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.Sessions,
-		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.Sessions > 0,
+		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.slotsOfSessions(),
+		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.conversations() && !s.Measure.Fixed(),
 		Runs: len(s.plannedRuns()), Exports: s.exportPaths(), Answers: forecast.Answers{Streaming: s.Streaming, Model: s.Model},
 	}
 	if s.world.Several() {
@@ -52,6 +52,10 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 	}
 	for _, level := range s.levels {
 		schedule, ok := level.(load.Timetable)
+		what := "row"
+		if sessions, of := level.(load.SessionTimetable); of {
+			schedule, ok, what = sessions.Timetable, true, "session"
+		}
 		if !ok {
 			continue
 		}
@@ -62,7 +66,7 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 			return ""
 		}
 		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s are left unsent; give a longer --duration, drop it, or raise --speed-up",
-			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
+			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, what))
 	}
 	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.Entries == 0 {
 		return ""
@@ -145,7 +149,7 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 			d.Output = recorder.Figure{Value: n, Bound: recorder.AtMost, Basis: s.extraLength + " of --extra-body"}
 		}
 	}
-	if s.Sessions > 0 && (d.Sessions == nil || d.Sessions.Recorded < d.Sessions.Sessions) {
+	if s.conversations() && (d.Sessions == nil || d.Sessions.Recorded < d.Sessions.Sessions) {
 		d.Input = d.Input.Add(recorder.Figure{Bound: recorder.AtLeast, Basis: "without the history of conversations"})
 	}
 	return d
@@ -227,7 +231,7 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 		return nil, nil, errors.New("the input data is read when the run begins")
 	}
 	o := s.datasetOptions()
-	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.Sessions > 0, forecast.MostDryBytes
+	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.conversations(), forecast.MostDryBytes
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = func(text string) int { return len(text)/forecast.TextPerToken + 1 }
 	}
@@ -237,11 +241,14 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 	}
 	e = &inputData{Source: set, notes: set.Notes()}
 	facts := set.Facts()
-	if err := e.takeSessions(s, set, &facts); err != nil {
+	if err := e.readSessions(s, set, &facts); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
 	e.limit(s)
 	if err := e.countSessions(s, &facts); err != nil {
+		return nil, nil, errors.Join(err, set.Close())
+	}
+	if err := s.takeSessions(e.Source); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
 	if s.DelayRatio != nil {

@@ -423,8 +423,8 @@ func TestSettingsPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range []any{
-		header{"Authorization", key},
-		[]header{{"Authorization", key}},
+		header{name: "Authorization", value: key},
+		[]header{{name: "Authorization", value: key}},
 		postURL{URL: target, shown: "http://host/flush"},
 		[]postURL{{URL: target, shown: "http://host/flush"}},
 		redactedJSON(`{"api_key":"` + key + `"}`),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -35,7 +36,8 @@ func (s *settings) targetFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests", Destination: &s.Streaming},
 		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable as soon as its throughput is; pa-record sends asynchronously in any case", Destination: &s.Async},
 		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too", Destination: &s.Sync},
-		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable)"},
+		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable); {{session}}, {{parent}}, {{turn}} and {{request}} in the value stand for the ids of the session and of the agent that began it, the turn, and a fresh id"},
+		&cli.StringFlag{Name: "return-header", Category: catTarget, Usage: "send the header `NAME` of an answer back with the next requests of the same session, as some routers want it", Destination: &s.ReturnHeader},
 		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"}),
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
@@ -46,7 +48,10 @@ func (s *settings) targetFlags() []cli.Flag {
 }
 
 // A header is one -H.
-type header struct{ name, value string }
+type header struct {
+	name, value string
+	places      []backend.Place // in value
+}
 
 // String returns the name, because the value may be a secret.
 func (h header) String() string { return h.name }
@@ -142,8 +147,16 @@ func (p *parser) endpointKnown(s *settings) {
 			meant = "did you mean " + like + "? "
 		}
 		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
-	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
-		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, chatEndpoint)
+	case ok && api != render.Chat:
+		for _, flag := range []string{"session-concurrency", "session-rate", "sessions-as"} {
+			if p.c.IsSet(flag) && p.c.String(flag) != asPrompts {
+				s.needsChat = fmt.Sprintf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
+				if !p.c.IsSet("input-data") { // files can hold whole prompts
+					p.errorf("%s", s.needsChat)
+				}
+				return
+			}
+		}
 	}
 }
 
@@ -160,7 +173,17 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 			p.errorf("-H: expected 'Name: value'") // the text may be a secret
 			continue
 		}
-		s.Headers = append(s.Headers, header{name, strings.TrimSpace(value)})
+		h := header{name: name, value: strings.TrimSpace(value)}
+		var err error
+		if h.places, err = backend.ParsePlaces(h.value); err != nil {
+			p.errorf("-H %s: %w", name, err)
+			continue
+		}
+		if len(h.places) > 0 {
+			s.HeaderTemplates = append(s.HeaderTemplates, name+": "+backend.HeaderTemplate(h.value))
+		}
+		s.Headers = append(s.Headers, h)
+		p.refuse(strings.EqualFold(name, s.ReturnHeader), "-H '%s: …' and --return-header %s exclude each other; drop one", name, s.ReturnHeader)
 		authorized = authorized || strings.EqualFold(name, "authorization")
 	}
 	if s.ServiceKind != kindOpenAI {
@@ -177,8 +200,42 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	}
 	if s.apiKey != "" {
 		p.refuse(authorized, "--api-key-file and -H 'Authorization: …' exclude each other; drop one")
-		s.Headers = append(s.Headers, header{"Authorization", "Bearer " + s.apiKey})
+		s.Headers = append(s.Headers, header{name: "Authorization", value: "Bearer " + s.apiKey})
 	}
+}
+
+// headersOfLoad refuses headers that depend on what the load does not have. sends is as in [settings.read].
+func (p *parser) headersOfLoad(s *settings, sends bool) {
+	if err := backend.CheckHeaderName(s.ReturnHeader); s.ReturnHeader != "" && err != nil {
+		p.errorf("--return-header: %w", err)
+	}
+	for _, h := range s.Headers {
+		p.refuse(sends && s.ServiceKind == kindTriton && s.Streaming && slices.Contains(h.places, backend.PlaceRequest),
+			"-H %s: %s has no value with --streaming, because all requests of a gRPC stream share its headers; drop one", h, backend.PlaceRequest)
+	}
+	dataDecides := s.ServiceKind == kindOpenAI && s.readsFiles() && s.SessionsAs == "" && (s.FixedSchedule || s.shapeFlag == "concurrency-range")
+	if err := s.headersWithoutSession(); sends && !dataDecides && err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// headersWithoutSession returns an error that names the headers which need sessions, if the load plays none.
+func (s *settings) headersWithoutSession() error {
+	if s.ServiceKind == kindOpenAI && s.conversations() {
+		return nil
+	}
+	var errs []error
+	for _, h := range s.Headers {
+		for _, place := range h.places {
+			if place != backend.PlaceRequest {
+				errs = append(errs, cmdline.Usagef("-H %s: %s has no value, because the requests belong to no session; %s", h, place, s.sendConversations()))
+			}
+		}
+	}
+	if s.ReturnHeader != "" {
+		errs = append(errs, cmdline.Usagef("--return-header %s: the requests belong to no session; %s", s.ReturnHeader, s.sendConversations()))
+	}
+	return errors.Join(errs...)
 }
 
 // parameters reads --request-parameter.

@@ -67,9 +67,12 @@ type settings struct {
 	Proxies         []string      `json:"proxies,omitempty"` // without user information
 	TLS             *tlsSettings  `json:"tls,omitempty"`
 
-	Headers    []header     `json:"header_names,omitempty"`
-	Parameters []string     `json:"request_parameters,omitempty"`
-	ExtraBody  redactedJSON `json:"extra_body,omitempty"`
+	Headers []header `json:"header_names,omitempty"`
+	// HeaderTemplates are the Headers with places, whose other texts may be secrets and are left out.
+	HeaderTemplates []string     `json:"header_templates,omitempty"`
+	ReturnHeader    string       `json:"return_header,omitempty"`
+	Parameters      []string     `json:"request_parameters,omitempty"`
+	ExtraBody       redactedJSON `json:"extra_body,omitempty"`
 
 	loadSettings
 	Measure        measureSettings `json:"measurement"`
@@ -79,6 +82,8 @@ type settings struct {
 	MaxAnswerMemory int64 `json:"max_answer_memory,omitempty"`
 	// MaxErrorRate is a fraction; nil is no limit.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
+	// MaxOverflowRate is the same for requests that are longer than the model's context.
+	MaxOverflowRate *float64 `json:"max_overflow_rate,omitempty"`
 
 	inputSettings
 	tritonSettings
@@ -142,6 +147,7 @@ func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) 
 	p.sequences(s)
 	p.tritonOnly(s)
 	p.load(s)
+	p.headersOfLoad(s, sends)
 	p.batches(s)
 	p.metrics(s)
 	p.measurement(s)

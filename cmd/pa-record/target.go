@@ -178,6 +178,7 @@ func newTriton(s *settings, model, url string) (backend.Backend, error) {
 	for _, h := range s.Headers {
 		cfg.Headers.Add(h.name, h.value)
 	}
+	cfg.RequestIDSeed = s.Seed
 	return kserve.New(cfg)
 }
 
@@ -192,6 +193,7 @@ func (s *settings) openAIConfig(url string) openai.Config {
 	for _, h := range s.Headers {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
 	}
+	cfg.ReturnHeader, cfg.RequestIDSeed = s.ReturnHeader, s.Seed
 	return cfg
 }
 
@@ -279,7 +281,7 @@ func postOnce(ctx context.Context, s *settings, u postURL) error {
 		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
 	}
 	for _, h := range s.Headers {
-		if u.tested {
+		if u.tested && len(h.places) == 0 {
 			req.Header.Add(h.name, h.value)
 			secrets.AddHeader(h.name, h.value)
 		}

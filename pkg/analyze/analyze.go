@@ -71,6 +71,7 @@ type analysis struct {
 	levels  []*level // grows with the run: a reader may find more
 	asked   askedLengths
 	prompts figure.Prompts
+	cache   *figure.PromptCache // nil: not asked for
 	queue   *answer.StreamQueue[*Point]
 	checked contradiction // in the derived values
 }
@@ -88,7 +89,10 @@ func newAnalysis(ctx context.Context, r export.Reader, cfg Config, contradicted 
 		rep:    &Report{Run: run, From: cfg.From, SLO: cfg.SLO, Unavailable: figure.UnavailableIn(run), Tokenizer: cfg.Tokenizer},
 		memory: stat.NewStore(valueMemory, ""), blocks: spool.NewBlocks(pointMemory, "", "requests"),
 	}
-	a.source = newRequestSource(ctx, r, &a.cfg, contradicted != nil)
+	if cfg.Sessions != nil {
+		a.cache = figure.NewPromptCache(cfg.Sessions, cmp.Or(cfg.MemoryLimit, DefaultMemoryLimit))
+	}
+	a.source = newRequestSource(ctx, r, &a.cfg, contradicted != nil, a.cache)
 	a.queue = answer.NewStreamQueue(a.use)
 	if a.rep.SLO != nil {
 		a.rep.SLOTarget = cmp.Or(cfg.SLOTarget, defaultSLOTarget)
@@ -116,6 +120,9 @@ func (a *analysis) use(i int, p *Point) {
 	if a.cfg.Observer != nil {
 		a.cfg.Observer.Request(i, p)
 	}
+	if p.session != nil {
+		a.levels[i].sessions.Add(p.sessionRequest())
+	}
 	a.levels[i].add(&a.cfg, a.run, p)
 }
 
@@ -141,6 +148,9 @@ func (a *analysis) read(ctx context.Context) (stop bool, err error) {
 				rep.FirstNS = p.StartNS
 			}
 			a.prompts.Add(i, &p.Measured, p.prompt)
+			if p.session != nil {
+				p.session.Prompt = a.cache.Path(&p.session.texts, p.complete || p.Events > 0, p.complete)
+			}
 			if a.queue.Pass(i, &p.Measured) {
 				a.use(i, p)
 			} else {
@@ -171,6 +181,13 @@ func (a *analysis) finishLevels() {
 	a.growLevels()
 	a.rep.Experiments = make([]Experiment, 0, len(a.levels))
 	sent := make([][]requestLatencies, len(a.levels))
+	if a.cache != nil {
+		var all []*figure.SessionCollector
+		for _, l := range a.levels {
+			all = append(all, l.sessions)
+		}
+		a.cache.Compute(all)
+	}
 	for i, l := range a.levels {
 		a.levels[i] = nil // the memory of a finished level is for the analyses of the next ones
 		e := &a.run.Experiments[i]
@@ -195,6 +212,9 @@ func (a *analysis) finishLevel(i int, e *export.Experiment, l *level) Experiment
 	}
 	_, l.startsUnknown = a.run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 	x := l.finish(a.run, i, a.cfg, a.memory)
+	if l.sessions != nil && x.Problem == nil {
+		a.err = errors.Join(a.err, l.finishSessions(a.run, &x, a.cache))
+	}
 	x.dropUnsureRates(a.run)
 	if why, partial := a.run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {
 		x.DropShares(why)

@@ -58,6 +58,9 @@ type Config struct {
 	Economics *figure.EconomicsConfig
 	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].
 	Prefix, Phases bool
+	// Sessions asks for [Experiment.Sessions]; nil means no. The answers to requests fill the prefix cache if there is a Counter,
+	// because only then their texts are kept.
+	Sessions *figure.SessionsConfig
 	// Certified asks for [summary.Summary.Certified] of the metrics of whole levels.
 	Certified bool
 	// Settling asks for [Experiment.Unsettled].

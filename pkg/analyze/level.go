@@ -31,6 +31,9 @@ func atLeast(levels []*level, n int, cfg *Config, memory *stat.Store, blocks *sp
 		l.useMemory(memory)
 		l.lengths.asked = asked
 		l.prepare(cfg)
+		if cfg.Sessions != nil {
+			l.sessions = figure.NewSessionCollector(cfg.Sessions, memory)
+		}
 		levels = append(levels, l)
 	}
 	return levels
@@ -146,6 +149,16 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 		}, int64(nowhere)))
 	}
 	return x
+}
+
+// finishSessions sets the figures of sessions in the analysis x of the level.
+func (l *level) finishSessions(run *export.Run, x *Experiment, cache *figure.PromptCache) (err error) {
+	in := func(uint64) bool { return true }
+	if sel := x.Selected; sel != nil {
+		in = sel.holds
+	}
+	x.Sessions, err = l.sessions.Finish(&x.Level, run, l.ratesSpan(x.Selected), in, cache)
+	return err
 }
 
 // dropPartialRates removes the rates from the analysis x of the level if the file counts more

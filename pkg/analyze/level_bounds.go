@@ -34,7 +34,7 @@ func (w Windows) Bounds(ctx context.Context, r export.Reader) ([]LevelWindows, e
 // boundsOnce reads r from the beginning; see [runOnce].
 func (w Windows) boundsOnce(ctx context.Context, r export.Reader, contradicted bool) ([]LevelWindows, error) {
 	run := export.Preview(r)
-	source := newRequestSource(ctx, r, &Config{}, contradicted)
+	source := newRequestSource(ctx, r, &Config{}, contradicted, nil)
 	var spans []requestSpan
 	for b := source.next(); b != nil; b = source.next() {
 		if source.mustRestart(b) {

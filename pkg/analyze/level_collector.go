@@ -26,14 +26,15 @@ type collector struct {
 	unreadable int
 	// startsUnknown says that the file lacks the times at which requests were sent.
 	startsUnknown bool
+	certified     bool                        // the summaries have certified percentiles
 	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
-	figures       []figure.Group   // that were asked for
-	slo           *figure.Attainer // one of them; nil: not asked for
+	figures       []figure.Group           // that were asked for
+	slo           *figure.Attainer         // one of them; nil: not asked for
+	sessions      *figure.SessionCollector // of the whole level; nil: not asked for
 	latencies     []requestLatencies
 	tpots         []timedTPOT // nil unless certified
-	certified     bool        // the summaries have certified percentiles
 	streams       streamCount
 
 	firstStart, lastEnd uint64
@@ -181,6 +182,9 @@ func (c *collector) count(p *Point) {
 	c.latencies = append(c.latencies, requestLatencies{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
 	for _, g := range c.figures {
 		g.Add(&p.Measured)
+	}
+	if c.sessions != nil && p.turn > 0 {
+		c.sessions.AddTurn(&p.Measured, p.turn-1)
 	}
 	c.countAnomalies(p)
 }

@@ -200,8 +200,11 @@ func (s *Selected) Counting() time.Duration { return s.lost.counting(s.FromNS, s
 
 // has reports whether a request belongs to the part. A part at the end of the level
 // includes its last instant.
-func (s *Selected) has(p *Point) bool {
-	return p.PlaceNS >= s.FromNS && (p.PlaceNS < s.ToNS || p.PlaceNS == s.ToNS && s.ToNS == s.Level.ToNS)
+func (s *Selected) has(p *Point) bool { return s.holds(p.PlaceNS) }
+
+// holds reports whether a request that started at an instant belongs to the part.
+func (s *Selected) holds(ns uint64) bool {
+	return ns >= s.FromNS && (ns < s.ToNS || ns == s.ToNS && s.ToNS == s.Level.ToNS)
 }
 
 // apply returns the part of a level that s selects; span holds the times of its points. It returns nil when s is the whole level

@@ -39,6 +39,9 @@ func addServerFigures(ctx context.Context, r export.Reader, rep *Report, observe
 			}
 			e.AddEnergy(r.Run(), results[i].Energy, gpus, rep.withoutGPUs())
 		}
+		if e.Sessions != nil {
+			e.Sessions.SetGPUs(gpus)
+		}
 		e.Server = results[i].Figures
 		if e.Phases != nil {
 			e.AddPhases(r.Run())
@@ -97,8 +100,12 @@ func gpusOf(results []serverfigures.Result) int {
 // energySpan returns the time of the rates of the level; 0, 0 if it is not known or if energies are not
 // wanted.
 func energySpan(e *Experiment) (from, to uint64) {
-	if e.Economics == nil || e.DurationNS <= 0 {
-		return 0, 0
+	switch {
+	case e.DurationNS <= 0:
+	case e.Economics != nil:
+		return e.Economics.Span.FromNS, e.Economics.Span.ToNS
+	case e.Sessions != nil: // for the number of GPUs
+		return e.Sessions.Span.FromNS, e.Sessions.Span.ToNS
 	}
-	return e.Economics.Span.FromNS, e.Economics.Span.ToNS
+	return 0, 0
 }

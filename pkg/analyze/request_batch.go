@@ -38,6 +38,7 @@ type batch struct {
 	sizes    *batchSizes // of earlier batches of the run
 	keeper   pointKeeper // of points that stay longer
 	prompts  figure.PromptHasher
+	parts    *figure.PromptParts // nil: not asked for
 }
 
 // batchSizes holds the sizes of the largest batch so far. New batches begin with room for as
@@ -45,11 +46,11 @@ type batch struct {
 type batchSizes struct{ requests, gaps atomic.Int64 }
 
 // newBatch returns an empty batch for the requests of run, whose batches share sizes.
-func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedUse, sizes *batchSizes, seed maphash.Seed) *batch {
+func newBatch(ctx context.Context, run *export.Run, cfg *Config, stored *storedUse, sizes *batchSizes, seed maphash.Seed, cache *figure.PromptCache) *batch {
 	return &batch{
 		stored: stored, checker: stored.checker(run, cfg),
 		ctx: ctx, cfg: cfg, meter: answer.NewMeter(run, cfg.PerRequest()), sizes: sizes,
-		prompts:  figure.PromptHasher{Seed: seed},
+		prompts: figure.PromptHasher{Seed: seed}, parts: cache.Parts(),
 		requests: make([]Point, 0, sizes.requests.Load()), gaps: make([]int64, 0, sizes.gaps.Load()),
 	}
 }
@@ -162,10 +163,26 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 	if b.cfg.Observer != nil {
 		b.observe(&p, r, q.Answer)
 	}
+	if b.cfg.Sessions != nil {
+		b.addSession(&p, r, q.Answer)
+	}
 	room := cap(b.requests)
 	b.requests = append(b.requests, p)
 	if cap(b.requests) > room {
 		b.sizes.requests.Store(max(b.sizes.requests.Load(), int64(cap(b.requests))))
+	}
+}
+
+// addSession adds to p what the figures of sessions need of its request r and the answer a.
+func (b *batch) addSession(p *Point, r *export.Request, a *answer.Answer) {
+	p.inSession(r)
+	prompt := answer.PromptOf(r)
+	if prompt == nil {
+		return
+	}
+	p.session.Fixed = prompt.FixedOutput()
+	if b.parts != nil {
+		p.session.texts = b.parts.Of(prompt, a, r.Stated, !b.cfg.Sessions.WithoutAnswers)
 	}
 }
 
@@ -178,7 +195,7 @@ type requestSource struct {
 
 // newRequestSource begins to read r. contradicted says that derived values of r were found to contradict
 // what was recorded.
-func newRequestSource(ctx context.Context, r export.Reader, cfg *Config, contradicted bool) *requestSource {
+func newRequestSource(ctx context.Context, r export.Reader, cfg *Config, contradicted bool, cache *figure.PromptCache) *requestSource {
 	if cfg.Decode != nil {
 		r = singleRequests{r}
 	}
@@ -187,7 +204,7 @@ func newRequestSource(ctx context.Context, r export.Reader, cfg *Config, contrad
 	sizes, seed := &batchSizes{}, maphash.MakeSeed()
 	s.Rows = export.Read(r, export.Need{
 		Derived: s.stored.derived, Check: s.stored.check, AnyOrder: true, // see pointStore.sort
-		Batch: func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes, seed) },
+		Batch: func() export.Batch { return newBatch(ctx, &run, cfg, &s.stored, sizes, seed, cache) },
 	})
 	return s
 }
@@ -258,7 +275,7 @@ func useOf(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
 		u.check = export.CheckSample
 	}
 	switch {
-	case cfg.follows() || cfg.Verify && !u.timesOnly: // a follower's points have a hash of the inputs
+	case cfg.follows() || (cfg.Verify || cfg.Sessions != nil) && !u.timesOnly: // a follower's points have a hash of the inputs
 	case cfg.keeps() || cfg.Verify || contradicted:
 		u.derived = export.DerivedInstead
 	default:

@@ -40,6 +40,8 @@ type Point struct {
 	// Sending says how the request was sent; nil unless an [Observer] sees the request.
 	*Sending
 
+	session       *sessionPoint // nil unless the figures of sessions are asked for, and when all requests are read
+	turn          int           // Turn + 1 of a request of a session; 0 unless asked for
 	prompt        figure.Prompt // of a request with known cached tokens, until all requests are read
 	stamps        Stamps        // of a request that counts
 	start         export.StampSource
@@ -82,6 +84,31 @@ func point(r *export.Request, q *answer.Measured) Point {
 		p.stamps.add(r)
 	}
 	return p
+}
+
+// A sessionPoint is what the figures of sessions need of a request.
+type sessionPoint struct {
+	figure.SessionRequest
+	texts figure.PromptTexts
+}
+
+// inSession sets what the figures of sessions need of the request r of p.
+func (p *Point) inSession(r *export.Request) {
+	p.session = &sessionPoint{SessionRequest: figure.SessionRequest{
+		Session: strings.Clone(r.SessionID), Agent: strings.Clone(r.Agent), ParentAgent: strings.Clone(r.ParentAgent),
+		Depth: r.Depth, Turn: r.Turn, StartNS: p.StartNS, EndNS: p.EndNS,
+	}}
+	if r.SessionID != "" {
+		p.turn = max(r.Turn, 0) + 1
+	}
+}
+
+// sessionRequest returns the request for the figures of sessions, when it is known whether it was streamed.
+func (p *Point) sessionRequest() *figure.SessionRequest {
+	s := &p.session.SessionRequest
+	s.Counted, s.Succeeded, s.Cancelled = p.Counted, p.complete, p.cancelled
+	s.TTFT, s.E2EL, s.Input, s.Cached, s.Output = p.TTFT, p.E2EL, p.InputTokens, p.CachedTokens, p.OutputTokens
+	return s
 }
 
 // held returns a copy of p, without its prompt, that stays valid after the next Reset of its batch.

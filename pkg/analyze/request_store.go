@@ -74,6 +74,7 @@ func (p *Point) pack(k *spool.Packer) {
 	k.Int(int64(p.StartNS))
 	k.Int(int64(p.EndNS - p.StartNS))
 	k.Int(int64(p.ID))
+	k.Int(int64(p.turn))
 	k.Text(p.Model)
 	for _, v := range [...]int{p.stamps.Kernel, p.stamps.User, p.stamps.Unknown, p.stamps.Mixed, int(p.start)} {
 		k.Int(int64(v))
@@ -122,7 +123,7 @@ type pointUnpacker struct {
 func (u *pointUnpacker) unpack(p *Point) {
 	u.Begin()
 	start := uint64(u.Int())
-	*p = Point{StartNS: start, EndNS: start + uint64(u.Int()), ID: uint64(u.Int())}
+	*p = Point{StartNS: start, EndNS: start + uint64(u.Int()), ID: uint64(u.Int()), turn: int(u.Int())}
 	p.Model = u.Text(modelText)
 	for _, v := range [...]*int{&p.stamps.Kernel, &p.stamps.User, &p.stamps.Unknown, &p.stamps.Mixed} {
 		*v = int(u.Int())

@@ -18,7 +18,7 @@ import (
 func TestPackPoint(t *testing.T) {
 	t.Parallel()
 	all := make([]Point, 4)
-	testenv.Fill(t, &all[0], "stream", "prompt") // which are used before
+	testenv.Fill(t, &all[0], "stream", "prompt", "session") // which are used before
 	all[0].Place, all[0].SettledNS = 0, 0
 	all[2] = all[0] // an answer with one choice
 	all[2].TokenNS = []uint64{5, 8, 20, 21}

@@ -41,6 +41,11 @@ func (s *sharedFailure) count() int {
 	return s.failed
 }
 
+func (s *sharedFailure) TryEncode(dst []uint32, text string) ([]uint32, error) {
+	n, err := s.TryCount(text)
+	return append(dst, make([]uint32, n)...), err
+}
+
 func (s *sharedFailure) TryCount(text string) (int, error) {
 	before := s.count()
 	runtime.Gosched()

@@ -53,6 +53,18 @@ type TokenCounter interface {
 	CountTokens(text []byte) (int, error)
 }
 
+// Text returns the text of an answer with one choice, reasoning and tool calls included, as the file states it or as a Decoder
+// that keeps texts has decoded it; nil if it is not known.
+func (a *Answer) Text(st *export.Stated) []byte {
+	switch {
+	case st != nil && st.Text != nil:
+		return []byte(*st.Text)
+	case a.Dropped || a.Assumed || len(a.choices) != 1:
+		return nil
+	}
+	return a.choices[0].text
+}
+
 // count returns the number of output tokens and its source. The error comes from the
 // tokenizer.
 func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Value, TokenSource, error) {

@@ -34,8 +34,15 @@ type Request struct {
 
 	// SequenceID is perf_analyzer's sequence_id; 0 means none.
 	SequenceID uint64
-	SessionID  string
-	Turn       int
+	// SessionID is the conversation or tree of agents that the request belongs to; each play of it has
+	// an id of its own. Turn is the place of the request in it.
+	SessionID string
+	Turn      int
+	// Agent is the id of the sub-agent that sent the request, unique in its session; "" for the root.
+	// ParentAgent is the agent that began it, and Depth how many agents stand above it: 0 for the root.
+	Agent       string
+	ParentAgent string
+	Depth       int
 	// Model is the model of the request if that is not RunMeta.Model; "" if it is. In
 	// a run with several models every request has one.
 	Model  string
@@ -67,6 +74,8 @@ type Request struct {
 	Status  Status
 	Code    int    // HTTP status or gRPC code; 0 when there was none
 	Message string // the server's or client's error text, bounded
+	// RequestID is the request id that was sent in a header, if any.
+	RequestID string
 	// ServerID is the request id that the server reported, if any.
 	ServerID string
 

@@ -151,3 +151,23 @@ func TestSessionGraphsAreReady(t *testing.T) {
 		t.Errorf("sent at %v, want %v", got, want)
 	}
 }
+
+// A request quotes the answers to others, in places of its messages.
+func TestSessionGraphQuotes(t *testing.T) {
+	of := graph(node(), node(), workload.Node{Continues: -1, Quotes: []int{1, 0}, After: []workload.Edge{{From: 0}, {From: 1}}}, next(2, 0))
+	of.List[2].Prompt = &workload.Prompt{Messages: []byte("x " + workload.AnswerPlace(0) + " y " + workload.AnswerPlace(1) + " " + workload.AnswerPlace(0) + workload.AnswerPlace(3))}
+	w, _, _, err := recordSessions(t, ok(time.Second), Config{Entries: of, Levels: []load.Level{load.Sessions{N: 1}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asked = `x \"q0 a \" y \"q1 a \" \"q0 a \"{{answer of request 3}}`
+	want := map[int]string{0: "q0", 1: "q1", 2: asked, 3: asked + " a q3"}
+	for _, r := range w.requests {
+		if got := string(r.Inputs[0].Value.Data); got != want[r.Turn] {
+			t.Errorf("request %d is %q, want %q", r.Turn, got, want[r.Turn])
+		}
+	}
+	if len(w.requests) != 4 {
+		t.Errorf("%d requests, want 4", len(w.requests))
+	}
+}

@@ -61,8 +61,14 @@ type Config struct {
 	// shorten an answer, min_tokens can lengthen it, and with ignore_eos it has
 	// max_tokens. The zero value means DefaultOutputTokens.
 	OutputTokens plan.Length
-	// PrefillPerToken is added to TTFT for each input token.
+	// PrefillPerToken is added to TTFT for each input token that is not in the prefix cache.
 	PrefillPerToken time.Duration
+	// Encode appends the tokens of a text, for the input tokens of the OpenAI API and its
+	// prefix cache. It may be called concurrently. nil counts words.
+	Encode func(dst []uint32, text string) []uint32
+	// PrefixCache, if not nil, gives the OpenAI API a prefix cache, and its answers state
+	// the tokens that were in it.
+	PrefixCache *PrefixCache
 	// AddSubDelay is the processing time of models with interface AddSub or Sequence.
 	// The zero value means DefaultAddSubDelay.
 	AddSubDelay plan.Delay
@@ -187,6 +193,11 @@ func (c *Config) Validate() error {
 	}
 	if c.PrefillPerToken < 0 || c.PrefillPerToken > plan.MaxDelay {
 		bad("prefill per token: %v is not between 0 and %v", c.PrefillPerToken, plan.MaxDelay)
+	}
+	if c.PrefixCache != nil {
+		if err := c.PrefixCache.validate(); err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if c.MaxConcurrency < 0 {
 		bad("max concurrency: %d is negative; 0 means no limit", c.MaxConcurrency)

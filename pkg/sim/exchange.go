@@ -31,6 +31,8 @@ type exchange struct {
 	index   uint64
 	body    []byte
 	engine  *engineStats // of the OpenAI API; nil for Triton's
+	// prompts are the prompts that the prefix cache does not have yet.
+	prompts []*cachedPrompt
 	// unstamped holds the writes since the last collectStamps.
 	unstamped []unstampedWrite
 	// errorBody renders an error in the format of the API.
@@ -171,6 +173,8 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 		defer func() { x.conn.fill = false }()
 	}
 	ctx := x.r.Context()
+	defer x.fillCache(p, false)
+	tokens := 0
 	err := out.begin(http.StatusOK)
 	for w := range writes {
 		if err != nil {
@@ -178,6 +182,9 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 		}
 		if err = x.pace.until(ctx, x.rec.Start.Add(w.At)); err != nil {
 			break
+		}
+		if tokens += w.Tokens; tokens == p.OutputTokens() {
+			x.fillCache(p, true)
 		}
 		if w.Data != nil {
 			if err = x.writeChunk(out, w); err != nil {

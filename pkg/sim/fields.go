@@ -88,7 +88,7 @@ func (n *number) delay(name string, unit time.Duration, def plan.Delay) (plan.De
 func (s *Server) planRequest(index uint64, f *requestFields, prompts []int, texts []string, n int) (plan.Request, error) {
 	c := &s.config
 	a := plan.Request{
-		Index: index, Key: index, Choices: n * len(prompts), IgnoreEOS: f.IgnoreEOS,
+		Index: index, Key: index, CachedTokens: -1, Choices: n * len(prompts), IgnoreEOS: f.IgnoreEOS,
 		Length: c.OutputTokens, Vocabulary: c.Vocabulary, TokensPerEvent: c.TokensPerEvent, Final: c.Final,
 	}
 	a.Fault, a.FaultAfter = plan.FaultFor(c.Faults, index)

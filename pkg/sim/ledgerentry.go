@@ -58,6 +58,8 @@ type Entry struct {
 	// OutputTokens is the planned number of all choices together.
 	InputTokens  int `json:"input_tokens"`
 	OutputTokens int `json:"output_tokens"`
+	// CachedTokens of the input tokens were in the prefix cache; nil without one.
+	CachedTokens *int `json:"cached_tokens,omitempty"`
 	// SequenceID, SequenceStart and SequenceEnd are the sequence parameters of a
 	// request to a stateful model.
 	SequenceID    uint64 `json:"sequence_id,omitempty"`

@@ -28,6 +28,7 @@ type openAIRequest struct {
 	requestFields
 	Model         string          `json:"model"`
 	Messages      []openAIMessage `json:"messages"`
+	Tools         json.RawMessage `json:"tools"`
 	Prompt        json.RawMessage `json:"prompt"`
 	Stream        bool            `json:"stream"`
 	N             *number         `json:"n"`
@@ -38,7 +39,9 @@ type openAIRequest struct {
 }
 
 type openAIMessage struct {
-	Content json.RawMessage `json:"content"`
+	Role      json.RawMessage `json:"role"`
+	ToolCalls json.RawMessage `json:"tool_calls"`
+	Content   json.RawMessage `json:"content"`
 }
 
 // openAIHandler returns the handler of the OpenAI API.
@@ -157,6 +160,9 @@ func serveOpenAI(x *exchange) {
 		return
 	}
 	a, err := s.openAIPlanRequest(x.index, &q, chat)
+	if err == nil && s.cache != nil {
+		x.prompts = s.cache.prompts(&q, chat)
+	}
 	p, ok := x.planned(a, err, plan.New)
 	if !ok {
 		return
@@ -185,7 +191,11 @@ func (x *exchange) planned(a plan.Request, err error, newPlan func(seed uint64, 
 	}
 	p = newPlan(x.s.config.Seed, a)
 	x.describe(p)
-	return p, !x.strikeEarly(p.Fault) && x.begin()
+	if x.strikeEarly(p.Fault) || !x.begin() {
+		return p, false
+	}
+	x.readCache(p)
+	return p, true
 }
 
 // parse parses the body of a request into q. If that fails it answers the request and
@@ -254,32 +264,40 @@ func (s *Server) openAIPlanRequest(index uint64, q *openAIRequest, chat bool) (p
 	if chat {
 		count := 0
 		for i, m := range q.Messages {
-			words, err := messageWords(m.Content)
+			tokens, err := s.contentTokens(m.Content)
 			if err != nil {
 				return plan.Request{}, fmt.Errorf("messages[%d].content: %w", i, err)
 			}
-			count += words
+			count += tokens
 		}
 		if len(q.Messages) == 0 {
 			return plan.Request{}, errors.New("messages: there are none")
 		}
 		counts = []int{count}
 		q.Echo = false
-	} else if counts, texts, err = completionPrompts(q.Prompt); err != nil {
+	} else if counts, texts, err = s.completionPrompts(q.Prompt); err != nil {
 		return plan.Request{}, err
 	}
 	return s.planRequest(index, &q.requestFields, counts, texts, n)
 }
 
-// messageWords counts the words of the content of a message: a text, a list of parts, or
+// countTokens returns the number of input tokens of a text.
+func (s *Server) countTokens(text string) int {
+	if s.config.Encode == nil {
+		return countWords(text)
+	}
+	return len(s.config.Encode(nil, text))
+}
+
+// contentTokens counts the tokens of the content of a message: a text, a list of parts, or
 // nothing.
-func messageWords(content json.RawMessage) (int, error) {
+func (s *Server) contentTokens(content json.RawMessage) (int, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return 0, nil
 	}
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		return countWords(text), nil
+		return s.countTokens(text), nil
 	}
 	var parts []struct {
 		Text string `json:"text"`
@@ -289,14 +307,14 @@ func messageWords(content json.RawMessage) (int, error) {
 	}
 	n := 0
 	for _, p := range parts {
-		n += countWords(p.Text)
+		n += s.countTokens(p.Text)
 	}
 	return n, nil
 }
 
 // completionPrompts returns the input tokens of each prompt, and the prompts
 // themselves (empty for token ids).
-func completionPrompts(raw json.RawMessage) (counts []int, texts []string, err error) {
+func (s *Server) completionPrompts(raw json.RawMessage) (counts []int, texts []string, err error) {
 	var one string
 	var ids []int64
 	var manyIDs [][]int64
@@ -317,7 +335,7 @@ func completionPrompts(raw json.RawMessage) (counts []int, texts []string, err e
 		return nil, nil, errors.New("prompt: expected a string, a list of strings, or token ids")
 	}
 	for _, t := range texts {
-		counts = append(counts, countWords(t))
+		counts = append(counts, s.countTokens(t))
 	}
 	return counts, texts, nil
 }

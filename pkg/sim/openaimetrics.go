@@ -28,6 +28,7 @@ type engineStats struct {
 	running, waiting int
 	prompt           uint64 // input tokens of requests that sent a token
 	generated        uint64 // output tokens that were sent
+	queried, hit     uint64 // input tokens that were looked up in the prefix cache, and that it had
 	finished         map[string]uint64
 
 	firstToken, token                          durationHistogram
@@ -57,6 +58,14 @@ func (s *engineStats) addRunning() {
 	s.Lock()
 	defer s.Unlock()
 	s.running++
+}
+
+// cached counts the input tokens that were looked up in the prefix cache, and those that it had.
+func (s *engineStats) cached(input, cached int) {
+	s.Lock()
+	defer s.Unlock()
+	s.queried += uint64(input)
+	s.hit += uint64(cached)
 }
 
 // sent counts the tokens of a write of r that began at ns.
@@ -116,6 +125,10 @@ func (s *engineStats) write(t *metricsText, model string) {
 	one("vllm:num_requests_waiting", "gauge", "Requests that wait.", float64(s.waiting))
 	one("vllm:prompt_tokens_total", "counter", "Input tokens of requests that have a token.", float64(s.prompt))
 	one("vllm:generation_tokens_total", "counter", "Tokens sent.", float64(s.generated))
+	if s.queried > 0 {
+		one("vllm:prefix_cache_queries_total", "counter", "Input tokens that were looked up in the prefix cache.", float64(s.queried))
+		one("vllm:prefix_cache_hits_total", "counter", "Input tokens that the prefix cache had.", float64(s.hit))
+	}
 	t.family("vllm:request_success_total", "counter", "Requests that were answered.")
 	for _, reason := range finishReasons {
 		t.sample("vllm:request_success_total", labels+","+metricLabel("finished_reason", reason), float64(s.finished[reason]))

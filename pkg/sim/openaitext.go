@@ -93,7 +93,7 @@ func (t *openAIRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 func (t *openAIRenderer) finish(p *plan.Plan, at time.Duration, head []byte, yield func(plan.Event) bool) {
 	if t.usage {
 		b := append(slices.Clone(head), `],"usage":`...)
-		b = append(appendUsage(b, p.InputTokens, p.OutputTokens()), '}')
+		b = append(appendUsage(b, p.InputTokens, p.OutputTokens(), p.CachedTokens), '}')
 		if !yield(plan.Event{At: at, Data: t.endEvent(b), Kind: plan.EventUsage}) {
 			return
 		}
@@ -125,7 +125,7 @@ func (t *openAIRenderer) body(p *plan.Plan) ([]byte, time.Duration) {
 	b = append(b, ']')
 	if t.wholeUsage {
 		b = append(b, `,"usage":`...)
-		b = appendUsage(b, p.InputTokens, p.OutputTokens())
+		b = appendUsage(b, p.InputTokens, p.OutputTokens(), p.CachedTokens)
 	}
 	return append(b, '}'), end
 }
@@ -155,7 +155,7 @@ func (t *openAIRenderer) eventHead() []byte { return append([]byte("data: "), t.
 func (t *openAIRenderer) close(b []byte, p *plan.Plan, output int) []byte {
 	if t.continuous {
 		b = append(b, `,"usage":`...)
-		b = appendUsage(b, p.InputTokens, output)
+		b = appendUsage(b, p.InputTokens, output, p.CachedTokens)
 	}
 	return t.endEvent(append(b, '}'))
 }
@@ -185,13 +185,18 @@ func frame(data []byte, newline string) []byte {
 	return append(b, newline...)
 }
 
-func appendUsage(b []byte, input, output int) []byte {
+// appendUsage appends a usage. cached < 0 states no cached tokens.
+func appendUsage(b []byte, input, output, cached int) []byte {
 	b = append(b, `{"prompt_tokens":`...)
 	b = strconv.AppendInt(b, int64(input), 10)
 	b = append(b, `,"total_tokens":`...)
 	b = strconv.AppendInt(b, int64(input+output), 10)
 	b = append(b, `,"completion_tokens":`...)
 	b = strconv.AppendInt(b, int64(output), 10)
+	if cached >= 0 {
+		b = append(b, `,"prompt_tokens_details":{"cached_tokens":`...)
+		b = append(strconv.AppendInt(b, int64(cached), 10), '}')
+	}
 	return append(b, '}')
 }
 

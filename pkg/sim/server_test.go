@@ -36,7 +36,7 @@ func TestConfigValidate(t *testing.T) {
 		Models: []string{""}, TritonModels: []TritonModel{{"", VLLM}, {"a", 9}, {"a", VLLM}},
 		TTFT: plan.Delay{Mean: 1}, ITL: plan.Delay{Kind: plan.Normal, Mean: -1, Stddev: 0}, OutputTokens: plan.Length{Kind: plan.Lognormal, Mean: 0, Stddev: 1}, AddSubDelay: plan.ConstantDelay(2 * time.Hour),
 		PrefillPerToken: -1, MaxConcurrency: -1, TokensPerEvent: -1, Vocabulary: 9, Final: 9,
-		ContextTokens: 1 << 30, MaxRequestBytes: -1, MaxNewcomers: -1, HeaderTimeout: -1, LedgerBytes: -1, Faults: []plan.FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
+		ContextTokens: 1 << 30, MaxRequestBytes: -1, MaxNewcomers: -1, HeaderTimeout: -1, LedgerBytes: -1, PrefixCache: &PrefixCache{Tokens: 15}, Faults: []plan.FaultRule{{Fault: 99}, {Every: -1}, {After: -2}},
 	}
 	for _, a := range bad.apis() {
 		*a.addr = Off
@@ -46,6 +46,7 @@ func TestConfigValidate(t *testing.T) {
 		"all addresses", "models: a name is empty", "triton models: a name is empty", `"a" is there twice`, "unknown interface 9",
 		"ttft: unknown kind 0", "itl: the mean is negative", "output tokens: the mean", "add_sub delay: 2h0m0s is more", "prefill", "max concurrency",
 		"tokens per event", "unknown vocabulary", "unknown final", "context tokens", "max request bytes", "max newcomers", "header timeout", "ledger bytes",
+		"cache tokens: 15 is less than a block of 16; 0 means no limit",
 		"fault rule 1: unknown fault", "fault rule 2: every is negative", "fault rule 3: after",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -110,6 +110,19 @@ func (t *Tokenizer) TryCount(text string) (int, error) {
 	return n, nil
 }
 
+// TryEncode appends the ids of a text to dst, and returns an error if this text could not be encoded; see TryCount.
+func (t *Tokenizer) TryEncode(dst []uint32, text string) ([]uint32, error) {
+	if t.failed == nil {
+		return t.AppendEncode(dst, text), nil
+	}
+	before, _ := t.failed.latest()
+	all := t.AppendEncode(dst, text)
+	if after, err := t.failed.latest(); after != before {
+		return dst, err
+	}
+	return all, nil
+}
+
 // AddSpecial returns ids with the special tokens of the file's post-processor for a
 // single text around them, such as <s>, or [CLS] and [SEP].
 func (t *Tokenizer) AddSpecial(ids []uint32) []uint32 { return t.post.apply(ids) }

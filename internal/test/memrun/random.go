@@ -88,6 +88,9 @@ func (s Random) Request() *export.Request {
 		r.DNS, r.Connect, r.TLS = time.Duration(s.Int()), time.Duration(s.Int()), time.Duration(s.Int())
 		r.Reused, r.Resent, r.OutputsDropped = s.IntN(2) == 0, s.IntN(4) == 0, s.IntN(4) == 0
 		r.SessionID, r.Model, r.Message, r.ServerID = s.Text(), s.Text(), s.Text(), s.Text()
+		if s.IntN(2) == 0 {
+			r.Agent, r.ParentAgent, r.Depth, r.RequestID = s.Text(), s.Text(), s.Int(), s.Text()
+		}
 		r.Turn, r.Worker, r.Conn, r.Rank, r.Code, r.UnrecordedEvents = s.Int(), s.Int(), s.Int(), s.Int(), s.Int(), s.Int()
 	}
 	if r.HasMeta || s.IntN(4) == 0 {

@@ -141,6 +141,9 @@ func (e *Economics) lack(key, why string) {
 	}
 }
 
+// noGPUs is the reason why a figure per GPU has no value.
+const noGPUs = "the number of GPUs is not known: --gpus"
+
 // AddEnergy completes the figures of economics by the telemetry of a run with so many GPUs. without is the reason
 // why a run without energy has none.
 func (x *Level) AddEnergy(run *export.Run, energy []serverfigures.Energy, gpus int, without string) {
@@ -152,7 +155,6 @@ func (x *Level) AddEnergy(run *export.Run, energy []serverfigures.Energy, gpus i
 	seconds := float64(x.DurationNS) / 1e9
 	rate := x.Throughput.OutputTokens
 	noRate := cmp.Or(x.WhyNot("output_tokens_per_s"), "the rate of output tokens is not known")
-	const noGPUs = "the number of GPUs is not known: --gpus"
 	perRate := func(key, why string, value func() float64) {
 		switch {
 		case why != "":

@@ -46,6 +46,8 @@ type Level struct {
 	Prefix *Prefix
 	// Phases says where the time of requests went at the server; nil unless Config.Phases asks for it.
 	Phases *Phases
+	// Sessions says how long sessions took as wholes; nil unless Config.Sessions asks for it.
+	Sessions *Sessions
 	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing shows whether they were.
 	Unavailable []Unavailable
@@ -93,6 +95,12 @@ var Parts = [...]Part{
 		}
 		return x.Phases.Metrics, x.Phases.Figures
 	}},
+	{"sessions", nil, SessionFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Sessions == nil {
+			return nil, nil
+		}
+		return nil, x.Sessions.Figures
+	}},
 }
 
 // Of returns the metrics and the figures of the part in a level; nil if they were not asked for.
@@ -125,6 +133,9 @@ func (x *Level) DropShares(why string) {
 // DropRates removes the rates of a level, and says why.
 func (x *Level) DropRates(why string) {
 	x.Throughput = Throughput{}
+	if x.Sessions != nil {
+		x.Sessions.dropRates(why)
+	}
 	if x.SLO != nil {
 		x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}
 		for i := range x.SLO.Conditions {

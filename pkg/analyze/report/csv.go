@@ -116,7 +116,7 @@ func csvLevel(e *analyze.Experiment) []csvLine {
 		}
 		lines = append(lines, csvRates(throughput{key: "goodput_requests_per_s", rate: x.Requests}, throughput{key: "goodput_output_tokens_per_s", rate: x.OutputTokens})...)
 	}
-	return slices.Concat(lines, csvQuality(e.Quality), csvEconomics(e.Economics), csvPrefix(e.Prefix), csvPhases(e.Phases), csvServers(e.Server))
+	return slices.Concat(lines, csvQuality(e.Quality), csvEconomics(e.Economics), csvPrefix(e.Prefix), csvPhases(e.Phases), csvSessions(e.Sessions), csvServers(e.Server))
 }
 
 // csvPart returns the lines of a window or of a model.
@@ -128,17 +128,19 @@ func csvPart(metrics []summary.Metric, ok, failed int, t *figure.Throughput) []c
 
 func csvMetrics(all []summary.Metric) (lines []csvLine) {
 	for _, m := range all {
-		s := m.Summary
-		l := csvLine{
-			name: m.Definition.Key(), unit: string(m.Definition.Unit()), n: strconv.Itoa(s.N),
-			mean: float(s.Mean), std: float(s.Std), min: float(s.Min), max: float(s.Max),
-		}
-		for i := range s.Pct {
-			l.pct = append(l.pct, float(s.Pct[i]))
-		}
-		lines = append(lines, l)
+		lines = append(lines, csvSummary(m.Definition.Key(), string(m.Definition.Unit()), m.Summary))
 	}
 	return lines
+}
+
+func csvSummary(name, unit string, s *summary.Summary) csvLine {
+	l := csvLine{
+		name: name, unit: unit, n: strconv.Itoa(s.N), mean: float(s.Mean), std: float(s.Std), min: float(s.Min), max: float(s.Max),
+	}
+	for i := range s.Pct {
+		l.pct = append(l.pct, float(s.Pct[i]))
+	}
+	return l
 }
 
 func csvRates(all ...throughput) (lines []csvLine) {

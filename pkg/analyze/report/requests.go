@@ -44,11 +44,14 @@ type Row struct {
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
 	ServerPrefill, ServerDecode answer.Value // ns
 
+	Session, Agent string // "" outside of a session, and for the root of one
+	Turn, Depth    int    // in the session
+
 	StartWrong bool // StartNS is missing because it cannot be true
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
-type Groups struct{ Quality, Economics, Prefix, Phases bool }
+type Groups struct{ Quality, Economics, Prefix, Phases, Sessions bool }
 
 // newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
@@ -59,6 +62,7 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
 		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode,
 		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
+		Session: r.SessionID, Agent: r.Agent, Turn: r.Turn, Depth: r.Depth,
 	}
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns
@@ -161,7 +165,7 @@ func (g Groups) columns() []column {
 	for _, x := range [...]struct {
 		shown   bool
 		columns []column
-	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}} {
+	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}, {g.Sessions, sessionsColumns}} {
 		if x.shown {
 			all = slices.Concat(all, x.columns)
 		}
@@ -388,7 +392,7 @@ func millis(v answer.Value) string {
 	return strconv.FormatFloat(float64(v.V)/1e6, 'f', 3, 64)
 }
 
-// The columns of lists with --metrics economics, prefix and phases. A request has no energy and no price
+// The columns of lists with --metrics economics, prefix, phases and sessions. A request has no energy and no price
 // of its own: both belong to the level.
 var (
 	economicsColumns = []column{
@@ -408,7 +412,21 @@ var (
 		ofMetric(answer.ServerPrefill, func(r *Row) answer.Value { return r.ServerPrefill }, column{head: "prefill_ms", width: 10, cell: func(r *Row) string { return millis(r.ServerPrefill) }}),
 		ofMetric(answer.ServerDecode, func(r *Row) answer.Value { return r.ServerDecode }, column{head: "decode_ms", width: 9, cell: func(r *Row) string { return millis(r.ServerDecode) }}),
 	}
+	sessionsColumns = []column{
+		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
+		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
+		{name: "agent", text: func(r *Row) string { return r.Agent }, quote: true, head: "agent", width: -8, rare: true},
+		{name: "depth", text: func(r *Row) string { return ofSession(r, r.Depth) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Depth), OK: r.Session != ""} }},
+	}
 )
+
+// ofSession formats a number of a request of a session; "" for other requests.
+func ofSession(r *Row, n int) string {
+	if r.Session == "" {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
 
 // rateOf returns n per ns nanoseconds as a rate per second; NaN if there is no time.
 func rateOf(n, ns float64) float64 {

@@ -130,7 +130,7 @@ func check(r *export.Request) error {
 	if _, err := export.ParsePhase(r.Phase.String()); err != nil {
 		return err
 	}
-	size := len(statedText(r.Stated)) + len(r.SessionID) + len(r.Model) + len(r.Message) + len(r.ServerID) + fieldBytes(r.Inputs) + fieldBytes(r.Extra)
+	size := len(statedText(r.Stated)) + len(r.SessionID) + len(r.Agent) + len(r.ParentAgent) + len(r.Model) + len(r.Message) + len(r.RequestID) + len(r.ServerID) + fieldBytes(r.Inputs) + fieldBytes(r.Extra)
 	for i := range r.Responses {
 		size += 32 + fieldBytes(r.Responses[i].Outputs)
 	}

@@ -46,7 +46,7 @@ func full(t *testing.T) []byte {
 	request := func(phase export.Phase) *export.Request {
 		return &export.Request{
 			ID: 1, ScheduledNS: 2, IssuedNS: 3, StartNS: 4, SentNS: 5, FirstByteNS: 6, StartSource: export.SourceKernel,
-			DNS: 1, Connect: 2, TLS: 3, Reused: true, SequenceID: 1<<64 - 1, SessionID: "s", Turn: 1, Worker: 2, Conn: 3, Rank: 4,
+			DNS: 1, Connect: 2, TLS: 3, Reused: true, SequenceID: 1<<64 - 1, SessionID: "s", Turn: 1, Agent: "a", ParentAgent: "b", Depth: 2, RequestID: "r", Worker: 2, Conn: 3, Rank: 4,
 			Inputs: export.Fields{{Name: "payload", Value: export.Text("{}")}},
 			Responses: []export.Response{
 				{RecvNS: 7, Source: export.SourceKernel, Outputs: export.Fields{{Name: "response", Value: export.Text("data")}}},

@@ -87,7 +87,7 @@ func TestWriterMeta(t *testing.T) {
 		&export.Request{
 			StartNS: 2, NoOutputs: true, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
 			ID: 2, ScheduledNS: 3, IssuedNS: 4, SentNS: 5, FirstByteNS: 6, FailedNS: 12, StartSource: export.SourceKernel, DNS: 7, Connect: 8, TLS: 9, Reused: true,
-			SessionID: "s", Turn: 10, Model: "n", Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", ServerID: "i", Resent: true, OutputsDropped: true, UnrecordedEvents: 14,
+			SessionID: "s", Turn: 10, Agent: "a", ParentAgent: "b", Depth: 2, Model: "n", Worker: 11, Conn: 12, Rank: 13, Code: 200, Message: "m", RequestID: "r", ServerID: "i", Resent: true, OutputsDropped: true, UnrecordedEvents: 14,
 			Responses: []export.Response{
 				{RecvNS: 1, Source: export.SourceUser},
 				{RecvNS: 2, Source: export.SourceKernel, Read: 1},
@@ -103,7 +103,7 @@ func TestWriterMeta(t *testing.T) {
 	)
 	const want = `{"experiments":[{"experiment":{"mode":"request_rate","value":2.5},"requests":[` +
 		`{"timestamp":2,"response_timestamps":[1,2,2],"e":[],"pa":{"id":2,"scheduled_ns":3,"issued_ns":4,"sent_ns":5,"first_byte_ns":6,"ended_ns":12,"start_source":"kernel",` +
-		`"dns_ns":7,"connect_ns":8,"tls_ns":9,"reused":true,"resent":true,"session_id":"s","turn":10,"model":"n","worker":11,"conn":12,"rank":13,"code":200,"message":"m","server_id":"i","outputs_dropped":true,"unrecorded_events":14,` +
+		`"dns_ns":7,"connect_ns":8,"tls_ns":9,"reused":true,"resent":true,"session_id":"s","turn":10,"agent":"a","parent_agent":"b","depth":2,"model":"n","worker":11,"conn":12,"rank":13,"code":200,"message":"m","request_id":"r","server_id":"i","outputs_dropped":true,"unrecorded_events":14,` +
 		`"reads":[0,1,1],"sources":["user","kernel","kernel"],"final":[2],"errors":[2]}},` +
 		`{"timestamp":4,"response_timestamps":[0,0],"pa":{"sources":"kernel"}}],` +
 		`"window_boundaries":[],"x":1,"pa":{"measured":1,"warmup":1,"excluded_requests":[` +

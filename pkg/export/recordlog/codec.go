@@ -53,13 +53,14 @@ func (c *codec) request(r *export.Request) {
 	_, err = export.ParsePhase(r.Phase.String())
 	c.fail(err)
 	inputs, responses, stated, extra := r.Inputs != nil, r.Responses != nil, r.Stated != nil, r.Extra != nil
+	agent, requestID := r.Agent != "" || r.ParentAgent != "" || r.Depth != 0, r.RequestID != ""
 	times := [...]*uint64{&r.ScheduledNS, &r.IssuedNS, &r.SentNS, &r.FirstByteNS, &r.FailedNS}
 	var has [len(times)]bool
 	for i, t := range times {
 		has[i] = *t != 0
 	}
 	c.flags(&r.HasMeta, &r.NoOutputs, &r.OutputsDropped, &r.Reused, &r.Resent, &inputs, &responses, &stated, &extra,
-		&has[0], &has[1], &has[2], &has[3], &has[4])
+		&has[0], &has[1], &has[2], &has[3], &has[4], &agent, &requestID)
 	c.uint(&r.ID)
 	c.uint(&r.StartNS)
 	c.small((*uint8)(&r.StartSource))
@@ -73,13 +74,18 @@ func (c *codec) request(r *export.Request) {
 	}
 	c.uint(&r.SequenceID)
 	for _, n := range [...]*int{&r.Turn, &r.Worker, &r.Conn, &r.Rank, &r.Code, &r.UnrecordedEvents} {
-		v := int64(*n)
-		if c.int(&v); c.reads {
-			*n = int(v)
-		}
+		c.number(n)
 	}
 	for _, s := range [...]*string{&r.SessionID, &r.Model, &r.Message, &r.ServerID} {
 		c.text(s)
+	}
+	if agent {
+		c.text(&r.Agent)
+		c.text(&r.ParentAgent)
+		c.number(&r.Depth)
+	}
+	if requestID {
+		c.ownText(&r.RequestID)
 	}
 	if inputs {
 		c.fieldList(&r.Inputs)
@@ -135,6 +141,13 @@ func (c *codec) int(v *int64) {
 	u := uint64(*v)<<1 ^ uint64(*v>>63)
 	if c.uint(&u); c.reads {
 		*v = int64(u>>1) ^ -int64(u&1)
+	}
+}
+
+func (c *codec) number(n *int) {
+	v := int64(*n)
+	if c.int(&v); c.reads {
+		*n = int(v)
 	}
 }
 
@@ -211,6 +224,14 @@ func (c *codec) text(s *string) {
 			c.names = map[string]string{}
 		}
 		c.names[*s] = *s
+	}
+}
+
+// ownText is text for texts that no two requests have in common.
+func (c *codec) ownText(s *string) {
+	text := []byte(*s)
+	if c.data(&text); c.reads {
+		*s = string(text)
 	}
 }
 

@@ -231,7 +231,7 @@ func TestFrames(t *testing.T) {
 		{"an empty request", inLevel(""), "a request without a level or a status"},
 		{"half a request", inLevel(string(good[:len(good)/2])), "a request is shorter than it says"},
 		{"more than a request", inLevel(string(good) + "x"), "a request ends 1 bytes before its frame"},
-		{"flags of a later version", inLevel("\x01\x02\x80\x80\x01\x00\x00\x00" + strings.Repeat("\x00", 14)), "a request has unknown flags 0x4000"},
+		{"flags of a later version", inLevel("\x01\x02\x80\x80\x04\x00\x00\x00" + strings.Repeat("\x00", 14)), "a request has unknown flags 0x10000"},
 		{"a share of nothing", inLevel(share(5, 0)), "an output shares 5 and 0 bytes with one of 0"},
 		{"a huge share", inLevel(share(1<<63, 1<<63)), "an output shares "},
 	} {
@@ -252,7 +252,8 @@ func TestFrames(t *testing.T) {
 	for _, tt := range []struct{ name, data, want string }{
 		{"empty", "", "cut short at byte 0, inside the header of the journal; nothing before it can be used"},
 		{"the head alone", string(fileHead()), "cut short at byte 8, inside the header of the journal"},
-		{"another version", magic + "\x02\xF5", "the journal has version 2, but this program reads version 1; use a newer version of it"},
+		{"another version", magic + "\x03\xF5", "the journal has version 3, but this program reads versions 1 to 2; use a newer version of it"},
+		{"no version", magic + "\x00\xF5", "the journal has version 0"},
 		{"no frame", string(fileHead()) + "hello, hello", "byte 8: damaged: expected the start of a frame (f5 to ff), found 68; is it a journal of pa-record?"},
 		{"no header", sealed(Note("x")), "expected the header of the run, found a frame of kind fa"},
 	} {

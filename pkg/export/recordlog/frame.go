@@ -21,8 +21,9 @@ const (
 )
 
 const (
-	magic   = "pajrnl\n"
-	version = 1
+	magic = "pajrnl\n"
+	// version is the one that is written. Version 1 lacks some flags of a request; nothing else differs.
+	version = 2
 	// headBytes is the size of the magic and the version.
 	headBytes = int64(len(magic) + 1)
 	sumBytes  = 4

@@ -194,6 +194,20 @@ func TestEveryMember(t *testing.T) {
 	}
 }
 
+// A log of version 1 is read: its requests have no agents.
+func TestFirstVersion(t *testing.T) {
+	t.Parallel()
+	r := ok(export.Request{SessionID: "s", Turn: 3, HasMeta: true})
+	data := one(r).encode(t)
+	data[len(magic)] = 1
+	new(Prefix).Add(data, nil) // the checksums cover the version
+	got, err := readBytes(t, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	requireEqual(t, "version 1", []*export.Request{r}, got.requests)
+}
+
 // The bytes are as the package comment says.
 func TestLayout(t *testing.T) {
 	start := uint64(1000)
@@ -223,7 +237,7 @@ func TestLayout(t *testing.T) {
 	if got := data[at+payload : at+int(size)-sumBytes]; !bytes.Equal(got, want) {
 		t.Errorf("payload\n%q, want\n%q", got, want)
 	}
-	if string(data[:8]) != "pajrnl\n\x01" || data[8] != 0xF5 {
+	if string(data[:8]) != "pajrnl\n\x02" || data[8] != 0xF5 {
 		t.Errorf("the log begins with %q", data[:9])
 	}
 }

@@ -64,8 +64,8 @@ type span struct{ from, to int64 }
 // open reads the head and checks all frames.
 func (r *Reader) open(ctx context.Context) error {
 	v, err := r.frames.start()
-	if err == nil && v != version {
-		return fmt.Errorf("%s: the journal has version %d, but this program reads version %d; use a newer version of it", r.name, v, version)
+	if err == nil && (v == 0 || v > version) {
+		return fmt.Errorf("%s: the journal has version %d, but this program reads versions 1 to %d; use a newer version of it", r.name, v, version)
 	}
 	var f frame
 	if err == nil {

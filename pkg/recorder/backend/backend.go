@@ -57,7 +57,7 @@ type Payload interface {
 type Sender interface {
 	// Send performs one exchange in the goroutine of its slot: it sends p and reads
 	// the response to its end or until ctx is done. It fills in x.Request the times
-	// from IssuedNS on, Status, Code, Message and ServerID, and passes each response to
+	// from IssuedNS on, Status, Code, Message, RequestID and ServerID, and passes each response to
 	// x.Respond or x.RespondOwned. A response has its time with the source and the number
 	// of its read, and no outputs yet; responses with one number arrived together. A
 	// failure is data, so there is no error result. When ctx is done Status is cancelled, or timeout if the request's own
@@ -82,6 +82,9 @@ type Exchange struct {
 	Arrived *atomic.Uint64
 	// Sequence is the place of the request in a sequence. The caller sets it.
 	Sequence SequenceStep
+	// Line is the agent of a session that sends the request; nil for a request of no session. The caller
+	// sets it.
+	Line *Line
 	// HeldBack says that the request was due earlier and waited for others to end,
 	// because the level bounds the requests in flight. The recorder uses it.
 	HeldBack bool

@@ -18,7 +18,9 @@ type Request struct {
 	Index       uint64 // position in the order of arrival
 	Key         uint64 // selects random texts and lengths: the request's seed, else its index
 	InputTokens int
-	Echo        []string // for each choice, the text before its first token; nil for none
+	// CachedTokens of the input tokens are in the prefix cache; −1 if there is none.
+	CachedTokens int
+	Echo         []string // for each choice, the text before its first token; nil for none
 
 	Choices   int
 	Length    Length // number of tokens at which a text ends by itself
@@ -28,7 +30,7 @@ type Request struct {
 	Room      int // tokens that the context leaves for output, at least 1
 
 	TTFT, ITL      Delay
-	Prefill        time.Duration // per input token
+	Prefill        time.Duration // per input token that is not cached
 	Vocabulary     Vocabulary
 	TokensPerEvent int
 	Final          Final
@@ -104,7 +106,7 @@ func (p *Plan) FinishReason(choice int) string {
 // FirstTokenAt returns when the first token is due, since the start of the request.
 func (p *Plan) FirstTokenAt() time.Duration {
 	d := p.TTFT.sample(uniform(p.seed, p.Index, drawTTFT, 0))
-	return d + time.Duration(p.InputTokens)*p.Prefill
+	return d + time.Duration(p.InputTokens-max(p.CachedTokens, 0))*p.Prefill
 }
 
 // Steps returns the steps in the order of their due times. As in a batch, all choices

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,9 @@ type Backend struct {
 	proxy   *url.URL // nil: none
 	batch   int64
 	secrets redact.Secrets
+
+	fixed      http.Header            // Config.Headers without places
+	perRequest backend.RequestHeaders // the others
 
 	model   modelInfo // set by Check
 	outputs []string
@@ -67,10 +71,8 @@ func New(c Config) (*Backend, error) {
 	if c.SharedMemory {
 		b.shared = &sharing{b: b}
 	}
-	for name, values := range c.Headers {
-		for _, v := range values {
-			b.secrets.AddHeader(name, v)
-		}
+	if err := b.useHeaders(); err != nil {
+		return nil, err
 	}
 	for _, part := range c.Bodies {
 		b.secrets.AddMembers(part)

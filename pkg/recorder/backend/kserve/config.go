@@ -71,8 +71,11 @@ type Config struct {
 	// asks for JSON tensors in the answers. They need HTTP and exclude SharedMemory.
 	JSONInputs, JSONOutputs bool
 	// Headers are HTTP headers or gRPC metadata of each request. Their values are hidden
-	// in messages and in recorded answers.
-	Headers http.Header
+	// in messages and in recorded answers. A value with {{request}} is sent with inference requests
+	// only, and not with Streaming, where they share a call; RequestIDSeed is
+	// [backend.RequestHeaders].Seed.
+	Headers       http.Header
+	RequestIDSeed uint64
 	// TLS, if set, turns TLS on for every URL.
 	TLS *tls.Config
 	// Connections is the number of gRPC connections that the slots share in turn; 0

@@ -246,7 +246,11 @@ func (s *grpcSender) keep(x *backend.Exchange, t *streamStamps) *export.Response
 func (s *grpcSender) sendUnary(ctx context.Context, x *backend.Exchange) {
 	r := &x.Request
 	again := func() { r.Resent, r.StartNS, r.SentNS = true, s.clock.NowNS(), 0 } // the library does not say when it has sent the second one
-	cctx, cancel := context.WithCancel(context.WithValue(s.outgoing(context.WithoutCancel(ctx)), againKey{}, again))
+	octx := s.outgoing(context.WithoutCancel(ctx))
+	for name, value := range s.b.perRequest.All(x) {
+		octx = metadata.AppendToOutgoingContext(octx, name, value)
+	}
+	cctx, cancel := context.WithCancel(context.WithValue(octx, againKey{}, again))
 	defer cancel() // frees the call when it ends early
 	defer context.AfterFunc(ctx, cancel)()
 	cs, err := s.conn.NewStream(cctx, unaryDesc, pb.GRPCInferenceService_ModelInfer_FullMethodName, grpc.ForceCodecV2(codec{}))

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -212,6 +214,47 @@ func TestRequestOnTheWire(t *testing.T) {
 				t.Errorf("authorization %q", got)
 			}
 		})
+	}
+}
+
+// {{request}} has another value for each request, over HTTP and in gRPC metadata, and a request that cannot have it refuses it.
+func TestRequestIDInHeaders(t *testing.T) {
+	f := startFake(t, func(_ context.Context, req *wire.Request, send func(wire.Response)) error {
+		send(text(req.ID, "x", final))
+		return nil
+	})
+	for _, protocol := range []Protocol{HTTP, GRPC} {
+		b := f.open(t, Config{Protocol: protocol, Model: "adder", Headers: http.Header{"Authorization": {"Bearer x", "id {{request}}"}}, RequestIDSeed: 4})
+		s := openSlot(t, b, 0)
+		p := prepare(t, b, entry("A", "[1,2]"))
+		ids := map[string]bool{}
+		for id := range uint64(3) {
+			x := exchange(t.Context(), t, b, s, p, id+1)
+			f.mu.Lock()
+			got := f.meta[len(f.meta)-1].Get("authorization")
+			f.mu.Unlock()
+			if want := []string{"Bearer x", "id " + x.Request.RequestID}; !slices.Equal(got, want) {
+				t.Errorf("protocol %v: %q, want %q", protocol, got, want)
+			}
+			ids[x.Request.RequestID] = true
+		}
+		if len(ids) != 3 || ids[""] {
+			t.Errorf("protocol %v: ids %v, want 3", protocol, ids)
+		}
+	}
+	for _, tt := range []struct {
+		c     Config
+		value string
+		want  string
+	}{
+		{Config{}, "{{session}}", "header X-A: {{session}} has no value, because requests to Triton belong to no session; use {{request}}"},
+		{Config{Protocol: GRPC, Streaming: true}, "{{request}}", "header X-A: {{request}} has no value, because all requests of a gRPC stream share its headers; drop --streaming"},
+		{Config{}, "{{x}}", "header X-A: {{x}} is no place"},
+	} {
+		tt.c.Model, tt.c.Headers = "m", http.Header{"X-A": {tt.value}}
+		if _, err := New(tt.c); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.value, err, tt.want)
+		}
 	}
 }
 

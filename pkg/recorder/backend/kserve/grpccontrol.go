@@ -15,11 +15,11 @@ import (
 
 // outgoing adds the configured headers to a call.
 func (b *Backend) outgoing(ctx context.Context) context.Context {
-	if len(b.cfg.Headers) == 0 {
+	if len(b.fixed) == 0 {
 		return ctx
 	}
 	md := metadata.MD{}
-	for k, vs := range b.cfg.Headers {
+	for k, vs := range b.fixed {
 		md.Append(k, vs...)
 	}
 	return metadata.NewOutgoingContext(ctx, md)

@@ -148,6 +148,9 @@ func (s *httpSender) request(ctx context.Context, p *payload, x *backend.Exchang
 		req.Header = http.Header{"Content-Type": {"application/json"}}
 	}
 	s.b.addHeaders(req.Header)
+	for name, value := range s.b.perRequest.All(x) {
+		req.Header.Add(name, value)
+	}
 	return req.WithContext(ctx)
 }
 

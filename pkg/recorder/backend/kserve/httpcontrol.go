@@ -304,7 +304,7 @@ func (c *httpControl) unregister(ctx context.Context, name string) error {
 
 // addHeaders sets the configured headers in h.
 func (b *Backend) addHeaders(h http.Header) {
-	for k, vs := range b.cfg.Headers {
+	for k, vs := range b.fixed {
 		h.Del(k)
 		for _, v := range vs {
 			h.Add(k, v)

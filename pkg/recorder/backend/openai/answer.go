@@ -84,6 +84,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	r := &a.x.Request
 	r.Status, r.Code = export.StatusOK, resp.StatusCode
 	r.ServerID = openai.OneLine([]byte(a.b.secrets.Text(resp.Header.Get("X-Request-Id"))))
+	a.b.perRequest.Returned(a.x, resp.Header.Get)
 	a.resp, a.at, a.read = resp, at, read
 	a.whole, a.front, a.newline, a.over, a.sawDone = nil, nil, false, nil, false
 	a.opened, a.held = false, nil

@@ -51,8 +51,13 @@ type Config struct {
 	// HistoryReasoning says whether the history of a conversation keeps the reasoning of the answers.
 	HistoryReasoning openai.HistoryReasoning
 	// Headers are sent with every request. They may replace the backend's own headers
-	// (Accept, Content-Type, Host, User-Agent).
-	Headers []Header
+	// (Accept, Content-Type, Host, User-Agent). Headers with places are sent with requests of
+	// the load only; RequestIDSeed is [backend.RequestHeaders].Seed.
+	Headers       []Header
+	RequestIDSeed uint64
+	// ReturnHeader is the name of a header that answers to the requests of a session may have. It is
+	// sent back with the next requests of the same agent; "" for none.
+	ReturnHeader string
 	// TLS configures https; nil means the defaults of crypto/tls.
 	TLS *tls.Config
 	// Transport sends the requests. New returns an error for Loop if it cannot be used.
@@ -105,6 +110,9 @@ type Backend struct {
 	handshakeTimeout time.Duration
 	checking         bool // Check is connecting
 
+	fixed      []Header               // Config.Headers without places
+	perRequest backend.RequestHeaders // the others
+
 	// For the transport NetHTTP.
 	transport          *http.Transport
 	host               string
@@ -130,10 +138,7 @@ func New(cfg Config) (*Backend, error) {
 	var err error
 	b.target, err = newTarget(cfg.URL, cfg.Endpoint)
 	errs = append(errs, err)
-	for _, h := range cfg.Headers {
-		errs = append(errs, h.validate())
-		b.secrets.AddHeader(h.Name, h.Value)
-	}
+	errs = append(errs, b.useHeaders())
 	for _, part := range cfg.Bodies {
 		b.secrets.AddMembers(part)
 	}

@@ -131,6 +131,17 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 	return r.Contentless(), nil
 }
 
+// ReplyText implements backend.Quoter.
+func (c *conversation) ReplyText() string {
+	reply := bytes.TrimPrefix(c.history[min(c.beforeReply, len(c.history)):], []byte{','})
+	var message struct{ Content any }
+	if json.Unmarshal(reply, &message) != nil {
+		return ""
+	}
+	text, _ := message.Content.(string) // nothing for a call of tools
+	return text
+}
+
 // Preview implements backend.Previewer. An error is the last event of a stream, or [DONE] follows it.
 func (c *conversation) Preview(x *backend.Exchange) export.Status {
 	before, last := x.Tail()

@@ -24,8 +24,9 @@ const userAgent = backend.UserAgent
 type payload struct {
 	method  string
 	url     *url.URL
-	request []byte // head and body as sent
-	body    []byte // end of request; nil: none
+	request []byte   // head and body as sent
+	body    []byte   // end of request; nil: none
+	own     []Header // of this request, in request
 	inputs  export.Fields
 
 	model    string // model in the body or the path; "": none
@@ -188,7 +189,8 @@ func (b *Backend) request(method, uri string, body []byte) []byte {
 func (b *Backend) headers(hasBody bool) []Header {
 	var all []Header
 	ours := func(name, value string) {
-		if !slices.ContainsFunc(b.cfg.Headers, func(h Header) bool { return strings.EqualFold(h.Name, name) }) {
+		set := slices.ContainsFunc(b.fixed, func(h Header) bool { return strings.EqualFold(h.Name, name) })
+		if !set && !(hasBody && b.perRequest.Has(name)) {
 			all = append(all, Header{name, value})
 		}
 	}
@@ -203,7 +205,7 @@ func (b *Backend) headers(hasBody bool) []Header {
 			ours("Proxy-Authorization", auth)
 		}
 	}
-	all = append(all, b.cfg.Headers...)
+	all = append(all, b.fixed...)
 	if hasBody {
 		ours("Content-Type", "application/json")
 	}

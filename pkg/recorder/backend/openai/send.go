@@ -23,10 +23,11 @@ func (b *Backend) send(ctx context.Context, clock *rxclock.Clock, s attempter, a
 	r := &x.Request
 	r.IssuedNS = clock.NowNS()
 	a.begin(x)
-	stale, err := s.attempt(ctx, p.(*payload), r)
+	own := b.withHeaders(p.(*payload), x)
+	stale, err := s.attempt(ctx, own, r)
 	if stale {
 		r.Resent = true
-		_, err = s.attempt(ctx, p.(*payload), r) // on a new connection
+		_, err = s.attempt(ctx, own, r) // on a new connection
 	}
 	if err != nil {
 		a.end(giveUp(ctx, err))

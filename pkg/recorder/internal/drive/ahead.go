@@ -47,7 +47,7 @@ func (p *play) fill(a *aheadRequest, i int) {
 	if a.entry, a.err = p.read(i); a.err != nil {
 		return
 	}
-	if p.Nodes[i].Continues < 0 {
+	if p.Nodes[i].Continues < 0 && len(p.Nodes[i].Quotes) == 0 {
 		a.talk = p.Set.Backend.(backend.Conversational).NewConversation()
 		if a.payload, a.err = a.talk.Turn(&a.entry); a.err != nil {
 			return

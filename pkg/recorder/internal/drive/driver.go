@@ -120,6 +120,10 @@ type dispatch struct {
 	// counts instead of the ticket's number if turnPlaced is set.
 	place      int
 	turnPlaced bool
+	// session is the id of the play of a session, and agent the one of its agents that sends the request;
+	// "" and nil for a request of no session.
+	session string
+	agent   *playAgent
 }
 
 // numberInLevel returns which request of the level d is, from 0.
@@ -139,6 +143,10 @@ func (s *Stage) exchange(ctx context.Context, worker int, sender backend.Sender,
 	}}
 	if m, ok := d.payload.(backend.Modeler); ok && m.Model() != s.Model {
 		x.Request.Model = m.Model()
+	}
+	if d.agent != nil {
+		x.Request.SessionID, x.Request.Agent, x.Request.ParentAgent, x.Request.Depth = d.session, d.agent.id, d.agent.parent, d.agent.depth
+		x.Line = &d.agent.line
 	}
 	x.Pack()
 	if s.Timeout >= 0 {

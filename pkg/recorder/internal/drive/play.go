@@ -2,8 +2,11 @@ package drive
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -17,8 +20,10 @@ import (
 type play struct {
 	*sessions
 	*workload.Session
-	edges edges
-	entry sync.Mutex // held during a call of Entry
+	edges  edges
+	entry  sync.Mutex // held during a call of Entry
+	id     string     // of this play
+	agents []playAgent
 	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
 	number, first int
 
@@ -34,11 +39,13 @@ type play struct {
 
 	mu         sync.Mutex // guards the fields below
 	nodes      []nodeState
-	sends      bool         // a request was sent
-	sent       int          // requests that have ended
-	unanswered int          // requests that began without the answer before them
-	failures   int          // in a row
-	broken     endOfSession // why the session has ended early
+	sends      bool // a request was sent
+	sent       int  // requests that have ended
+	unanswered int  // requests that began without the answer before them
+	failures   int  // in a row
+	// quotes holds the texts of the answers that other nodes quote, by node; nil if none does.
+	quotes map[int]string
+	broken endOfSession // why the session has ended early
 }
 
 // An endOfSession says why a session sends nothing more, though it has more requests. Of two reasons the larger one counts.
@@ -97,12 +104,18 @@ func (r *readyNodes) join(other readyNodes) {
 }
 
 func newPlay(sending context.Context, d *sessions, s nextSession) *play {
-	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
+	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), id: s.id, agents: playAgents(s.Session), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
 	for i := range s.Nodes {
 		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
 		if before := s.Nodes[i].Continues; before >= 0 {
 			p.nodes[before].sharers++
+		}
+		for _, quoted := range s.Nodes[i].Quotes {
+			if p.quotes == nil {
+				p.quotes = map[int]string{}
+			}
+			p.quotes[quoted] = ""
 		}
 	}
 	return p
@@ -206,7 +219,9 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 	}
 	switch {
 	case err != nil:
-		p.failed(err)
+		if p.sending.Err() == nil { // else the request was not prepared, since the session has ended
+			p.failed(err)
+		}
 		p.end(endedByLoad)
 		return next
 	case !p.await(i, dueNS):
@@ -238,7 +253,7 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 	p.branchAll(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
 	x := p.exchange(ctx, l.number, l.sender, dispatch{
 		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, heldBack: heldBack, received: p.firstToken(ctx, i),
-		place: p.first + i, turnPlaced: !p.Share.Whole(),
+		place: p.first + i, turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
 	})
 	ok, end, pause := p.answered(i, talk, x)
 	if l.number < len(p.backoff) {
@@ -347,6 +362,9 @@ func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ ba
 	} else if e, err = p.read(i); err != nil {
 		return e, nil, talk, err
 	}
+	if len(p.Nodes[i].Quotes) > 0 {
+		p.quote(&e, p.Nodes[i].Quotes)
+	}
 	payload, err := talk.Turn(&e)
 	return e.Bare(), payload, talk, err
 }
@@ -356,6 +374,23 @@ func (p *play) read(i int) (workload.Entry, error) {
 	p.entry.Lock()
 	defer p.entry.Unlock()
 	return p.Entry(i)
+}
+
+// quote puts the texts of the answers to nodes in their places in the messages of an entry. A node that failed has none.
+func (p *play) quote(e *workload.Entry, nodes []int) {
+	p.mu.Lock()
+	var places []string
+	for _, k := range nodes {
+		text, _ := jsontext.AppendQuote(nil, p.quotes[k]) // the error is for text that is not UTF-8, which it mends
+		places = append(places, workload.AnswerPlace(k), string(text[1:len(text)-1]))
+		if p.nodes[k].failed {
+			p.unanswered++
+		}
+	}
+	p.mu.Unlock()
+	prompt := *e.Prompt
+	prompt.Messages = []byte(strings.NewReplacer(places...).Replace(string(prompt.Messages)))
+	e.Prompt = &prompt
 }
 
 // answered keeps the answer to node i for the nodes that continue it. ok is false for a failure. end says that the session
@@ -388,6 +423,11 @@ func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (
 			end = endedByLoad
 		case !p.ContinueFailed:
 			end = endedByFailure
+		}
+	}
+	if _, quoted := p.quotes[i]; ok && quoted {
+		if q, can := talk.(backend.Quoter); can {
+			p.quotes[i] = q.ReplyText()
 		}
 	}
 	if n.sharers == 0 || end != notEnded {

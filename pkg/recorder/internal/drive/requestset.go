@@ -41,6 +41,7 @@ type RequestSet struct {
 	prompts    string            // hash of the prompts, see promptHash
 	parameters map[string]string // beside the prompts
 	sessions   workload.Sessions // see FindSessions
+	plays      []uint32          // how often this process has played each session; nil before the first
 	streamed   bool              // a request asks for a streamed response
 	whole      bool              // a request asks for a response that is not streamed
 }

@@ -36,7 +36,7 @@ func (s *RequestSet) FindSessions(ctx context.Context) (err error) {
 }
 
 // TakeSessions replaces FindSessions: the sessions have the same outlines as those of another set.
-func (s *RequestSet) TakeSessions(from *RequestSet) { s.sessions = from.sessions }
+func (s *RequestSet) TakeSessions(from *RequestSet) { s.sessions, s.plays = from.sessions, from.plays }
 
 // Sessions returns the number of sessions; 0 before FindSessions.
 func (s *RequestSet) Sessions() int {
@@ -128,8 +128,9 @@ func (d *sessions) begin(ctx context.Context, first, limit int) (sending context
 // A nextSession is a session that is about to begin.
 type nextSession struct {
 	*workload.Session
-	number int // among the sessions of the level, from 0
-	first  int // place of its first request among the requests of the level
+	id     string // of this play
+	number int    // among the sessions of the level, from 0
+	first  int    // place of its first request among the requests of the level
 }
 
 // next opens the next session of the share. ok is false when there is none.
@@ -163,7 +164,7 @@ func (d *sessions) next() (_ nextSession, ok bool) {
 			begun.Nodes = s.Nodes[:requests]
 			s = &begun
 		}
-		next.Session = s
+		next.Session, next.id = s, d.Set.playID(k, o.ID)
 		return next, true
 	}
 	return nextSession{}, false // the share has no session

@@ -21,6 +21,9 @@ type Facts struct {
 	Delays     int // entries with a think time
 	LaterTurns int // later turns of conversations that need the history before them
 	Unstreamed int // entries that say "stream": false
+	// Answered is the number of later turns before which the data has an answer. Options.RecordedHistory decides which answers are
+	// their history.
+	Answered int
 	// UnsentTurns is the number of turns that were left out because Options.Sessions is not
 	// set, and UnsentOf the number of their conversations.
 	UnsentTurns, UnsentOf int

@@ -75,6 +75,9 @@ var layouts = []layout{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
 	},
+	{name: "dynamo", what: `"schema" of a Dynamo request trace`, fits: fitsDynamo, group: dynamoGroup, sessions: dynamoSessions, trace: true},
+	{name: "execution_trace", what: `"events" with an "event_type"`, fits: fitsExecution, sessions: executionSession, trace: true},
+	{name: "graph_ir", what: `"kind": "graph" of a Graph IR`, fits: fitsGraph, sessions: graphSessions},
 	{name: "otel_spans", what: `"spans"`, fits: fitsSpans, sessions: spanSession},
 	{name: "dag_jsonl", what: `"turns" of messages`, fits: fitsDAG, group: dagConversation, sessions: dagSessions},
 	{

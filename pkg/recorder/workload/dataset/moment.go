@@ -35,13 +35,13 @@ func (m moment) with(e workload.Edge) moment {
 
 // plus returns the moment a time after m. ok is false if that cannot be said: nothing comes before m.
 func (m moment) plus(d time.Duration) (_ moment, ok bool) {
-	if d == 0 {
-		return m, true
+	if d == 0 || len(m) == 0 {
+		return m, d == 0
 	}
 	later := make(moment, len(m))
 	for i, e := range m {
 		e.Delay += d
 		later[i] = e
 	}
-	return later, len(m) > 0
+	return later, true
 }

@@ -230,6 +230,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add(`{"timestamp_start_unix_ms":1,"prompt":"a","input_tokens":1,"output_tokens":1,"provided_session_id":"s"}`)
 	f.Add(`{"question_id":81,"turns":["a","b"]}`)
 	f.Add("prompt,id\n\"a\nb\",1\n")
+	f.Add("{\"session_id\":\"p\",\"turns\":[{\"messages\":[{\"role\":\"user\"}],\"spawns\":[\"k\",{\"children\":[\"k\"],\"background\":true}],\"forks\":[\"f\"]},{\"messages\":[],\"delay\":2}]}\n{\"session_id\":\"k\",\"turns\":[{\"messages\":[{\"role\":\"user\"}]}]}\n{\"session_id\":\"f\",\"orchestrator\":true,\"rounds\":2,\"spawns\":[\"k\"]}")
+	f.Add("{\"spans\":[{\"trace_id\":\"t\",\"start_time\":\"2026-01-05T10:00:00Z\",\"end_time\":\"2026-01-05T10:00:01Z\",\"attributes\":{\"gen_ai.input.messages\":\"[{\\\"role\\\":\\\"user\\\",\\\"parts\\\":[{\\\"type\\\":\\\"text\\\",\\\"content\\\":\\\"a\\\"}]}]\"}}]}")
+	f.Add("{\"schema\":\"dynamo.request.trace.v1\",\"event_type\":\"request_end\",\"event_time_unix_ms\":9,\"agent_context\":{\"session_id\":\"s\"},\"request\":{\"input_tokens\":600,\"output_tokens\":1}}")
+	f.Add("{\"trace_id\":\"r\",\"events\":[{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"user\",\"tokens\":4},{\"event_type\":\"parallel_start\",\"num_branches\":1},{\"event_type\":\"parallel_end\"},{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"assistant\",\"completion_tokens\":4}]}")
+	f.Add("{\"kind\":\"graph\",\"nodes\":{\"a\":{\"output\":\"h\",\"prompt\":[\"@h\"]},\"b\":{\"output\":\"x\",\"prompt\":[{\"role\":\"user\",\"content\":[\"@h\"]}],\"inputs\":[{\"channel\":\"h\"}]}}}\n{\"kind\":\"trace\",\"id\":\"t\",\"initial_state\":{\"h\":[{\"role\":\"user\"}]}}")
+	f.Add("graph:\n  nodes: {a: {output: x, prompt: [{role: user, content: &q q}]}}\ntraces:\n- id: *q\n")
 	f.Add(`{"id":"a","block_size":4,"system_tokens":5,"requests":[{"t":0,"in":9,"out":5,"hash_ids":[1,2],"api_time":1},{"t":2,"type":"subagent","duration_ms":5,"requests":[{"t":0,"in":1}]},{"t":3,"in":9,"hash_ids":[1]}]}`)
 	f.Add("{\"session_id\":\"a\",\"input_length\":600,\"hash_ids\":[1,2]}\n{\"session_id\":\"a\",\"input_length\":7,\"hash_ids\":[1]}\n")
 	f.Add("{\"session_id\":\"a\",\"message_mode\":\"delta\",\"messages\":[{\"role\":\"user\"}]}\n{\"session_id\":\"a\",\"payload\":{\"a\":1},\"extra\":{\"b\":2},\"delay\":5}\n")
@@ -243,7 +249,7 @@ func FuzzOpen(f *testing.F) {
 
 func fuzzOpen(t *testing.T, in string, sessions bool) {
 	const most = 1 << 16
-	o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most, Sessions: sessions}
+	o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most, MaxSessionRequests: 1000, Sessions: sessions}
 	testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
 	s := &Set{ids: sessionIDs{}}
 	src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}

@@ -23,6 +23,9 @@ type Options struct {
 	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
 	// is one.
 	Sessions bool
+	// RecordedHistory makes the turns of a conversation whole requests, with the answers of the data as history, where the data
+	// has them beside its turns. Otherwise the live answers are the history.
+	RecordedHistory bool
 	// OnlyKnown leaves out the members of a prompt's row that are not known to be members of
 	// requests. Otherwise they are sent as they are.
 	OnlyKnown bool
