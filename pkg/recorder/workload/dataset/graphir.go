@@ -761,10 +761,13 @@ func (f *file) traceSession(o *Options, r *row, step int) (*workload.Session, er
 	if r.get("replay_outputs") != nil {
 		f.ignore("replay_outputs")
 	}
-	s := &workload.Session{ID: id, Recorded: true}
+	s, waits := &workload.Session{ID: id, Recorded: true}, o.waits()
 	for i := range g.nodes {
 		n, _, err := t.node(i)
 		if err != nil {
+			return nil, err
+		}
+		if err := waits.add(n.After); err != nil {
 			return nil, err
 		}
 		s.Recorded = s.Recorded && n.Continues < 0 && len(n.Quotes) == 0
@@ -803,20 +806,21 @@ func (t *irTrace) node(i int) (workload.Node, []byte, error) {
 			return workload.Node{}, nil, n.fault(err)
 		}
 	}
-	var at moment
+	all := moment{}
 	for _, e := range n.after {
-		at = at.and(moment{{From: t.number[e.from], Anchor: e.anchor, Delay: e.delay + n.delay}})
+		all = append(all, workload.Edge{From: t.number[e.from], Anchor: e.anchor, Delay: e.delay + n.delay})
 	}
+	at := latest(all, nil)
 	first := t.nodes[0]
 	if begins := n.begins - first.begins - first.delay; i > 0 && n.isRoot() {
 		if begins += n.delay; begins > 0 {
 			at = moment{{Anchor: workload.AfterStart, Delay: begins}}
 		}
 	} else if i > 0 && begins > 0 {
-		at = at.and(moment{{Anchor: workload.AfterStart, Delay: begins}})
+		at = latest(at, moment{{Anchor: workload.AfterStart, Delay: begins}})
 	}
 	if continues >= 0 {
-		at = at.and(after(continues))
+		at = latest(at, after(continues))
 	}
 	return workload.Node{After: at, Continues: continues, Quotes: x.quotes, Model: n.model}, append(x.out, ']'), nil
 }
