@@ -360,7 +360,7 @@ func (w *sessionWriter) place(s *workload.Session, agents []*writtenAgent, numbe
 			case k > 0 && e.From == a.nodes[k-1]:
 				follows = true
 			case k == 0:
-			case s.Agents[from.Agent].Parent != number || agents[from.Agent].nodes[len(agents[from.Agent].nodes)-1] != e.From:
+			case from.Agent == number || s.Agents[from.Agent].Parent != number || agents[from.Agent].nodes[len(agents[from.Agent].nodes)-1] != e.From:
 				return errNoDAG(number, k, "waits for request %d of agent %d, which is not the last one of an agent that it began", turnOf[e.From], from.Agent)
 			}
 			think := agents[from.Agent].turns[turnOf[e.From]].think
