@@ -321,7 +321,7 @@ func (p *play) await(i int, dueNS uint64) bool {
 		near = nil
 	}
 	if dueNS > 0 && dueNS > p.Clock.NowNS() {
-		return p.Wait(time.Now().Add(time.Duration(dueNS)-time.Duration(p.Clock.NowNS())), p.sending.Done(), near) && p.sending.Err() == nil
+		return p.instants.wait(time.Now().Add(time.Duration(dueNS)-time.Duration(p.Clock.NowNS())), p.sending.Done(), near, p.Wait) && p.sending.Err() == nil
 	}
 	if near != nil {
 		near()
