@@ -67,7 +67,7 @@ var flagValues = []string{
 	"--output-tokens 6 --output-tokens-mean-deterministic", "--output-tokens-mean-deterministic", "--max-tokens-field max_completion_tokens",
 	"--num-sessions 3", "--session-turns-mean 3", "--session-turns-stddev 1", "--session-turn-delay-mean 50", "--session-turn-delay-stddev 5", "--session-delay-ratio 3",
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
-	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20",
+	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
 	"--prompts restart", "--cache-bust", "--schedule unscaled", "--schedule scaled",
 	"--image-width-mean 8 --image-height-mean 8", "--image-width-stddev 2", "--image-height-mean 9", "--image-height-stddev 2", "--image-format jpeg", "--image-content noise", "--batch-size-image 2",

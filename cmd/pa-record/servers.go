@@ -150,7 +150,10 @@ func (p *parser) endpointKnown(s *settings) {
 	case ok && api != render.Chat:
 		for _, flag := range []string{"session-concurrency", "session-rate", "sessions-as"} {
 			if p.c.IsSet(flag) && p.c.String(flag) != asPrompts {
-				p.errorf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
+				s.needsChat = fmt.Sprintf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
+				if !p.c.IsSet("input-data") { // files can hold whole prompts
+					p.errorf("%s", s.needsChat)
+				}
 				return
 			}
 		}

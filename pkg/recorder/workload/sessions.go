@@ -60,11 +60,17 @@ type Node struct {
 	// Continues is the node whose messages and answer come before the node's own messages; −1 for none.
 	// One of the edges then leads from its end.
 	Continues int
+	// Quotes are earlier nodes whose answers the request holds: its messages have an AnswerPlace for each. All have ended when the
+	// request is due.
+	Quotes []int
 	// Model is the model of the request in the data, for sessions whose models stand for those of the load; "" for none.
 	Model string
 	// Past is when the request was sent and answered in the recording.
 	Past Span
 }
+
+// AnswerPlace returns what stands in the texts of a request for the text of the answer to a node.
+func AnswerPlace(node int) string { return fmt.Sprintf("{{answer of request %d}}", node) }
 
 // A Span is the time of a request in a recording, since the first request of its session.
 type Span struct {
@@ -105,16 +111,6 @@ func (s *Session) Depth(agent int) int {
 		depth++
 	}
 	return depth
-}
-
-// Below reports whether an agent came to be by another one, or by one below that.
-func (s *Session) Below(agent, other int) bool {
-	for agent > other {
-		if agent = s.Agents[agent].Parent; agent == other {
-			return true
-		}
-	}
-	return false
 }
 
 // An Edge makes a request wait for another one of its session.

@@ -34,6 +34,9 @@ type fileRecord struct {
 	Metadata struct {
 		SessionNum      uint64  `json:"session_num"`
 		CorrelationID   string  `json:"x_correlation_id"`
+		ParentID        string  `json:"parent_correlation_id"` // of a sub-agent
+		RootID          string  `json:"root_correlation_id"`   // of the tree of agents
+		Depth           int     `json:"agent_depth"`
 		TurnIndex       int     `json:"turn_index"`
 		CreditIssuedNS  uint64  `json:"credit_issued_ns"`
 		RequestStartNS  uint64  `json:"request_start_ns"`
@@ -188,6 +191,12 @@ func (s *source) Next(r *export.Request) (int, error) {
 		return 0, &resultfile.BadEntry{At: s.At, Msg: "request_start_ns is missing"}
 	}
 	r.ID, r.SessionID, r.Turn = m.SessionNum, m.CorrelationID, m.TurnIndex
+	if m.RootID != "" && m.RootID != m.CorrelationID { // a sub-agent, whose session is the tree
+		r.SessionID, r.Agent, r.Depth = m.RootID, m.CorrelationID, max(m.Depth, 1)
+		if m.ParentID != m.RootID {
+			r.ParentAgent = m.ParentID
+		}
+	}
 	r.IssuedNS, r.StartNS, r.StartSource = m.CreditIssuedNS, m.RequestStartNS, export.SourceUser
 	if m.RequestAckNS != nil {
 		r.FirstByteNS = *m.RequestAckNS

@@ -2,6 +2,7 @@ package aiperf
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -177,7 +178,7 @@ func (x *recordWriter) metadata(q *export.Request) py.Object {
 		}
 	}
 	set("session_num", x.session(q))
-	text("x_correlation_id", q.SessionID)
+	text("x_correlation_id", cmp.Or(q.Agent, q.SessionID))
 	set("turn_index", q.Turn)
 	instant("credit_issued_ns", q.IssuedNS)
 	set("request_start_ns", q.StartNS)
@@ -203,7 +204,10 @@ func (x *recordWriter) metadata(q *export.Request) py.Object {
 		instant("cancellation_time_ns", q.FailedNS)
 	}
 	set("context_overflow_skip", false)
-	set("agent_depth", 0)
+	if q.Agent != "" {
+		text("parent_correlation_id", cmp.Or(q.ParentAgent, q.SessionID))
+	}
+	set("agent_depth", q.Depth)
 	text("root_correlation_id", q.SessionID)
 	return o
 }

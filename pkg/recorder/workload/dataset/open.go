@@ -37,6 +37,8 @@ type file struct {
 	src     *source
 	rows    rows
 	layout  *layout
+	named   bool // Options.Layout names the layout
+	plays   bool // the rows are read as sessions
 	options *Options
 	window  window
 	timed   bool // some entry has a time
@@ -58,6 +60,9 @@ type file struct {
 	firstStream int
 
 	sessions   *sessionIndex // nil if the layout has no sessions
+	dag        *dagIndex     // of the layout dag_jsonl
+	dynamo     *dynamoFile   // of the layout dynamo
+	graph      *graphFile    // of the layout graph_ir
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
@@ -67,7 +72,8 @@ type file struct {
 	ignored memberNames             // members that requests do not get
 	passed  memberNames             // unknown members that requests get
 	facts   *Facts                  // of the Set
-	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
+	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
+	unknown []uint32                // rows of a trace of which nothing says whether they hold the history
 	start   time.Time               // of a trace with times of day: its earliest row, or its first one
 	whole   []uint64                // bit i: trace row i extends the row before in its session
 	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
@@ -194,7 +200,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -231,6 +237,7 @@ func (f *file) detect(ctx context.Context, o *Options) (err error) {
 		return f.rows.fault(0, err)
 	}
 	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
+	f.plays = f.layout.sessions != nil && (f.layout.plays == nil || f.layout.plays(first, o))
 	return nil
 }
 
@@ -243,11 +250,16 @@ func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 		f.rowsRead = min(f.rowsRead, most)
 	}
 	read := f.readEntries
-	if f.layout.sessions != nil {
+	if f.plays {
 		read = func(ctx context.Context) error { return f.openSessions(ctx, ids) }
 	}
 	if err := read(ctx); err != nil {
 		return err
+	}
+	if f.plays {
+		if err := f.resolveRows(); err != nil {
+			return err
+		}
 	}
 	if f.window != (window{}) && !f.timed {
 		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
@@ -460,6 +472,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 		return d.unwrapped(), nil
 	case text[0] == '{':
 		return openObjects(ctx, src)
+	case looksLikeYAML(src.name, text):
+		return openYAML(src)
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}

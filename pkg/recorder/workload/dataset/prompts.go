@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // promptColumns lists the members that can hold the prompt. A row has one of them, or only
@@ -75,9 +76,12 @@ func promptOrRequest(f *file, o *Options, r *row, _ int) ([]workload.Entry, erro
 	return []workload.Entry{e}, nil
 }
 
-// readPrompt reads a row with a prompt and its other members.
-func readPrompt(r *row, f *file, o *Options) (workload.Entry, error) {
+// readPrompt reads a row with a prompt and its other members. The caller reads the known members.
+func readPrompt(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
 	p := promptReader{row: r, file: f, used: map[string]bool{}, onlyKnown: o.OnlyKnown}
+	for _, name := range known {
+		p.used[name] = true
+	}
 	e := workload.Entry{Prompt: &p.prompt}
 	if err := p.readPrompt(&e); err != nil {
 		return e, err
@@ -421,7 +425,7 @@ func (p *promptReader) time(e *workload.Entry) error {
 	return nil
 }
 
-// extra reads "extra", an object with further members of the request.
+// extra reads "extra", an object with further members of the request, which replace those of the row.
 func (p *promptReader) extra(*workload.Entry) error {
 	js := p.row.get("extra")
 	if js == nil || js[0] != '{' {
@@ -431,6 +435,16 @@ func (p *promptReader) extra(*workload.Entry) error {
 	inner, err := parseObject(js)
 	if err != nil {
 		return fmt.Errorf("\"extra\": %w", err)
+	}
+	if p.prompt.Body != nil {
+		body, err := openai.MergeRequest(p.prompt.Body, js)
+		if err == nil {
+			p.prompt, err = parseBody(body)
+		}
+		return err
+	}
+	for _, m := range inner.fields {
+		p.used[m.Name] = true
 	}
 	p.prompt.Extra = append(p.prompt.Extra, inner.fields...)
 	return nil
