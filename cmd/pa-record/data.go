@@ -201,8 +201,8 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 	for _, members := range set.Ignored() {
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
-	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
-	if err := e.takeSessions(s, set, &facts); err != nil {
+	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order, Assumed: set.Assumed()}, close: set.Close}
+	if err := e.readSessions(s, set, &facts); err != nil {
 		return nil, errors.Join(err, set.Close())
 	}
 	if rows, note := traceRows(s, &facts); rows != "" {
@@ -264,8 +264,8 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	}
 }
 
-// takeSessions makes the sessions of a set the source of e, if it is of a layout of sessions.
-func (e *inputData) takeSessions(s *settings, set *dataset.Set, facts *dataset.Facts) error {
+// readSessions makes the sessions of a set the source of e, if it is of a layout of sessions.
+func (e *inputData) readSessions(s *settings, set *dataset.Set, facts *dataset.Facts) error {
 	all, ok := set.AsSessions()
 	switch {
 	case !ok:

@@ -241,7 +241,7 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 	}
 	e = &inputData{Source: set, notes: set.Notes()}
 	facts := set.Facts()
-	if err := e.takeSessions(s, set, &facts); err != nil {
+	if err := e.readSessions(s, set, &facts); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
 	e.limit(s)

@@ -551,8 +551,12 @@ func (s *loadSettings) slotsOfSessions() int {
 // takeSessions makes the load one of sessions if src holds whole sessions, whose requests mean nothing alone. It returns an error
 // if the load sends single requests.
 func (s *settings) takeSessions(src workload.Source) error {
-	if _, ok := src.(workload.Sessions); !ok || !s.sends || len(s.Sessions) > 0 || len(s.SessionRates) > 0 {
+	_, whole := src.(workload.Sessions)
+	switch {
+	case !s.sends:
 		return nil
+	case !whole || len(s.Sessions) > 0 || len(s.SessionRates) > 0:
+		return s.headersWithoutSession()
 	}
 	const instead = "give --session-concurrency N, --session-rate N, --concurrency-range N (requests of sessions) or --fixed-schedule"
 	switch {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -205,25 +206,36 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 
 // headersOfLoad refuses headers that depend on what the load does not have. sends is as in [settings.read].
 func (p *parser) headersOfLoad(s *settings, sends bool) {
-	if !sends {
-		return
+	if err := backend.CheckHeaderName(s.ReturnHeader); s.ReturnHeader != "" && err != nil {
+		p.errorf("--return-header: %w", err)
 	}
-	sessions := s.ServiceKind == kindOpenAI && s.conversations()
+	for _, h := range s.Headers {
+		p.refuse(sends && s.ServiceKind == kindTriton && s.Streaming && slices.Contains(h.places, backend.PlaceRequest),
+			"-H %s: %s has no value with --streaming, because all requests of a gRPC stream share its headers; drop one", h, backend.PlaceRequest)
+	}
+	dataDecides := s.ServiceKind == kindOpenAI && s.readsFiles() && s.SessionsAs == "" && (s.FixedSchedule || s.shapeFlag == "concurrency-range")
+	if err := s.headersWithoutSession(); sends && !dataDecides && err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// headersWithoutSession returns an error that names the headers which need sessions, if the load plays none.
+func (s *settings) headersWithoutSession() error {
+	if s.ServiceKind == kindOpenAI && s.conversations() {
+		return nil
+	}
+	var errs []error
 	for _, h := range s.Headers {
 		for _, place := range h.places {
-			switch {
-			case place == backend.PlaceRequest:
-				p.refuse(s.ServiceKind == kindTriton && s.Streaming, "-H %s: %s has no value with --streaming, because all requests of a gRPC stream share its headers; drop one", h, place)
-			case !sessions:
-				p.errorf("-H %s: %s has no value, because the requests belong to no session; %s", h, place, s.sendConversations())
+			if place != backend.PlaceRequest {
+				errs = append(errs, cmdline.Usagef("-H %s: %s has no value, because the requests belong to no session; %s", h, place, s.sendConversations()))
 			}
 		}
 	}
 	if s.ReturnHeader != "" {
-		err := backend.CheckHeaderName(s.ReturnHeader)
-		p.refuse(err != nil, "--return-header: %v", err)
-		p.refuse(!sessions, "--return-header %s: the requests belong to no session; %s", s.ReturnHeader, s.sendConversations())
+		errs = append(errs, cmdline.Usagef("--return-header %s: the requests belong to no session; %s", s.ReturnHeader, s.sendConversations()))
 	}
+	return errors.Join(errs...)
 }
 
 // parameters reads --request-parameter.

@@ -14,9 +14,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
-	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 )
 
@@ -213,42 +211,6 @@ func TestWrittenSessions(t *testing.T) {
 			}
 			if want, got := sessionLines(t, in), sessionLines(t, again); !slices.Equal(got, want) {
 				t.Errorf("read again as\n%s\nwant\n%s\nwritten:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"), out)
-			}
-		})
-	}
-}
-
-// What the layouts of "pa-record inputs" cannot say is refused by name.
-func TestUnwrittenSessions(t *testing.T) {
-	t.Parallel()
-	all := &workload.Session{
-		ID: "s", Agents: []workload.Agent{{Parent: -1}, {ID: "x", Kind: workload.Spawned}},
-		Nodes: []workload.Node{{Continues: -1}, {Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}},
-	}
-	for _, tt := range []struct {
-		name string
-		node workload.Node
-		want string
-	}{
-		{"an anchor", workload.Node{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}, "request 0 of agent 1 waits for the start or the first token of another one, which dag_jsonl cannot say"},
-		{"an own beginning", workload.Node{Continues: -1, After: []workload.Edge{{From: 0}}}, "request 1 of agent 0 has another history than the messages before it, which dag_jsonl cannot say"},
-		{"several ways", workload.Node{Continues: 0, After: nil}, "request 1 of agent 0 does not wait for the one before, or has a delay of its own after each of several others, which dag_jsonl cannot say"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := *all
-			s.Nodes = []workload.Node{{Continues: -1}, tt.node}
-			if tt.node.Agent == 0 {
-				s.Agents = nil
-			}
-			s.Entry = func(int) (workload.Entry, error) {
-				return workload.Entry{Prompt: &workload.Prompt{Text: "a"}}, nil
-			}
-			form := func(*workload.Entry) (export.Fields, error) {
-				return export.Fields{{Name: "payload", Value: export.JSON(`[{"messages":[]}]`)}}, nil
-			}
-			w := &sessionWriter{form: form, ids: map[string]bool{}}
-			if _, err := w.dagAgents(&s); err == nil || err.Error() != tt.want {
-				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
+	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // simCommand is "pa-record sim": the simulated server as a process.
@@ -178,6 +179,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
+		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, nil),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
 		&cli.Int64Flag{Name: "cache-tokens", Category: "Behaviour", Usage: "size of the prefix cache in tokens: `N`; the least recently used block leaves it", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "cache-block", Category: "Behaviour", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: sim.DefaultCacheBlock},
@@ -254,7 +256,7 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, fmt.Sprint(c.Value(name))))
 		}
 	}
-	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
+	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary", "tokenizer"} {
 		if v := c.String(name); v != "" {
 			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, v))
 		}
@@ -341,6 +343,11 @@ func setSim(cfg *sim.Config, key, name, value string) (err error) {
 		prefixCache(cfg).BlockTokens, err = parseSim(value, strconv.Atoi, "a whole number")
 	case "cache_prompts_only":
 		prefixCache(cfg).PromptsOnly, err = parseSim(value, strconv.ParseBool, "true or false")
+	case "tokenizer":
+		var tok *tokenizer.Tokenizer
+		if tok, err = tokenizer.Load(value); err == nil {
+			cfg.Encode = tok.AppendEncode
+		}
 	case "tokens_per_event":
 		cfg.TokensPerEvent, err = parseSim(value, strconv.Atoi, "a whole number")
 	case "max_concurrency":
@@ -360,7 +367,7 @@ func setSim(cfg *sim.Config, key, name, value string) (err error) {
 		rule, err = plan.ParseFaultRule(value)
 		cfg.Faults = append(cfg.Faults, rule)
 	default:
-		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
+		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokenizer, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
@@ -86,7 +88,7 @@ func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
 			n = all.Sessions()
 		}
 		write = func(w io.Writer) error {
-			notes, err := s.writeSessions(c.Context, w, all, n, form)
+			notes, err := dataset.WriteSessions(c.Context, w, dataset.SessionFile{Sessions: all, Order: s.sendOrder, N: n, Body: bodyOf(form), Models: len(s.Models) > 0})
 			for _, note := range notes {
 				fmt.Fprintf(c.App.ErrWriter, "pa-record: note: %s\n", note)
 			}
@@ -97,6 +99,15 @@ func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
 		return write(c.App.Writer)
 	}
 	return output.Write(c.Context, write)
+}
+
+// bodyOf returns what makes the body of a request, of a form with one body in "payload".
+func bodyOf(form func(*workload.Entry) (export.Fields, error)) func(*workload.Entry) ([]byte, error) {
+	return func(e *workload.Entry) ([]byte, error) {
+		f, err := form(e)
+		payload, _ := f.Get("payload")
+		return bytes.Trim(payload.Data, "[]"), err
+	}
 }
 
 // openInputs opens the data of the settings, with --fixed-schedule in the order of its times.

@@ -120,11 +120,31 @@ type levelPart struct {
 	Few     bool // some percentile has a mark
 	Why     []string
 	Rates   []pair
+	Tables  []levelTable // of sessions
 	Rest    []pair
 
 	Heatmaps chartGroup
 	Prompts  chartGroup
 	TooLarge bool // for the page: neither heat maps nor prompts are drawn
+}
+
+// A levelTable is a table of cells of text.
+type levelTable struct {
+	Caption    string
+	Heads      [][]string
+	Keys, Rows [][]string // the cells of a row, and of its keys before them
+}
+
+// levelTables returns tables for the template.
+func levelTables(all []sheet.Table) (tables []levelTable) {
+	for _, t := range all {
+		x := levelTable{Caption: t.Caption, Heads: t.Rows[:t.Heads]}
+		for _, row := range t.Rows[t.Heads:] {
+			x.Keys, x.Rows = append(x.Keys, row[:t.Keys]), append(x.Rows, row[t.Keys:])
+		}
+		tables = append(tables, x)
+	}
+	return tables
 }
 
 // A metricRow is a row of the table of metrics.
@@ -324,7 +344,13 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 			l.metrics(w, e, metrics, path+"."+p.Name+".metrics", get(value, p.Name, "metrics"))
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
-		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds")
+		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds", "sessions")
+		if x := e.Sessions; x != nil {
+			l.Tables = levelTables(report.SessionTables(x, report.LevelUnits(e)))
+			of := get(value, "sessions")
+			l.Rest = append(l.Rest, prefixed("sessions", w.pairs(path+".sessions", of, "figures", "by_depth", "by_turn", "in_flight", "first_sessions"))...)
+			w.levelFigures(&l.Rates, "sessions", path+".sessions.figures", get(of, "figures"))
+		}
 		d.Levels = append(d.Levels, l)
 	}
 	t.finish(r.detailed)

@@ -80,6 +80,25 @@ func full(t *testing.T) Run {
 	})
 }
 
+// The page has tables of sessions, by depth, by turn and one by one, and no figure of them twice.
+func TestSessionTables(t *testing.T) {
+	all := requests(6)
+	for i := range all {
+		all[i].SessionID, all[i].Turn = []string{"first", "second<b>"}[i%2], i/2
+	}
+	all[5].Agent, all[5].Depth = "sub", 1
+	page := written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", all), analyze.Config{Sessions: &figure.SessionsConfig{}})}})
+	for text, n := range map[string]int{
+		"<caption>Finished sessions, and their agents by depth</caption>": 1, "<caption>Requests by turn</caption>": 1, "<caption>Sessions in the order of their starts</caption>": 1,
+		`<th scope="row">first</th><th scope="row">finished</th>`: 1, `<th scope="row">second&lt;b&gt;</th>`: 1, `<th scope="row">depth 1</th>`: 1, "second<b>": 0,
+		"<dt>sessions › jobs per hour</dt>": 0, "sessions › jobs per hour and user": 1, "by depth 1": 0, "first sessions 1": 0,
+	} {
+		if got := strings.Count(page, text); got != n {
+			t.Errorf("%q is %d times on the page, want %d", text, got, n)
+		}
+	}
+}
+
 // written returns the text of a page.
 func written(t *testing.T, p Page) string {
 	t.Helper()

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,6 +55,45 @@ func cacheLines(c *figure.PossibleCache) []string {
 		parts = append(parts, percent(p.Share)+" "+p.Reason)
 	}
 	return append(lines, "possible − measured: "+strings.Join(parts, " · "))
+}
+
+// SessionTables returns the tables of sessions for a page: by depth, by turn, and a row for each of the first sessions.
+func SessionTables(x *figure.Sessions, u Units) []sheet.Table {
+	all := []sheet.Table{sessionDepths(x, u.Request), sessionTurns(x, u.Token), sessionList(x, u.Request)}
+	for i, caption := range [...]string{"Finished sessions, and their agents by depth", "Requests by turn", "Sessions in the order of their starts"} {
+		all[i].Caption = caption
+	}
+	if n := x.Finished + x.Failed + x.Cut + x.Outside; n > len(x.List) {
+		all[2].Caption += ", the first " + plural.Grouped(len(x.List)) + " of " + plural.Grouped(n)
+	}
+	return slices.DeleteFunc(all, func(t sheet.Table) bool { return len(t.Rows) == 0 })
+}
+
+// sessionList returns a row for each of the first sessions.
+func sessionList(x *figure.Sessions, u TimeUnit) sheet.Table {
+	g := newGrid(2, 1)
+	if len(x.List) == 0 {
+		return g
+	}
+	g.Add("session", "state", "start s", "job "+u.name, "model "+u.name, "tool "+u.name, "TTFT sum "+u.name, "turns", "agents", "input", "output")
+	first := x.List[0].Span.FromNS
+	for i := range x.List {
+		s := &x.List[i]
+		row := []string{plain(s.ID), strings.ReplaceAll(string(s.State), "_", " "), Number(float64(s.Span.FromNS-first) / 1e9)}
+		for _, ns := range [...]int64{s.JobNS, s.ModelNS, s.ToolNS()} {
+			row = append(row, Number(float64(ns)/u.per))
+		}
+		wait := "-"
+		if s.WaitNS.OK {
+			wait = Number(float64(s.WaitNS.V) / u.per)
+		}
+		row = append(row, wait, strconv.Itoa(s.Turns), strconv.Itoa(s.Agents))
+		for _, v := range [...]answer.Value{s.InputTokens, s.OutputTokens} {
+			row = append(row, cmp.Or(whole(v), "-"))
+		}
+		g.Add(row...)
+	}
+	return g
 }
 
 // sessionDepths returns a row for each depth.

@@ -233,6 +233,35 @@ func TestConversationReplies(t *testing.T) {
 	}
 }
 
+// The text of an answer can be quoted.
+func TestReplyText(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ delta, want string }{
+		{`{"content":"a \"b\" é"}`, `a "b" é`},
+		{`{"reasoning":"hm","content":"so"}`, "so"},
+		{`{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}`, ""},
+		{`{}`, ""},
+	} {
+		c := b.NewConversation()
+		if got := c.(backend.Quoter).ReplyText(); got != "" {
+			t.Errorf("before the first answer: %q", got)
+		}
+		if _, err := c.Turn(&workload.Entry{Prompt: &workload.Prompt{Messages: []byte(`[{"role":"user","content":"q"}]`)}}); err != nil {
+			t.Fatal(err)
+		}
+		raw := []byte(`data: {"choices":[{"index":0,"delta":` + tt.delta + "}]}\n\n")
+		if _, err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{raw}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.(backend.Quoter).ReplyText(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.delta, got, tt.want)
+		}
+	}
+}
+
 // A turn that failed, or whose answer is none, ends the conversation.
 func TestConversationEnds(t *testing.T) {
 	b, err := New(Config{URL: "localhost:1"})

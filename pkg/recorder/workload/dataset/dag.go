@@ -173,6 +173,7 @@ type dagConv struct {
 // A dagTurn is a turn of a conversation.
 type dagTurn struct {
 	row      *row
+	model    string
 	delay    time.Duration // before the turn
 	branches []dagBranch   // after the turn
 }
@@ -405,6 +406,9 @@ func readDAGTurn(js []byte, k, n int) (t dagTurn, err error) {
 	if t.row.get("messages") == nil {
 		return t, fmt.Errorf(`no "messages": it has %s`, columnNames(t.row))
 	}
+	if t.model, _, err = t.row.string("model"); err != nil {
+		return t, err
+	}
 	if t.delay, _, err = t.row.milliseconds("delay"); err != nil {
 		return t, err
 	}
@@ -540,7 +544,7 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 		if node == t.o.mostRequests() {
 			return nil, &rowError{t.row, fmt.Errorf("session %q has more than %d requests, since its conversations begin others again and again", clip([]byte(t.s.ID)), node)}
 		}
-		t.s.Nodes = append(t.s.Nodes, workload.Node{After: at, Agent: agent, Continues: before})
+		t.s.Nodes = append(t.s.Nodes, workload.Node{After: at, Agent: agent, Continues: before, Model: turn.model})
 		t.nodes = append(t.nodes, dagNode{c, k})
 		from = node
 		for _, b := range turn.branches {
@@ -648,7 +652,7 @@ func (t *dagTree) entry(i int) (workload.Entry, error) {
 
 // request returns the request that a turn adds to its history.
 func (t *dagTurn) request(f *file) (workload.Entry, error) {
-	p := promptReader{row: t.row, file: f, used: map[string]bool{"messages": true, "forks": true, "spawns": true, "delay": true}}
+	p := promptReader{row: t.row, file: f, used: map[string]bool{"messages": true, "model": true, "forks": true, "spawns": true, "delay": true}}
 	e := workload.Entry{Prompt: &p.prompt}
 	if err := p.messages(t.row.get("messages")); err != nil {
 		return e, fmt.Errorf("\"messages\": %w", err)

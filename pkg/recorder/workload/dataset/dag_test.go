@@ -87,7 +87,7 @@ func TestDAG(t *testing.T) {
 			in:   []string{`{"session_id":"s","turns":[{` + q + `,"model":"m","max_tokens":5,"tools":[{"a":1}],"extra":{"seed":3}},{` + q + `,"delay":250.5},{` + q + `,"tools":[],"temperature":0}]}`},
 			want: []string{
 				"s",
-				"root:0 = " + asked + ` max:5 +seed=3 +model="m" +tools=[{"a":1}]`,
+				"root:0 = " + asked + ` max:5 +seed=3 +tools=[{"a":1}]`,
 				"root:1 after root:0+250.5ms on root:0 = " + asked + ` +tools=[{"a":1}]`,
 				"root:2 after root:1 on root:1 = " + asked + ` +tools=[] +temperature=0`,
 			},
@@ -247,4 +247,32 @@ func TestDAGErrors(t *testing.T) {
 		{"a mode of nobody", one(`"context_mode":"all","turns":[{` + q + `}]`), Options{}, `in: line 2: "context_mode": "all"; expected deltas_without_responses, `},
 		{"children of children of children", chain, Options{MaxSessionRequests: 1000}, `in: line 7: session "s6" has more than 1000 requests`},
 	})
+}
+
+// The models that sessions name are those of their nodes, and the requests name none.
+func TestSessionModels(t *testing.T) {
+	for _, in := range []string{
+		`{"session_id":"s","turns":[{"model":"big","messages":[{"role":"user"}]},{"messages":[{"role":"user"}]}]}`,
+		`{"spans":[` + spanOf(t, 0, 1, "gen_ai.request.model", `"big"`, "gen_ai.input.messages", said("q")) + "," + spanOf(t, 2, 3, "gen_ai.input.messages", said("r")) + "]}",
+		ended("s", 0, 1, 10, "1", `"model":"big",`) + "\n" + ended("s", 9, 1, 10, "1", ""),
+		`{"graph":{"nodes":{"a":{"model":"big","output":"x","prompt":[{"role":"user"}]},"b":{"output":"y","prompt":[{"role":"user"}]}}},"traces":[{"id":"t"}]}`,
+	} {
+		s, err := open(t, "in", in, Options{Texts: numbered{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions, _ := s.AsSessions()
+		one, err := sessions.Open(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(one.Nodes) != 2 || one.Nodes[0].Model != "big" || one.Nodes[1].Model != "" {
+			t.Errorf("%s: nodes %+v", in, one.Nodes)
+		}
+		for _, e := range all(t, s) {
+			if strings.Contains(e, "big") {
+				t.Errorf("%s: request %s", in, e)
+			}
+		}
+	}
 }

@@ -144,7 +144,23 @@ type irGraph struct {
 	number  map[string]int
 	writers map[string][]int // nodes by the channel that they write
 	// ended says of each node which others have ended when it begins.
-	ended []map[int]bool
+	ended []nodeSet
+}
+
+// mostGraphNodes bounds the nodes of a graph, since ended grows with their square.
+const mostGraphNodes = 10_000
+
+// A nodeSet is a set of nodes: bit i of its words is node i.
+type nodeSet []uint64
+
+func (s nodeSet) has(i int) bool { return i/64 < len(s) && s[i/64]>>(i%64)&1 == 1 }
+
+func (s nodeSet) add(i int) { s[i/64] |= 1 << (i % 64) }
+
+func (s nodeSet) addAll(other nodeSet) {
+	for k, word := range other {
+		s[k] |= word
+	}
 }
 
 // An irNode is a node of a graph.
@@ -152,6 +168,7 @@ type irNode struct {
 	id     string
 	output string
 	prompt []irItem
+	model  string
 	extra  export.Fields
 	max    int
 	inputs []irInput
@@ -305,7 +322,9 @@ func readIRNodes(f *file, r *row) ([]*irNode, error) {
 			return nil, fmt.Errorf("\"nodes\": %q: %w", clip([]byte(m.Name)), err)
 		}
 		seen[m.Name] = true
-		nodes = append(nodes, n)
+		if nodes = append(nodes, n); len(nodes) > mostGraphNodes {
+			return nil, fmt.Errorf("\"nodes\": more than %d", mostGraphNodes)
+		}
 	}
 	return nodes, nil
 }
@@ -355,16 +374,9 @@ func (n *irNode) read(f *file, js []byte) error {
 
 // readExtra reads the members of the request.
 func (n *irNode) readExtra(r *row) error {
-	model, ok, err := r.string("model")
-	if err != nil {
+	var err error
+	if n.model, _, err = r.string("model"); err != nil {
 		return err
-	}
-	if ok {
-		js, err := json.Marshal(model)
-		if err != nil {
-			return err
-		}
-		n.extra = append(n.extra, export.Field{Name: "model", Value: export.Value{Data: js}})
 	}
 	streams, ok, err := member(r, "streaming", parseBool)
 	if err != nil {
@@ -666,26 +678,18 @@ func (g *irGraph) ready(n *irNode, writers map[string][]string) bool {
 func (g *irGraph) add(n *irNode) {
 	i := len(g.nodes)
 	g.nodes, g.number[n.id] = append(g.nodes, n), i
-	ended := map[int]bool{}
-	wait := func(j int) {
-		ended[j] = true
-		for k := range g.ended[j] {
-			ended[k] = true
-		}
-	}
+	ended := make(nodeSet, i/64+1)
 	for _, e := range n.after {
 		j := g.number[e.from]
 		if e.anchor == workload.AfterEnd {
-			wait(j)
-			continue
+			ended.add(j)
 		}
-		for k := range g.ended[j] {
-			ended[k] = true
-		}
+		ended.addAll(g.ended[j])
 	}
 	for _, in := range n.inputs {
 		for _, j := range g.inputWriters(in) {
-			wait(j)
+			ended.add(j)
+			ended.addAll(g.ended[j])
 			n.after = append(n.after, irEdge{from: g.nodes[j].id})
 		}
 	}
@@ -707,7 +711,7 @@ func (g *irGraph) checkInputs(n *irNode) error {
 	for _, in := range n.inputs {
 		first := g.writers[in.channel]
 		for k := 1; k < len(first) && in.count > 0; k++ {
-			if !g.ended[first[k]][first[min(k, in.count)-1]] {
+			if !g.ended[first[k]].has(first[min(k, in.count)-1]) {
 				return fmt.Errorf("\"nodes\": %q: \"inputs\": which %d of the %d writes of the channel %q come first is not known before; use \"all\", or make its writers follow each other",
 					clip([]byte(n.id)), in.count, len(first), clip([]byte(in.channel)))
 			}
@@ -814,7 +818,7 @@ func (t *irTrace) node(i int) (workload.Node, []byte, error) {
 	if continues >= 0 {
 		at = at.and(after(continues))
 	}
-	return workload.Node{After: at, Continues: continues, Quotes: x.quotes}, append(x.out, ']'), nil
+	return workload.Node{After: at, Continues: continues, Quotes: x.quotes, Model: n.model}, append(x.out, ']'), nil
 }
 
 // fault returns an error of the prompt of a node.
@@ -827,15 +831,15 @@ func (t *irTrace) chain(i int, channel string) ([]int, error) {
 	var all []int
 	for _, w := range t.writers[channel] {
 		switch {
-		case w == i || t.ended[w][i]:
-		case t.ended[i][w]:
+		case w == i || t.ended[w].has(i):
+		case t.ended[i].has(w):
 			all = append(all, w)
 		default:
 			return nil, fmt.Errorf("the channel %q is written by %q, which neither ends before nor begins after", clip([]byte(channel)), clip([]byte(t.nodes[w].id)))
 		}
 	}
 	for k := 1; k < len(all); k++ {
-		if !t.ended[all[k]][all[k-1]] {
+		if !t.ended[all[k]].has(all[k-1]) {
 			return nil, fmt.Errorf("the channel %q is written by %q and %q in an order that is not known before", clip([]byte(channel)), clip([]byte(t.nodes[all[k-1]].id)), clip([]byte(t.nodes[all[k]].id)))
 		}
 	}

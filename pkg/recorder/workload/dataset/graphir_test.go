@@ -28,9 +28,9 @@ func TestGraphIR(t *testing.T) {
 			},
 			want: []string{
 				"t", "root:0" + prompt(u("begin")) + " max:40 whole", "root:1 after root:0+300ms on root:0" + prompt(u("go on")),
-				"root:2 after root:1 on root:1" + prompt(u("c")) + ` +model="m" +stream=false +tools=[1] +seed=1`,
+				"root:2 after root:1 on root:1" + prompt(u("c")) + ` +stream=false +tools=[1] +seed=1`,
 				"t2", "root:0" + prompt(`{"role":"system","content":"be @brief"}`, u("x")) + " max:40 whole", "root:1 after root:0+300ms on root:0" + prompt(u("go on")),
-				"root:2 after root:1 on root:1" + prompt(u("c")) + ` +model="m" +stream=false +tools=[1] +seed=1`,
+				"root:2 after root:1 on root:1" + prompt(u("c")) + ` +stream=false +tools=[1] +seed=1`,
 			},
 		},
 		{

@@ -99,8 +99,11 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 				if o.MaxRows > 0 && s.rows == o.MaxRows {
 					break
 				}
-				if err := s.add(ctx, p, &o); err != nil {
+				if err := s.add(ctx, p.path, &o); err != nil {
 					return err
+				}
+				if f := s.files[len(s.files)-1]; p.requests >= 0 && f.n != p.requests && o.MaxRows == 0 {
+					return fmt.Errorf("%s: expected %d requests, the model_calls of its manifest, found %d; is the file whole?", p.path, p.requests, f.n)
 				}
 			}
 		}
@@ -147,12 +150,18 @@ func IsDataFile(name string) bool {
 	return slices.Contains(Suffixes, filepath.Ext(name))
 }
 
+// A dataFile is a file to open.
+type dataFile struct {
+	path     string
+	requests int // that it must have; -1 for any number
+}
+
 // filesOf returns path, or its data files if it is a folder. Of a folder with a manifest it returns the files that the manifest
 // lists, as of the manifest itself.
-func filesOf(path string) ([]string, error) {
+func filesOf(path string) ([]dataFile, error) {
 	info, err := os.Stat(path)
 	if path == "-" || errors.Is(err, fs.ErrNotExist) { // openSource has a better error
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -167,16 +176,16 @@ func filesOf(path string) ([]string, error) {
 		}
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
 		return nil, err
 	}
-	var all []string
+	var all []dataFile
 	for _, e := range inside {
 		if !e.IsDir() && IsDataFile(e.Name()) {
-			all = append(all, filepath.Join(path, e.Name()))
+			all = append(all, dataFile{filepath.Join(path, e.Name()), -1})
 		}
 	}
 	if len(all) == 0 {

@@ -236,26 +236,36 @@ func FuzzOpen(f *testing.F) {
 	f.Add("{\"trace_id\":\"r\",\"events\":[{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"user\",\"tokens\":4},{\"event_type\":\"parallel_start\",\"num_branches\":1},{\"event_type\":\"parallel_end\"},{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"assistant\",\"completion_tokens\":4}]}")
 	f.Add("{\"kind\":\"graph\",\"nodes\":{\"a\":{\"output\":\"h\",\"prompt\":[\"@h\"]},\"b\":{\"output\":\"x\",\"prompt\":[{\"role\":\"user\",\"content\":[\"@h\"]}],\"inputs\":[{\"channel\":\"h\"}]}}}\n{\"kind\":\"trace\",\"id\":\"t\",\"initial_state\":{\"h\":[{\"role\":\"user\"}]}}")
 	f.Add("graph:\n  nodes: {a: {output: x, prompt: [{role: user, content: &q q}]}}\ntraces:\n- id: *q\n")
+	f.Add(`{"id":"a","block_size":4,"system_tokens":5,"requests":[{"t":0,"in":9,"out":5,"hash_ids":[1,2],"api_time":1},{"t":2,"type":"subagent","duration_ms":5,"requests":[{"t":0,"in":1}]},{"t":3,"in":9,"hash_ids":[1]}]}`)
+	f.Add("{\"session_id\":\"a\",\"input_length\":600,\"hash_ids\":[1,2]}\n{\"session_id\":\"a\",\"input_length\":7,\"hash_ids\":[1]}\n")
+	f.Add("{\"session_id\":\"a\",\"message_mode\":\"delta\",\"messages\":[{\"role\":\"user\"}]}\n{\"session_id\":\"a\",\"payload\":{\"a\":1},\"extra\":{\"b\":2},\"delay\":5}\n")
+	f.Add("{\"chat_id\":1,\"parent_chat_id\":-1,\"input_length\":6,\"turn\":1}\n{\"chat_id\":2,\"parent_chat_id\":1,\"input_length\":7,\"timestamp\":3}\n")
 	f.Fuzz(func(t *testing.T, in string) {
-		const most = 1 << 16
-		o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most, MaxSessionRequests: 1000}
-		testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
-		s := &Set{ids: sessionIDs{}}
-		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
-		if err := s.addSource(t.Context(), src, &o); err != nil {
-			if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
-				t.Fatalf("%q: error %q, want a line that names the file", in, msg)
-			}
-			return
-		}
-		first := all(t, s)
-		if len(first) != s.Len() {
-			t.Fatalf("%q: %d entries, Len is %d", in, len(first), s.Len())
-		}
-		if again := all(t, s); !slices.Equal(first, again) {
-			t.Fatalf("%q: first %q, then %q", in, first, again)
+		for _, sessions := range []bool{false, true} {
+			fuzzOpen(t, in, sessions)
 		}
 	})
+}
+
+func fuzzOpen(t *testing.T, in string, sessions bool) {
+	const most = 1 << 16
+	o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most, MaxSessionRequests: 1000, Sessions: sessions}
+	testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
+	s := &Set{ids: sessionIDs{}}
+	src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
+	if err := s.addSource(t.Context(), src, &o); err != nil {
+		if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
+			t.Fatalf("%q: error %q, want a line that names the file", in, msg)
+		}
+		return
+	}
+	first := all(t, s)
+	if len(first) != s.Len() {
+		t.Fatalf("%q: %d entries, Len is %d", in, len(first), s.Len())
+	}
+	if again := all(t, s); !slices.Equal(first, again) {
+		t.Fatalf("%q: first %q, then %q", in, first, again)
+	}
 }
 
 func BenchmarkOpen(b *testing.B) {

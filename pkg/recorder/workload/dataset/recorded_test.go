@@ -65,8 +65,23 @@ func TestRecordedLayouts(t *testing.T) {
 		},
 		{
 			name: "prompts with milliseconds are no rows of LMCache", layout: "prompts",
-			in:   `{"timestamp":1000,"input":"q","output":"a","session_id":"s"}`,
-			want: []string{`"q" +output="a" session:s/0 at:1s`},
+			in:   `{"timestamp":1000,"input":"q","output":"a","session_id":"s","output_length":2}`,
+			want: []string{`"q" max:2 +output="a" session:s/0 at:1s`},
+		},
+		{
+			name: "LMCache with texts since the start", layout: "lmcache_text", o: counted,
+			in:   `{"timestamp":0,"input":"q","output":"a b","session_id":0}` + "\n" + `{"timestamp":123,"input":"r","output":"c","session_id":0}`,
+			want: []string{"0 at:0s recorded", `root:0 past 0s = "q" max:2 whole`, `root:1 past 123µs after root:0+123µs(start) root:0 = "r" max:1 whole`},
+		},
+		{
+			name: "LMCache with starts", layout: "lmcache",
+			in: `{"session_id":"a","model":"m","input":[{"role":"user","content":"x"}],"session_timestamp":0.0,"output_length":20}
+				{"session_id":"a","model":"n","input":[{"role":"user","content":"y"}],"session_timestamp":2.5,"output_length":7}`,
+			want: []string{
+				"a recorded",
+				`root:0 model m past 0s = messages:[{"role":"user","content":"x"}] max:20 whole`,
+				`root:1 model n past 2.5s after root:0+2.5s(start) root:0 = messages:[{"role":"user","content":"y"}] max:7 whole`,
+			},
 		},
 		{
 			name: "MLPerf", layout: "mlperf_agentic",
@@ -218,7 +233,7 @@ func TestRecordedLayouts(t *testing.T) {
 				"row 4 at:0s recorded",
 				`root:0 past 0s = "d" max:2 exact at:0s whole`,
 			},
-			notes: []string{`recorded answers of 0 tokens are asked for with 1 token (1)`, `rows with one "poor_man_session_id" are a session (1)`},
+			notes: []string{`recorded answers of 0 tokens are asked for with 1 token (1)`, `rows with one "poor_man_session_id" are a session (1)`, "rows that are earlier than the row before them in their session are put in the order of time (1)"},
 		},
 		{
 			name: "TraceLab's table", layout: "tracelab", o: traced,
@@ -360,6 +375,7 @@ func TestRecordedErrors(t *testing.T) {
 		{"LMCache: no input", lm + `{"session_id":"a","pre_gap":0}`, `in: line 2: no "input": it has "session_id", "pre_gap"`},
 		{"LMCache: input without roles", lm + `{"session_id":"a","input":[{}]}`, `in: line 2: "input": message 0 has no "role"`},
 		{"LMCache: gap before the answer", lm + `{"session_id":"a","input":[{"role":"user"}],"pre_gap":-1}`, `in: line 2: "pre_gap": -1 × 1s: must be from 0`},
+		{"LMCache: start", strings.Replace(lm, "pre_gap", "session_timestamp", 1) + `{"session_id":"a","input":[{"role":"user"}],"output_length":2}`, `in: line 2: no "session_timestamp"`},
 		{"LMCache: length is text", lm + `{"session_id":"a","input":[{"role":"user"}],"output_length":"x"}`, `in: line 2: "output_length": expected a whole number, found "x"`},
 		{"LMCache with texts: no time", `{"timestamp":1760428258635837,"input":"a","output":"b","session_id":"s"}` + "\n" + `{"input":"a","output":"b","session_id":"s"}`, `in: line 2: no "timestamp"`},
 		{"LMCache with texts: input is an array", `{"timestamp":1760428258635837,"input":"a","output":"b","session_id":"s"}` + "\n" + `{"timestamp":1760428258635838,"input":[],"output":"b","session_id":"s"}`, `in: line 2: "input": expected a string, found []`},
@@ -541,7 +557,7 @@ func TestManifest(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
 		"traces/b.jsonl": row("b"), "traces/a.jsonl": row("a"), "other.jsonl": row("other"),
-		"manifest.json": `{"version":1,"name":"n","mode":"single_user_agentic_replay","tasks":[{"task_id":"b","trace":"traces/b.jsonl"},{"task_id":"a","trace":"traces/a.jsonl"}]}`,
+		"manifest.json": `{"version":1,"name":"n","mode":"single_user_agentic_replay","tasks":[{"task_id":"b","trace":"traces/b.jsonl","model_calls":1},{"task_id":"a","trace":"traces/a.jsonl"}]}`,
 	}
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
@@ -569,6 +585,7 @@ func TestManifest(t *testing.T) {
 	for name, tt := range map[string]struct{ manifest, want string }{
 		"outside": {`{"version":1,"tasks":[{"trace":"../x.jsonl"}]}`, `task 0: "trace": expected a path within the folder, found "../x.jsonl"`},
 		"version": {`{"version":3,"tasks":[{"trace":"traces/a.jsonl"}]}`, `manifest.json: "version": expected 1, found 3`},
+		"calls":   {`{"version":1,"tasks":[{"trace":"traces/a.jsonl","model_calls":2}]}`, `a.jsonl: expected 2 requests, the model_calls of its manifest, found 1; is the file whole?`},
 		"missing": {`{"version":1,"tasks":[{"trace":"traces/c.jsonl"}]}`, `c.jsonl: no such file`},
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(tt.manifest), 0o600); err != nil {

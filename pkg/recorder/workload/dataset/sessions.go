@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -103,7 +104,8 @@ func (f *file) openSessions(ctx context.Context, ids sessionIDs) error {
 			}
 		}
 	}
-	x.ids = names.String()
+	x.ids = strings.Clone(names.String()) // without the room to grow, which the others drop, too
+	x.from, x.requests, x.idEnds, x.offsets = slices.Clone(x.from), slices.Clone(x.requests), slices.Clone(x.idEnds), slices.Clone(x.offsets)
 	f.sessions = x
 	return nil
 }

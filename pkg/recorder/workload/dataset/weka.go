@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -126,6 +127,9 @@ type wekaText struct {
 func (w *weka) read(r groupRow) (err error) {
 	if w.id, err = rowName(r.row, r.i); err != nil {
 		return fmt.Errorf("\"id\": %w", err)
+	}
+	if r.get("id") == nil { // the ids of blocks of another file are others
+		w.id = fmt.Sprintf("%s %d", filepath.Base(w.f.src.name), r.i+1)
 	}
 	switch scope, _, err := r.string("hash_id_scope"); {
 	case err != nil:
@@ -285,6 +289,8 @@ func (w *weka) readRequest(r *row, streamed bool) (q wekaRequest, err error) {
 		return q, err
 	case !given:
 		return q, errors.New(`no "in": it has ` + columnNames(r))
+	case in > mostTokens:
+		return q, fmt.Errorf(`"in": %d: must be at most %d`, in, mostTokens)
 	case in == 0:
 		w.f.assume("requests of 0 tokens are sent with 1")
 		q.in = 1

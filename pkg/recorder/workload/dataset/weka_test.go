@@ -317,6 +317,8 @@ func TestWekaErrors(t *testing.T) {
 		{`{"block_size":0,"requests":[]}`, `"block_size": 0: must be at least 1`},
 		{`{"block_size":64,"hash_id_scope":"x","requests":[]}`, `"hash_id_scope": expected "local" or "global", found "x"`},
 		{`{"block_size":64,"requests":[{"t":0,"in":1,"out":1},{"t":1,"out":1}]}`, `"requests": element 1: no "in": it has "t", "out"`},
+		{`{"block_size":64,"requests":[{"t":0,"in":20000000}]}`, `"requests": element 0: "in": 20000000: must be at most 16777216`},
+		{`{"block_size":64,"requests":[{"t":-1,"in":1}]}`, `"requests": element 0: "t": -1 × 1s: must be from 0`},
 		{`{"block_size":64,"requests":[{"in":1}]}`, `"requests": element 0: no "t": it has "in"`},
 		{`{"block_size":64,"requests":[{"t":0,"type":"z","in":1}]}`, `"requests": element 0: "type": expected "n", "s" or "subagent", found "z"`},
 		{`{"block_size":64,"requests":[{"t":0,"in":1,"hash_ids":[1,null]}]}`, `"requests": element 0: "hash_ids": expected an array of whole numbers, found [1,null]`},

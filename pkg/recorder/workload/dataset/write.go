@@ -1,4 +1,4 @@
-package main
+package dataset
 
 import (
 	"bufio"
@@ -13,62 +13,81 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A sessionWriter writes sessions in a layout that --input-data reads again: conversations with recorded history as rows of LMCache,
-// others, and agents, as AIPerf's dag_jsonl.
-type sessionWriter struct {
-	all   workload.Sessions
-	form  func(*workload.Entry) (export.Fields, error) // from [requestForm]
-	named bool                                         // requests name their models, since there are several
-	out   *bufio.Writer
-	ids   map[string]bool // of the conversations so far
-	timed int             // sessions whose start times the layout has no place for
+// A SessionFile says what [WriteSessions] writes.
+type SessionFile struct {
+	Sessions workload.Sessions
+	Order    workload.Order
+	N        int // number of sessions, in this order
+	// Body returns the request of an entry, a chat as JSON. What the flags of each run say is left out: whether it is streamed, and the
+	// model unless Models is set.
+	Body   func(*workload.Entry) ([]byte, error)
+	Models bool // requests name their models
 }
 
-// writeSessions writes the first n sessions in their order. It returns notes about what the rows do not say.
-func (s *settings) writeSessions(ctx context.Context, out io.Writer, all workload.Sessions, n int, form func(*workload.Entry) (export.Fields, error)) (notes []string, err error) {
-	w := &sessionWriter{all: all, form: form, named: len(s.Models) > 0, out: bufio.NewWriterSize(out, 64<<10), ids: map[string]bool{}}
-	number := func(i int) int { return s.sendOrder.Index(i, all.Sessions()) }
+// WriteSessions writes sessions in a layout that Open reads as the same sessions: conversations with recorded history as rows of
+// LMCache, others, and agents, as AIPerf's dag_jsonl. notes say what the rows leave out. What the layout cannot say is an error
+// that names the session and the request.
+func WriteSessions(ctx context.Context, out io.Writer, f SessionFile) (notes []string, err error) {
+	w := &sessionWriter{SessionFile: f, out: bufio.NewWriterSize(out, 64<<10), ids: map[string]bool{}}
+	if total := f.Sessions.Sessions(); f.N > total {
+		return nil, fmt.Errorf("there are only %d sessions, and none can be written twice", total)
+	}
 	write := w.lmcache
-	for i := range n {
-		one, err := all.Open(number(i))
-		if err != nil {
-			return nil, err
-		}
-		if !one.Recorded || !isChain(one.Nodes) {
+	err = w.each(ctx, func(s *workload.Session) error {
+		if !s.Recorded || !isLine(s.Nodes) {
 			write = w.dag
-			break
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	if n > all.Sessions() {
-		return nil, fmt.Errorf("-n %d: there are only %d sessions, and none can be written twice", n, all.Sessions())
+	timed := 0
+	err = w.each(ctx, func(s *workload.Session) error {
+		if s.Timed {
+			timed++
+		}
+		return write(s)
+	})
+	if err != nil {
+		return nil, err
 	}
-	for i := range n {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		one, err := all.Open(number(i))
-		if err != nil {
-			return nil, err
-		}
-		if one.Timed {
-			w.timed++
-		}
-		if err := write(one); err != nil {
-			return nil, fmt.Errorf("session %s: %w", one.ID, err)
-		}
-	}
-	if w.timed > 0 {
-		notes = append(notes, fmt.Sprintf("the layout has no place for the start times of %d of the sessions", w.timed))
+	if timed > 0 {
+		notes = append(notes, fmt.Sprintf("the layout has no place for the start times of %d of the sessions", timed))
 	}
 	return notes, w.out.Flush() // what could not be written shows here
 }
 
-// isChain reports whether each node but the first waits for the end of the one before, and for nothing else.
-func isChain(nodes []workload.Node) bool {
+// A sessionWriter writes a SessionFile.
+type sessionWriter struct {
+	SessionFile
+
+	out *bufio.Writer
+	ids map[string]bool // of the conversations so far
+}
+
+// each calls do for each session.
+func (w *sessionWriter) each(ctx context.Context, do func(s *workload.Session) error) error {
+	for i := range w.N {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s, err := w.Sessions.Open(w.Order.Index(i, w.Sessions.Sessions()))
+		if err != nil {
+			return err
+		}
+		if err := do(s); err != nil {
+			return fmt.Errorf("session %s: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// isLine reports whether each node but the first waits for the end of the one before, and for nothing else.
+func isLine(nodes []workload.Node) bool {
 	for i, n := range nodes {
 		if n.Agent != 0 || i == 0 && len(n.After) > 0 || i > 0 && (len(n.After) != 1 || n.After[0].From != i-1 || n.After[0].Anchor != workload.AfterEnd) {
 			return false
@@ -93,16 +112,15 @@ func (w *sessionWriter) request(s *workload.Session, i int) (r sessionRequest, e
 	if err != nil {
 		return r, err
 	}
-	fields, err := w.form(&e)
+	body, err := w.Body(&e)
 	if err != nil {
 		return r, err
 	}
-	payload, _ := fields.Get("payload")
-	var bodies []map[string]json.RawMessage
-	if err := json.Unmarshal(payload.Data, &bodies); err != nil || len(bodies) != 1 || bodies[0]["messages"] == nil {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(body, &all); err != nil || all["messages"] == nil {
 		return r, fmt.Errorf("%s: only chats can be written as sessions; use --endpoint v1/chat/completions", e.Place())
 	}
-	r = sessionRequest{whole: e.Whole, think: e.Delay, extra: bodies[0]}
+	r = sessionRequest{whole: e.Whole, think: e.Delay, extra: all}
 	take := func(name string) json.RawMessage {
 		v := r.extra[name]
 		delete(r.extra, name)
@@ -115,7 +133,7 @@ func (w *sessionWriter) request(s *workload.Session, i int) (r sessionRequest, e
 	for _, name := range []string{"stream", "stream_options"} {
 		take(name)
 	}
-	if model := take("model"); w.named && model != nil {
+	if model := take("model"); w.Models && model != nil {
 		if err := json.Unmarshal(model, &r.model); err != nil {
 			return r, fmt.Errorf("%s: \"model\": %w", e.Place(), err)
 		}
@@ -123,10 +141,10 @@ func (w *sessionWriter) request(s *workload.Session, i int) (r sessionRequest, e
 	return r, nil
 }
 
-// A members is a JSON object that is being written.
-type members struct{ text []byte }
+// A jsonMembers is a JSON object that is being written.
+type jsonMembers struct{ text []byte }
 
-func (m *members) add(name string, value any) {
+func (m *jsonMembers) add(name string, value any) {
 	js, ok := value.(json.RawMessage)
 	if !ok {
 		js = marshalPlain(value)
@@ -137,13 +155,13 @@ func (m *members) add(name string, value any) {
 	m.text = append(append(append(m.text, marshalPlain(name)...), ": "...), js...)
 }
 
-func (m *members) addAll(all map[string]json.RawMessage) {
+func (m *jsonMembers) addAll(all map[string]json.RawMessage) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		m.add(name, all[name])
 	}
 }
 
-func (m *members) object() json.RawMessage {
+func (m *jsonMembers) object() json.RawMessage {
 	return append(append([]byte{'{'}, m.text...), '}')
 }
 
@@ -159,7 +177,7 @@ func marshalPlain(v any) json.RawMessage {
 }
 
 // row writes a line.
-func (w *sessionWriter) row(m *members) { fmt.Fprintf(w.out, "%s\n", m.object()) }
+func (w *sessionWriter) row(m *jsonMembers) { fmt.Fprintf(w.out, "%s\n", m.object()) }
 
 // lmcache writes a conversation with recorded history, a row for each request.
 func (w *sessionWriter) lmcache(s *workload.Session) error {
@@ -172,7 +190,7 @@ func (w *sessionWriter) lmcache(s *workload.Session) error {
 		if i > 0 {
 			gap += n.After[0].Delay
 		}
-		var m members
+		var m jsonMembers
 		m.add("session_id", s.ID)
 		if model := cmp.Or(r.model, n.Model); model != "" {
 			m.add("model", model)
@@ -189,24 +207,24 @@ func (w *sessionWriter) lmcache(s *workload.Session) error {
 	return nil
 }
 
-// A dagAgent is an agent of a session as a conversation of dag_jsonl.
-type dagAgent struct {
+// A writtenAgent is an agent of a session as a conversation of dag_jsonl.
+type writtenAgent struct {
 	id    string
 	nodes []int // its requests, in their order
-	turns []dagTurn
+	turns []writtenTurn
 	whole bool
 	pre   []string // conversations that begin with it
 }
 
-// A dagTurn is a request of a dagAgent, with the conversations that begin after it.
-type dagTurn struct {
+// A writtenTurn is a request of a writtenAgent, with the conversations that begin after it.
+type writtenTurn struct {
 	sessionRequest
 	delay         time.Duration
 	forks, spawns []any
 }
 
-// A dagChild is an element of the "forks" or "spawns" of a turn.
-type dagChild struct {
+// A writtenChild is an element of the "forks" or "spawns" of a turn.
+type writtenChild struct {
 	Children   []string `json:"children"`
 	JoinAt     int      `json:"join_at,omitempty"`
 	Background bool     `json:"background,omitempty"`
@@ -214,12 +232,12 @@ type dagChild struct {
 
 // dag writes a session as conversations that begin each other, a row for each agent.
 func (w *sessionWriter) dag(s *workload.Session) error {
-	agents, err := w.dagAgents(s)
+	agents, err := w.agents(s)
 	if err != nil {
 		return err
 	}
 	for _, a := range agents {
-		var m members
+		var m jsonMembers
 		m.add("session_id", a.id)
 		if a.whole {
 			m.add("context_mode", "message_array_with_responses")
@@ -229,7 +247,7 @@ func (w *sessionWriter) dag(s *workload.Session) error {
 		}
 		var turns []json.RawMessage
 		for _, t := range a.turns {
-			var turn members
+			var turn jsonMembers
 			turn.add("messages", t.messages)
 			if t.length != nil {
 				turn.add("max_tokens", t.length)
@@ -242,12 +260,12 @@ func (w *sessionWriter) dag(s *workload.Session) error {
 				delete(t.extra, "tools")
 			}
 			if len(t.extra) > 0 {
-				var extra members
+				var extra jsonMembers
 				extra.addAll(t.extra)
 				turn.add("extra", extra.object())
 			}
 			if t.delay > 0 {
-				turn.add("delay", milliseconds(t.delay))
+				turn.add("delay", float64(t.delay)/float64(time.Millisecond))
 			}
 			if t.forks != nil {
 				turn.add("forks", t.forks)
@@ -268,9 +286,9 @@ func errNoDAG(agent, turn int, format string, args ...any) error {
 	return fmt.Errorf("request %d of agent %d "+format+", which dag_jsonl cannot say", append([]any{turn, agent}, args...)...)
 }
 
-// dagAgents returns the agents of a session as conversations. The error says what conversations cannot be.
-func (w *sessionWriter) dagAgents(s *workload.Session) ([]*dagAgent, error) {
-	agents := make([]*dagAgent, max(1, len(s.Agents)))
+// writtenAgents returns the agents of a session as conversations. The error says what conversations cannot be.
+func (w *sessionWriter) agents(s *workload.Session) ([]*writtenAgent, error) {
+	agents := make([]*writtenAgent, max(1, len(s.Agents)))
 	for i := range agents {
 		id := s.ID
 		if i > 0 {
@@ -282,7 +300,7 @@ func (w *sessionWriter) dagAgents(s *workload.Session) ([]*dagAgent, error) {
 			return nil, fmt.Errorf("there are two conversations %q", id)
 		}
 		w.ids[id] = true
-		agents[i] = &dagAgent{id: id}
+		agents[i] = &writtenAgent{id: id}
 	}
 	turnOf := make([]int, len(s.Nodes))
 	for i, n := range s.Nodes {
@@ -295,8 +313,11 @@ func (w *sessionWriter) dagAgents(s *workload.Session) ([]*dagAgent, error) {
 		if turnOf[i] > 0 && a.whole != r.whole {
 			return nil, errNoDAG(n.Agent, turnOf[i], "holds its history itself unlike the one before, or the other way round")
 		}
+		if len(n.Quotes) > 0 {
+			return nil, errNoDAG(n.Agent, turnOf[i], "quotes the answer to another one")
+		}
 		a.whole = r.whole
-		a.nodes, a.turns = append(a.nodes, i), append(a.turns, dagTurn{sessionRequest: r})
+		a.nodes, a.turns = append(a.nodes, i), append(a.turns, writtenTurn{sessionRequest: r})
 	}
 	for number, a := range agents {
 		if len(a.nodes) == 0 {
@@ -317,7 +338,7 @@ func (w *sessionWriter) dagAgents(s *workload.Session) ([]*dagAgent, error) {
 }
 
 // place sets the delays of an agent's turns, and checks what they wait for.
-func (w *sessionWriter) place(s *workload.Session, agents []*dagAgent, number int, turnOf []int) error {
+func (w *sessionWriter) place(s *workload.Session, agents []*writtenAgent, number int, turnOf []int) error {
 	a := agents[number]
 	for k, i := range a.nodes {
 		n, delays := s.Nodes[i], map[time.Duration]bool{}
@@ -339,7 +360,7 @@ func (w *sessionWriter) place(s *workload.Session, agents []*dagAgent, number in
 			case k > 0 && e.From == a.nodes[k-1]:
 				follows = true
 			case k == 0:
-			case s.Agents[from.Agent].Parent != number || agents[from.Agent].nodes[len(agents[from.Agent].nodes)-1] != e.From:
+			case from.Agent == number || s.Agents[from.Agent].Parent != number || agents[from.Agent].nodes[len(agents[from.Agent].nodes)-1] != e.From:
 				return errNoDAG(number, k, "waits for request %d of agent %d, which is not the last one of an agent that it began", turnOf[e.From], from.Agent)
 			}
 			think := agents[from.Agent].turns[turnOf[e.From]].think
@@ -356,7 +377,7 @@ func (w *sessionWriter) place(s *workload.Session, agents []*dagAgent, number in
 }
 
 // beginAgent makes the parent of an agent begin it, and wait for it where a turn does.
-func beginAgent(s *workload.Session, agents []*dagAgent, number int, turnOf []int) error {
+func beginAgent(s *workload.Session, agents []*writtenAgent, number int, turnOf []int) error {
 	a, kind := agents[number], s.Agents[number].Kind
 	parent := agents[s.Agents[number].Parent]
 	after := s.Nodes[a.nodes[0]].After
@@ -389,6 +410,6 @@ func beginAgent(s *workload.Session, agents []*dagAgent, number int, turnOf []in
 	if joinAt > 0 && joinAt <= turnOf[after[0].From] {
 		return errors.New("an agent is waited for before it begins")
 	}
-	turn.spawns = append(turn.spawns, dagChild{[]string{a.id}, joinAt, joinAt == 0})
+	turn.spawns = append(turn.spawns, writtenChild{[]string{a.id}, joinAt, joinAt == 0})
 	return nil
 }
