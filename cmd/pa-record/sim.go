@@ -46,6 +46,11 @@ func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
+	if path := c.String("tokenizer"); path != "" {
+		if err := setSim(cfg, "tokenizer", "--tokenizer", path); err != nil {
+			return &cmdline.UsageError{Msg: err.Error()}
+		}
+	}
 	var ledger *disk.Output // nil: none is asked for
 	if path := c.String("ledger"); path != "" {
 		if ledger, err = disk.OpenOutput(c.Context, path, disk.Options{Overwrite: true}); err != nil {
@@ -179,7 +184,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
-		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, nil),
+		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, tokenizer.FilesAt),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
 		&cli.Int64Flag{Name: "cache-tokens", Category: "Behaviour", Usage: "size of the prefix cache in tokens: `N`; the least recently used block leaves it", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "cache-block", Category: "Behaviour", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: sim.DefaultCacheBlock},
@@ -227,7 +232,7 @@ Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 }
 
 // readSim checks the flags and completes the configuration. Its error is a [*cmdline.UsageError]
-// with all mistakes. It does not open the ledger's file.
+// with all mistakes. It does not open the ledger's file, nor the tokenizer's.
 func readSim(c *cli.Context, cfg *sim.Config) error {
 	cfg.Models = c.StringSlice("model")
 	var errs []error
@@ -256,7 +261,7 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, fmt.Sprint(c.Value(name))))
 		}
 	}
-	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary", "tokenizer"} {
+	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
 		if v := c.String(name); v != "" {
 			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, v))
 		}

@@ -149,7 +149,7 @@ func (a *analysis) read(ctx context.Context) (stop bool, err error) {
 			}
 			a.prompts.Add(i, &p.Measured, p.prompt)
 			if p.session != nil {
-				p.session.Prompt = a.cache.Path(&p.session.texts, p.complete || p.Events > 0, p.complete)
+				p.place(a.cache)
 			}
 			if a.queue.Pass(i, &p.Measured) {
 				a.use(i, p)

@@ -59,8 +59,16 @@ type Sessions struct {
 	InFlight *SessionsInFlight
 	// List holds the first MostListed sessions in the order of their starts.
 	List []Session
+	// Jobs holds the finished sessions in the order of their starts.
+	Jobs []Job
 	// Cache says what a prefix cache could have held.
 	Cache PossibleCache
+}
+
+// A Job is a finished session. Times are nanoseconds.
+type Job struct {
+	ID              string
+	TimeNS, ModelNS int64
 }
 
 // MostListed bounds Sessions.List.
@@ -275,6 +283,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 				s.BegunBefore++
 			}
 			finished = append(finished, t)
+			s.Jobs = append(s.Jobs, Job{t.whole.ID, t.whole.JobNS, t.whole.ModelNS})
 		case SessionFailed:
 			s.Failed++
 		case SessionCut:

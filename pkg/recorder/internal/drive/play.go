@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -37,12 +38,13 @@ type play struct {
 	sending context.Context // done when the session sends nothing more
 	stop    context.CancelFunc
 
+	sends atomic.Bool // a request was sent
+
 	mu         sync.Mutex // guards the fields below
 	nodes      []nodeState
-	sends      bool // a request was sent
-	sent       int  // requests that have ended
-	unanswered int  // requests that began without the answer before them
-	failures   int  // in a row
+	sent       int // requests that have ended
+	unanswered int // requests that began without the answer before them
+	failures   int // in a row
 	// quotes holds the texts of the answers that other nodes quote, by node; nil if none does.
 	quotes map[int]string
 	broken endOfSession // why the session has ended early
@@ -140,7 +142,7 @@ func (p *play) run(ctx context.Context, w worker) {
 // over counts the session, which sends nothing more.
 func (p *play) over() {
 	p.stop()
-	if !p.sends {
+	if !p.sends.Load() {
 		p.notStarted(p.number, p.first)
 		return
 	}
@@ -172,11 +174,7 @@ func (p *play) follow(ctx context.Context, l *line, nodes readyNodes) {
 
 // begins notes that a request of the session is sent.
 func (p *play) begins() {
-	p.mu.Lock()
-	first := !p.sends
-	p.sends = true
-	p.mu.Unlock()
-	if first {
+	if !p.sends.Load() && !p.sends.Swap(true) {
 		p.started(p.number)
 	}
 }
@@ -322,8 +320,8 @@ func (p *play) await(i int, dueNS uint64) bool {
 	if i > 0 {
 		near = nil
 	}
-	if nowNS := p.Clock.NowNS(); dueNS > nowNS {
-		return p.Wait(time.Now().Add(time.Duration(dueNS-nowNS)), p.sending.Done(), near) && p.sending.Err() == nil
+	if dueNS > 0 && dueNS > p.Clock.NowNS() {
+		return p.instants.wait(time.Now().Add(time.Duration(dueNS)-time.Duration(p.Clock.NowNS())), p.sending.Done(), near, p.Wait) && p.sending.Err() == nil
 	}
 	if near != nil {
 		near()
