@@ -33,7 +33,9 @@ type inputData struct {
 	notes   []string            // notes to print
 	meta    *export.DatasetMeta // for the export; nil if the settings describe it
 	facts   *dataset.Facts      // of the files; nil without files
-	close   func() error        // closes the files
+	// sessions describes what the source holds; nil if it is no workload.Sessions.
+	sessions *workload.SessionFacts
+	close    func() error // closes the files
 
 	s       *settings
 	tokens  *tokenCounter
@@ -58,6 +60,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	e, err := openSource(ctx, s, tokens, getenv, in)
 	if err != nil {
 		return nil, err
+	}
+	if err := s.takeSessions(e.Source); err != nil {
+		return nil, errors.Join(err, e.close())
 	}
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -172,7 +177,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		}
 	}
 	o := s.datasetOptions()
-	o.Stdin, o.Texts, o.Sessions = in, tokens, s.Sessions > 0
+	o.Stdin, o.Texts, o.Sessions = in, tokens, s.conversations()
 	o.OnlyKnown = s.ServiceKind == kindTriton // a tensor needs an input of the model
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = tokens.count
@@ -190,16 +195,15 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		return nil, errors.Join(tokens.err, set.Close())
 	}
 	facts := set.Facts()
+	if _, whole := set.AsSessions(); s.needsChat != "" && (!whole || facts.LaterTurns > 0) {
+		return nil, errors.Join(cmdline.Usagef("%s, or data whose requests hold their history", s.needsChat), set.Close())
+	}
 	for _, members := range set.Ignored() {
 		s.noEffect(members, "pa-record does not send these members of a row")
 	}
-	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order}, close: set.Close}
-	if sessions, ok := set.AsSessions(); ok {
-		if s.ServiceKind != kindOpenAI {
-			return nil, errors.Join(fmt.Errorf("--input-data %s: it holds sessions (%s), which need an OpenAI-compatible server", strings.Join(s.InputData, ", "), set.Files()[0].Layout), set.Close())
-		}
-		e.Source = sessions
-		e.notes = append(e.notes, sessionModelsNote(s, facts.Sessions.Models)...)
+	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order, Assumed: set.Assumed()}, close: set.Close}
+	if err := e.readSessions(s, set, &facts); err != nil {
+		return nil, errors.Join(err, set.Close())
 	}
 	if rows, note := traceRows(s, &facts); rows != "" {
 		e.meta.TraceRows = rows
@@ -224,6 +228,10 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 	}
 	e.meta.Entries = e.Len()
 	if _, ok := e.Source.(workload.Sessions); ok {
+		if err := e.countSessions(s, &facts); err != nil {
+			return nil, errors.Join(err, set.Close())
+		}
+		e.notes = append(e.notes, "the input data holds "+e.sessions.String())
 		return e, nil
 	}
 	e.Source = shapedSource{e.Source, s.Shapes}
@@ -237,7 +245,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 // "new" or "mixed". It returns "" where no conversations of a trace are sent.
 func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	turns := facts.TraceWhole + facts.TraceNew + facts.TraceUnknown
-	if turns == 0 || s.Sessions == 0 {
+	if turns == 0 || !s.conversations() {
 		return "", ""
 	}
 	turnsText := plural.GroupedOf(turns, "later turn") + " of the trace"
@@ -248,14 +256,46 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 			string(dataset.RowsNew):   "the row of a later turn is put after the history",
 		}[s.TraceRows])
 	case added == 0:
-		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, since its hash_ids extend the turn before; the history is not sent again (--trace-rows new puts it before them)"
-	case facts.TraceWhole == 0 && facts.TraceNew == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since no hash_ids tell what it holds (--trace-rows whole sends it alone)"
+		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, as its hash_ids or the layout say; the history is not sent again (--trace-rows new puts it before them)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not extend the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin like those of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids extend the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin like those of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
+}
+
+// readSessions makes the sessions of a set the source of e, if it is of a layout of sessions.
+func (e *inputData) readSessions(s *settings, set *dataset.Set, facts *dataset.Facts) error {
+	all, ok := set.AsSessions()
+	switch {
+	case !ok:
+		return nil
+	case s.ServiceKind != kindOpenAI:
+		return fmt.Errorf("--input-data %s: it holds sessions (%s), which need an OpenAI-compatible server", strings.Join(s.InputData, ", "), set.Files()[0].Layout)
+	}
+	e.Source = all
+	e.notes = append(e.notes, sessionModelsNote(s, facts.Sessions.Models)...)
+	return nil
+}
+
+// countSessions sets e.sessions if the source holds sessions. facts are those of all files.
+func (e *inputData) countSessions(s *settings, facts *dataset.Facts) error {
+	all, ok := e.Source.(workload.Sessions)
+	if !ok {
+		return nil
+	}
+	x := facts.Sessions
+	if all.Sessions() != x.Sessions {
+		var err error
+		if x, err = workload.FactsOf(all); err != nil {
+			return fmt.Errorf("--input-data: %w", err)
+		}
+	}
+	if s.DelayRatio != nil {
+		x.Waiting, x.Idle = time.Duration(float64(x.Waiting)**s.DelayRatio), time.Duration(float64(x.Idle)**s.DelayRatio)
+	}
+	e.sessions = &x
+	return nil
 }
 
 // sessionModelsNote says what becomes of the models that recorded sessions name.
@@ -362,7 +402,7 @@ func spreadOverModels(s *settings, src workload.Source) (workload.Source, error)
 	}
 	all, err := workload.Models(src, workload.ModelChoice{
 		Names: s.Models, Random: s.ModelChoice == workload.RandomModels, Seed: s.Seed, Batch: s.BatchSize,
-		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.Sessions > 0,
+		Once: s.oneRound || s.Measure.All || s.FixedSchedule || s.conversations(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)

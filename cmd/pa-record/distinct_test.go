@@ -21,9 +21,9 @@ import (
 // with a value that is no file of its own (@NAME). TestFlagsSayTheirFiles fails for any other flag unless
 // cmdline.Reads, Writes or Derives marks it where it is declared.
 var flagsWithoutFiles = strings.Fields(`
-	model model-selection-strategy model-version url service-kind endpoint protocol header request-parameter
+	model model-selection-strategy model-version url service-kind endpoint protocol header return-header request-parameter
 	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
-	max-error-rate barrier start-at grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
+	max-error-rate max-overflow-rate on-session-failure barrier start-at grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
 	analysis-hint metrics-url ui
 	triton-model ttft itl output-tokens vocabulary fault ledger-content
 	service format`)
@@ -163,7 +163,11 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 		case "tokenizer":
 			all = append(all,
 				distinctFile{flag: "--tokenizer", name: "tok/tokenizer_config.json", own: "tok/tokenizer.json", args: []string{"--tokenizer", "FILE"}, text: "in"},
-				distinctFile{flag: "--tokenizer", name: "tok/tokenizer.json", args: []string{"--tokenizer", "DIR/tok"}, text: "in"},
+				distinctFile{flag: "--tokenizer", name: "tok/tokenizer.json", args: []string{"--tokenizer", "DIR/tok"}, text: "in"})
+			if command == "sim" { // it takes no names
+				break
+			}
+			all = append(all,
 				distinctFile{flag: "--tokenizer", name: "models--a--b/snapshots/" + commandtest.CachedCommit + "/tokenizer.json", args: []string{"--tokenizer", "a/b"}, text: "in"},
 				distinctFile{flag: "--tokenizer", name: "token", args: []string{"--tokenizer", "a/b"}, text: "in"})
 		}

@@ -50,7 +50,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 	notPrompts := shareOf(data.Entries-data.Prompts, data)
 	ownLength := shareOf(data.Lengths+data.Whole, data)
 	ownField := shareOf(data.OwnFields+data.Whole, data)
-	noHistory := openAI && s.Sessions == 0 && data.LaterTurns > 0
+	sendConversations := s.sendConversations()
+	noHistory := openAI && !s.conversations() && data.LaterTurns > 0
 	history := plural.GroupedOf(data.LaterTurns, "later turn") + " without the history; " + sendConversations
 	return []effectRule{
 		// Load.
@@ -69,7 +70,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"dataset-sampling-strategy"}, why: when(s.Order != "" && (madeTensors || data.Entries == 1), "there is one entry")},
 		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no row of the input data has "hash_ids"`)},
 		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no row of the input data is a later turn of a trace")},
-		{flags: []string{"trace-rows"}, load: true, why: when(opened && s.Sessions == 0, "turns are sent as single prompts; --session-concurrency N sends conversations")},
+		{flags: []string{"trace-rows", "session-history"}, load: true, why: when(opened && !s.conversations(), "turns are sent as single prompts; --session-concurrency N sends conversations")},
+		{flags: []string{"session-history"}, why: when(opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
@@ -97,9 +99,14 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"max-tokens-field"}, where: ownField, why: when(ownField != "", "they name the member themselves, or are whole requests")},
 
 		// Conversations.
+		{flags: []string{"sessions-as"}, why: when(s.SessionsAs == asConversations && noFiles && s.MadeSessions == 0, "there is no input data with sessions; add --num-sessions")},
+		{
+			flags: []string{"history-reasoning", "on-session-failure"}, load: true, refused: true,
+			why: when((opened || noFiles) && !s.conversations(), "no conversations are sent; "+sendConversations),
+		},
 		{
 			flags: []string{"num-sessions", "session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev", "session-delay-ratio"}, load: true, refused: true,
-			why: when(s.Sessions == 0, "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
+			why: when(!s.conversations(), "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
 		},
 		{
 			flags: []string{"session-turn-delay-mean", "session-turn-delay-stddev", "session-turns-stddev"},
@@ -114,7 +121,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
 		{part: "history of conversations", load: true, why: when(noHistory && !s.FixedSchedule, "sending "+history)},
 		{part: "turns after the first", why: when(data.UnsentTurns > 0, "not sent: "+plural.GroupedOf(data.UnsentTurns, "later turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+"; "+sendConversations)},
-		{part: `"delay"`, load: true, why: when(s.Sessions == 0 && data.Delays > 0, shareOf(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
+		{part: `"delay"`, load: true, why: when(!s.conversations() && data.Delays > 0, shareOf(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
 		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, shareOf(data.Timed, data)+" have a time, at which only --fixed-schedule sends them")},
 		{part: "prompts", why: when(noFiles || data.Prompts > 0, otherPrompts)},
 		{part: "lengths of answers in the input data", why: when(data.Lengths > 0, cmp.Or(noLength, extraLength))},
@@ -126,7 +133,19 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 // lengthFlags are the flags about the lengths of answers.
 var lengthFlags = []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev", "output-tokens-mean-deterministic"}
 
-const sendConversations = "send conversations with --session-concurrency N"
+// sendConversations says how the load can send conversations.
+func (s *settings) sendConversations() string {
+	const how = "send conversations with --session-concurrency N"
+	switch {
+	case s.FixedSchedule:
+		return "send conversations with --sessions-as " + asConversations
+	case s.shapeFlag == "concurrency-range":
+		return how + ", or --sessions-as " + asConversations
+	case s.shapeFlag == "request-rate-range":
+		return how + " or --session-rate N"
+	}
+	return how
+}
 
 // when returns why if something has no effect (idle), else "".
 func when(idle bool, why string) string {

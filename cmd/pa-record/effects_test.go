@@ -55,6 +55,7 @@ var loadKinds = map[string]string{
 	"intervals":    "--request-intervals @gaps.txt",
 	"schedule":     "--fixed-schedule",
 	"sessions":     "--session-concurrency 2",
+	"session rate": "--session-rate 2",
 	"periodic":     "--periodic-concurrency-range 1:3:1",
 	"auto sweep":   "--auto-sweep",
 	"sequence ids": "--request-rate-range 9 --num-of-sequences 3",
@@ -66,7 +67,7 @@ var flagValues = []string{
 	"--output-tokens 6 --output-tokens-mean-deterministic", "--output-tokens-mean-deterministic", "--max-tokens-field max_completion_tokens",
 	"--num-sessions 3", "--session-turns-mean 3", "--session-turns-stddev 1", "--session-turn-delay-mean 50", "--session-turn-delay-stddev 5", "--session-delay-ratio 3",
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
-	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20",
+	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
 	"--prompts restart", "--cache-bust", "--schedule unscaled", "--schedule scaled",
 	"--image-width-mean 8 --image-height-mean 8", "--image-width-stddev 2", "--image-height-mean 9", "--image-height-stddev 2", "--image-format jpeg", "--image-content noise", "--batch-size-image 2",
@@ -74,7 +75,7 @@ var flagValues = []string{
 	"--shape I:4", "--string-length 5", "--string-data x", "--random-seed 7", "--streaming",
 	`--extra-body {"stream":false}`, `--streaming --extra-body {"stream":false}`, `--extra-body {"top_k":1}`,
 	"--concurrency-range 7", "--request-rate-range 7", "--request-rate-range inf", "--request-distribution poisson", "--request-distribution constant", "--burstiness 3", "--burstiness inf",
-	"--latency-threshold 5", "--binary-search", "--request-intervals @gaps.txt", "--fixed-schedule", "--periodic-concurrency-range 1:5:2", "--request-period 3", "--session-concurrency 3",
+	"--latency-threshold 5", "--binary-search", "--request-intervals @gaps.txt", "--fixed-schedule", "--periodic-concurrency-range 1:5:2", "--request-period 3", "--session-concurrency 3", "--session-rate 3", "--sessions-as conversations",
 	"--speed-up 2", "--max-concurrency 3", "--ramp-up 1s", "--max-threads 3", "--warmup-request-count 1", "--warmup-duration 1s", "--between-levels http://127.0.0.1:1/x", "--interleave",
 	"--request-count 3", "--request-count all", "--duration 2s", "--measurement-mode count_windows", "--measurement-interval 777", "--measurement-request-count 7", "--stability-percentage 3", "--max-trials 4", "--stop-on-unstable", "--percentile 90",
 	"--num-of-sequences 2", "--sequence-length 3", "--sequence-length-variation 5", "--sequence-id-range 5:9", "--serial-sequences",
@@ -85,7 +86,7 @@ var flagValues = []string{
 var elsewhere = map[string]string{
 	"input-data": "the kinds of input", "data-directory": "--input-data under another name",
 	"tokenizer": "the analysis counts with it, too", "default-tokenizer": "the analysis counts with it, too",
-	"repeat": "the requests of a run stay", "warmup-runs": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail",
+	"repeat": "the requests of a run stay", "warmup-runs": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail", "max-overflow-rate": "about requests that fail", "on-session-failure": "about requests that fail",
 }
 
 // TestEveryFlagIsTried finds flags that TestEveryFlag does not know.
@@ -286,7 +287,7 @@ func planOf(s *settings, data *inputData) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(&b, "%v %v %v %v %v %v\n", f, e.Shapes, e.Session, e.Whole && s.Sessions > 0, e.Delay, e.Offset)
+		fmt.Fprintf(&b, "%v %v %v %v %v %v\n", f, e.Shapes, e.Session, e.Whole && s.conversations(), e.Delay, e.Offset)
 	}
 	return b.String(), nil
 }

@@ -23,8 +23,8 @@ import (
 func (s *settings) forecastLoad() *forecast.Load {
 	l := &forecast.Load{
 		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)},
-		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.Sessions,
-		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.Sessions > 0,
+		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.slotsOfSessions(),
+		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.conversations() && !s.Measure.Fixed(),
 		Runs: len(s.plannedRuns()), Exports: s.exportPaths(), Answers: forecast.Answers{Streaming: s.Streaming, Model: s.Model},
 	}
 	if s.world.Several() {
@@ -52,6 +52,10 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 	}
 	for _, level := range s.levels {
 		schedule, ok := level.(load.Timetable)
+		what := "row"
+		if sessions, of := level.(load.SessionTimetable); of {
+			schedule, ok, what = sessions.Timetable, true, "session"
+		}
 		if !ok {
 			continue
 		}
@@ -62,7 +66,7 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 			return ""
 		}
 		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s are left unsent; give a longer --duration, drop it, or raise --speed-up",
-			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, "row"))
+			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, what))
 	}
 	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.Entries == 0 {
 		return ""
@@ -110,8 +114,9 @@ func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir 
 	}
 }
 
-// dataFacts looks at src, the opened input data, or if that is nil at what the flags say.
-func (s *settings) dataFacts(src workload.Source) *forecast.Facts {
+// dataFacts looks at src, the opened input data, or if that is nil at what the flags say. sessions are the facts of its sessions; nil
+// for other data.
+func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFacts) *forecast.Facts {
 	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
 	if src != nil {
 		d.Entries = src.Len()
@@ -121,6 +126,10 @@ func (s *settings) dataFacts(src workload.Source) *forecast.Facts {
 		s.madeUpFacts(d)
 	case src != nil:
 		d.Sample(src)
+		if sessions != nil {
+			d.Sessions = sessions
+			d.Thinking += sessions.Idle
+		}
 	}
 	api, known := render.APIOf(s.endpointPath())
 	switch {
@@ -140,7 +149,7 @@ func (s *settings) dataFacts(src workload.Source) *forecast.Facts {
 			d.Output = recorder.Figure{Value: n, Bound: recorder.AtMost, Basis: s.extraLength + " of --extra-body"}
 		}
 	}
-	if s.Sessions > 0 {
+	if s.conversations() && (d.Sessions == nil || d.Sessions.Recorded < d.Sessions.Sessions) {
 		d.Input = d.Input.Add(recorder.Figure{Bound: recorder.AtLeast, Basis: "without the history of conversations"})
 	}
 	return d
@@ -174,28 +183,31 @@ func (s *settings) madeUpFacts(d *forecast.Facts) {
 }
 
 // dryData returns the facts of the input data for --dry-run, which asks no other machine, reads no
-// stream and no more than forecast.MostDryBytes. It sets the level of a fixed schedule.
-func (s *settings) dryData(ctx context.Context) *forecast.Facts {
-	src, release, err := s.drySource(ctx)
+// stream and no more than forecast.MostDryBytes. It sets the level of a fixed schedule. notes are about files of sessions.
+func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []string) {
+	e, release, err := s.drySource(ctx)
 	if err != nil {
-		d := s.dataFacts(nil)
+		d := s.dataFacts(nil, nil)
 		d.Why, d.InputBytes = err.Error(), math.NaN()
 		d.Input = recorder.Figure{Basis: d.Why}
 		if !d.Output.Known() {
 			d.Output.Basis = d.Why
 		}
-		return d
+		return d, nil
 	}
 	defer release()
-	return s.dataFacts(src)
+	if e.sessions != nil {
+		notes = e.notes
+	}
+	return s.dataFacts(e.Source, e.sessions), notes
 }
 
 // drySource opens the input data; a nil source is made up.
-func (s *settings) drySource(ctx context.Context) (src workload.Source, release func(), err error) {
-	none := func() {}
+func (s *settings) drySource(ctx context.Context) (e *inputData, release func(), err error) {
+	e, none := &inputData{}, func() {}
 	switch {
 	case s.inputLengths != nil:
-		return nil, none, nil
+		return e, none, nil
 	case s.namesDataset():
 		return nil, none, fmt.Errorf("--dataset %s is read when the run begins", s.Layout)
 	case s.readsFiles():
@@ -203,16 +215,15 @@ func (s *settings) drySource(ctx context.Context) (src workload.Source, release 
 	case s.ServiceKind == kindTriton:
 		return nil, none, errors.New("tensors are made up when the model is known")
 	}
-	e := &inputData{}
 	if err := builtinPrompts(e, s, workload.Fill{}); err != nil {
 		return nil, none, err
 	}
-	src, err = spreadOverModels(s, e.Source)
-	return src, none, err
+	e.Source, err = spreadOverModels(s, e.Source)
+	return e, none, err
 }
 
 // dryFiles opens the files of --input-data.
-func (s *settings) dryFiles(ctx context.Context) (src workload.Source, release func(), err error) {
+func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), err error) {
 	if err := forecast.CheckQuick(s.InputData); err != nil {
 		return nil, nil, err
 	}
@@ -220,7 +231,7 @@ func (s *settings) dryFiles(ctx context.Context) (src workload.Source, release f
 		return nil, nil, errors.New("the input data is read when the run begins")
 	}
 	o := s.datasetOptions()
-	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.Sessions > 0, forecast.MostDryBytes
+	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.conversations(), forecast.MostDryBytes
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = func(text string) int { return len(text)/forecast.TextPerToken + 1 }
 	}
@@ -228,20 +239,26 @@ func (s *settings) dryFiles(ctx context.Context) (src workload.Source, release f
 	if err != nil {
 		return nil, nil, fmt.Errorf("--input-data: %w", err)
 	}
-	e := &inputData{Source: set}
-	if sessions, ok := set.AsSessions(); ok {
-		e.Source = sessions
+	e = &inputData{Source: set, notes: set.Notes()}
+	facts := set.Facts()
+	if err := e.readSessions(s, set, &facts); err != nil {
+		return nil, nil, errors.Join(err, set.Close())
 	}
 	e.limit(s)
-	src = e.Source
-	if s.DelayRatio != nil {
-		src = scaleDelays(src, *s.DelayRatio)
+	if err := e.countSessions(s, &facts); err != nil {
+		return nil, nil, errors.Join(err, set.Close())
 	}
-	if src, err = spreadOverModels(s, src); err == nil && s.FixedSchedule {
-		src, err = s.schedule(src)
+	if err := s.takeSessions(e.Source); err != nil {
+		return nil, nil, errors.Join(err, set.Close())
+	}
+	if s.DelayRatio != nil {
+		e.Source = scaleDelays(e.Source, *s.DelayRatio)
+	}
+	if e.Source, err = spreadOverModels(s, e.Source); err == nil && s.FixedSchedule {
+		e.Source, err = s.schedule(e.Source)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
-	return src, func() { _ = set.Close() }, nil
+	return e, func() { _ = set.Close() }, nil
 }

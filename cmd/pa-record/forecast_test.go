@@ -91,7 +91,7 @@ func TestForecastText(t *testing.T) {
 // forecastOf returns the forecast as text. The levels of a schedule are known after its data.
 func forecastOf(t *testing.T, s *settings) string {
 	t.Helper()
-	data := s.dryData(t.Context())
+	data, _ := s.dryData(t.Context())
 	return s.forecastLoad().Forecast(data).String()
 }
 
@@ -119,7 +119,8 @@ func TestForecastSize(t *testing.T) {
 			if code, _, stderr := inProcess(t.Context(), t, all...); code != 0 {
 				t.Fatalf("exit code %d, %s", code, stderr)
 			}
-			data, load := s.dryData(t.Context()), s.forecastLoad()
+			data, _ := s.dryData(t.Context())
+			load := s.forecastLoad()
 			compare := func(name string, f recorder.Figure, got int64) {
 				most := 1.3
 				if s.Streaming && slices.Contains([]string{".gz", ".zst", ".parquet"}, filepath.Ext(name)) {

@@ -22,6 +22,12 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
+// The values of --session-history.
+const (
+	liveHistory     = "live"
+	recordedHistory = "recorded"
+)
+
 // The values of --prompts.
 const (
 	freshPrompts   = "fresh"
@@ -41,8 +47,9 @@ func (s *settings) inputFlags() []cli.Flag {
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB", Destination: &s.spool.MaxBytes},
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000", Destination: &s.spool.MaxRatio},
-		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16"},
-		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "whole if the row's hash_ids extend the turn before", Destination: &s.TraceRows},
+		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16; WEKA the trace's block_size"},
+		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "by the row's hash_ids, whole if they begin like those of the turn before; without hash_ids it must be given", Destination: &s.TraceRows},
+		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT): live or recorded", DefaultText: liveHistory, Destination: &s.SessionHistory},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
@@ -66,11 +73,13 @@ type inputSettings struct {
 	WindowTo       millis       `json:"trace_window_to_ms,omitempty"`
 	BlockTokens    int          `json:"block_tokens,omitempty"`
 	TraceRows      string       `json:"trace_rows,omitempty"`
+	SessionHistory string       `json:"session_history,omitempty"`
 	Style          render.Style `json:"backend,omitempty"` // 0: by the model
 	IncludeUsage   bool         `json:"include_usage,omitempty"`
 
 	promptMember string // of requests to the endpoint; "" for APIs other than OpenAI's
 	extraLength  string // the member of --extra-body that holds the length of the answer; "" for none
+	needsChat    string // why sessions need another endpoint, unless all of their requests hold their history; "" if this one is a chat
 
 	RequestTemplate redactedJSON `json:"request_template,omitempty"`
 
@@ -105,7 +114,7 @@ func (s *inputSettings) madeTensors() bool {
 
 // datasetOptions returns how to read the files.
 func (s *inputSettings) datasetOptions() dataset.Options {
-	return dataset.Options{PromptMember: s.promptMember, Layout: s.Layout, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), Reading: s.reading, Spool: s.spool}
+	return dataset.Options{PromptMember: s.promptMember, Layout: s.Layout, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens, TraceRows: dataset.TraceRows(s.TraceRows), RecordedHistory: s.SessionHistory == recordedHistory, Reading: s.reading, Spool: s.spool}
 }
 
 // renderOptions returns how to put prompts into requests.
@@ -158,8 +167,8 @@ func (p *parser) batchSize(s *settings) {
 // batches reads how many texts a request has.
 func (p *parser) batches(s *settings) {
 	s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text"))
-	p.refuse(s.BatchTexts > 1 && s.MadeSessions+s.Sessions > 0, "--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
-	p.refuse(s.BatchImages > 1 && s.MadeSessions+s.Sessions > 0, "--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
+	p.refuse(s.BatchTexts > 1 && (s.MadeSessions > 0 || s.conversations()), "--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
+	p.refuse(s.BatchImages > 1 && (s.MadeSessions > 0 || s.conversations()), "--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
 	p.refuse(s.BatchImages > 0 && !s.hasMedia() && !s.readsFiles(), "--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
 	p.refuse(s.BatchTexts > 0 && s.inputLengths == nil && !s.readsFiles(), "--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
 }
@@ -219,6 +228,11 @@ func (p *parser) dataset(s *settings) {
 	if s.TraceRows != "" && s.TraceRows != string(dataset.RowsWhole) && s.TraceRows != string(dataset.RowsNew) {
 		p.errorOnce("trace-rows", "--trace-rows %s: expected whole or new", s.TraceRows)
 	}
+	switch s.SessionHistory {
+	case "", liveHistory, recordedHistory:
+	default:
+		p.errorOnce("session-history", "--session-history %s: expected live or recorded", s.SessionHistory)
+	}
 	p.refuse(s.spool.MaxBytes < 0, "--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
 	if text := c.String("trace-window"); text != "" {
 		s.WindowFrom, s.WindowTo, err = parseWindow(text)
@@ -243,7 +257,7 @@ func (p *parser) aboutFiles(s *settings) {
 		p.nameDataset(s)
 		return
 	}
-	flags := []string{"dataset", "trace-window", "block-tokens", "trace-rows"}
+	flags := []string{"dataset", "trace-window", "block-tokens", "trace-rows", "session-history"}
 	if !s.madeUp {
 		flags = append(flags, "num-dataset-entries")
 	}

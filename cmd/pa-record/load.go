@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -36,18 +37,21 @@ func (s *settings) loadFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit", Destination: &s.LimitMS},
 		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "go through the levels up to the first that does not meet the objective `EXPR`: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
 		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level that is below -l or meets --slo, by halving the range start:end:step, until it is no wider than a step"},
-		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
+		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate, or the sessions of a session rate, follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
 		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
 		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` " + load.Drawn("and") + " keep the rate: scaled (the N requests of --request-count, or of the rate times --duration, take N/rate) or unscaled (gaps as drawn, as always with measurement windows)", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
-		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with --session-concurrency, `HOW` the history treats the reasoning of answers: keep, drop, or auto, which keeps the reasoning of answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String(), Destination: &s.HistoryReasoning},
-		&cli.IntFlag{Name: "session-concurrency", Category: catLoad, Usage: "`N` conversations at a time: entries with one \"session_id\" are the turns of a conversation; each is sent with the conversation so far, \"delay\" ms after the previous answer"},
+		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with conversations, `HOW` the history treats the reasoning of answers: keep, drop, or auto, which keeps the reasoning of answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String(), Destination: &s.HistoryReasoning},
+		&cli.StringFlag{Name: "session-concurrency", Category: catLoad, Usage: "sessions at a time, `LEVELS` as for --concurrency-range: entries with one \"session_id\" are the turns of a conversation; each is sent with the conversation so far, \"delay\" ms after the previous answer"},
+		&cli.StringFlag{Name: "session-rate", Category: catLoad, Usage: "sessions that begin per second, even if the server is slower: `LEVELS` as for --request-rate-range"},
+		&cli.StringFlag{Name: "sessions-as", Category: catLoad, Usage: "with --concurrency-range or --fixed-schedule, send entries with a \"session_id\" as `HOW`: prompts, each alone, or conversations, each turn with the conversation so far", DefaultText: "prompts; conversations where the input data holds whole sessions"},
+		&cli.StringFlag{Name: "on-session-failure", Category: catLoad, Usage: "`WHAT` a session does when one of its requests fails: stop, or continue without that answer; a request longer than the model's context always stops it", DefaultText: "stop"},
 		&cli.BoolFlag{Name: "auto-sweep", Category: catLoad, Usage: "measure one request at a time, then --max-concurrency (256) at a time, then 8 rates between the throughputs of both"},
 		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1", Destination: &s.SpeedUp},
-		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight; what is due waits", DefaultText: "no limit"},
+		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight, with sessions N sessions; what is due waits", DefaultText: "no limit"},
 		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once", Destination: (*time.Duration)(&s.RampUp)},
 		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
 		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured", Destination: &s.Warmup},
@@ -67,7 +71,12 @@ type loadSettings struct {
 	Intervals     string    `json:"request_intervals,omitempty"` // file
 	FixedSchedule bool      `json:"fixed_schedule,omitempty"`
 	Periodic      string    `json:"periodic_concurrency,omitempty"` // start:end:step
-	Sessions      int       `json:"session_concurrency,omitempty"`
+	Sessions      oneOrMore `json:"session_concurrency,omitempty"`
+	SessionRates  []float64 `json:"session_rate,omitempty"`
+	// SessionsAs is conversations if the levels of Concurrency or FixedSchedule play sessions, or --sessions-as.
+	SessionsAs string `json:"sessions_as,omitempty"`
+	// OnSessionFailure is --on-session-failure, if given.
+	OnSessionFailure string `json:"on_session_failure,omitempty"`
 	// HistoryReasoning is --history-reasoning; "" if not given.
 	HistoryReasoning string `json:"history_reasoning,omitempty"`
 	AutoSweep        bool   `json:"auto_sweep,omitempty"`
@@ -105,6 +114,17 @@ type loadSettings struct {
 	levelPlan recorder.Plan
 	// halvings is how often a binary search halves its range at most.
 	halvings int
+}
+
+// oneOrMore holds the numbers of a flag. The JSON of one number is the number.
+type oneOrMore []int
+
+// MarshalJSON implements json.Marshaler.
+func (n oneOrMore) MarshalJSON() ([]byte, error) {
+	if len(n) == 1 {
+		return json.Marshal(n[0])
+	}
+	return json.Marshal([]int(n))
 }
 
 // A sloText is the objective of --slo, whose JSON is its text. The zero value is none.
@@ -167,13 +187,15 @@ type loadShape struct {
 func (p *parser) load(s *settings) {
 	c := p.c
 	p.oldConcurrency()
+	ofSessions := []string{"history-reasoning", "on-session-failure"}
 	shapes := []loadShape{
-		{"concurrency-range", []string{"ramp-up", "latency-threshold", "slo", "binary-search"}, p.concurrency},
+		{"concurrency-range", append([]string{"ramp-up", "latency-threshold", "slo", "binary-search", "sessions-as"}, ofSessions...), p.concurrency},
 		{"request-rate-range", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up", "latency-threshold", "slo", "binary-search"}, p.rates},
 		{"request-intervals", []string{"speed-up", "max-concurrency", "latency-threshold"}, p.intervals},
-		{"fixed-schedule", []string{"speed-up", "max-concurrency"}, p.fixedSchedule},
+		{"fixed-schedule", append([]string{"speed-up", "max-concurrency", "sessions-as"}, ofSessions...), p.fixedSchedule},
 		{"periodic-concurrency-range", []string{"request-period"}, p.periodic},
-		{"session-concurrency", []string{"history-reasoning"}, p.sessions},
+		{"session-concurrency", append([]string{"latency-threshold", "slo", "binary-search"}, ofSessions...), p.sessions},
+		{"session-rate", append([]string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up"}, ofSessions...), p.sessionRates},
 		{"auto-sweep", []string{"request-distribution", "burstiness", "schedule", "max-concurrency", "ramp-up"}, p.autoSweep},
 	}
 	var given []loadShape
@@ -204,6 +226,7 @@ func (p *parser) load(s *settings) {
 		p.errorOnce("ramp-up", "--ramp-up %v: must not be negative", time.Duration(s.RampUp))
 		s.RampUp = 0
 	}
+	p.sessionFlags(s)
 	given[0].read(s)
 	if len(p.errs) > before {
 		return
@@ -286,7 +309,13 @@ func (p *parser) concurrency(s *settings) {
 		return
 	}
 	ramp := time.Duration(s.RampUp)
-	if searchLevels(p, s, "concurrency-range", sweep, func(n int) load.Level { return load.Concurrency{N: n, RampUp: ramp} }) {
+	level := func(n int) load.Level {
+		if s.conversations() {
+			return load.SessionRequests{N: n, RampUp: ramp}
+		}
+		return load.Concurrency{N: n, RampUp: ramp}
+	}
+	if searchLevels(p, s, "concurrency-range", sweep, level) {
 		s.Concurrency = sweep.List
 		s.Range = oneLevelRange(text, len(s.Concurrency))
 	}
@@ -303,29 +332,43 @@ func oneLevelRange(text string, levels int) string {
 
 // rates reads --request-rate-range.
 func (p *parser) rates(s *settings) {
-	c := p.c
-	sweep, err := load.ParseRates(c.String("request-rate-range"))
-	if err != nil && namesInfinity(c.String("request-rate-range")) {
-		p.errorf("--request-rate-range %s: a rate without end would send all requests at once; use --concurrency-range N, with N requests in flight", c.String("request-rate-range"))
-		return
+	const flag = "request-rate-range"
+	if rates, ok := p.rateLevels(s, flag, "use --concurrency-range N, with N requests in flight", func(r load.Rate) load.Level { return r }); ok {
+		s.Rates = rates
+		s.Range = oneLevelRange(p.c.String(flag), len(s.Rates))
+	}
+}
+
+// sessionRates reads --session-rate.
+func (p *parser) sessionRates(s *settings) {
+	const flag = "session-rate"
+	p.chatOnly(s, flag)
+	s.SessionRates, _ = p.rateLevels(s, flag, "use --session-concurrency N, with N sessions at a time", func(r load.Rate) load.Level { return load.SessionRate{Rate: r} })
+}
+
+// rateLevels reads the levels of a flag with rates. listed is false if the run does not follow their list. instead says what to
+// use for a rate without end.
+func (p *parser) rateLevels(s *settings, flag, instead string, level func(load.Rate) load.Level) (rates []float64, listed bool) {
+	text := p.c.String(flag)
+	sweep, err := load.ParseRates(text)
+	if err != nil && namesInfinity(text) {
+		p.errorf("--%s %s: a rate without end would send all requests at once; %s", flag, text, instead)
+		return nil, false
 	}
 	if err != nil {
-		p.errorf("--request-rate-range: %w", err)
-		return
+		p.errorf("--%s: %w", flag, err)
+		return nil, false
 	}
 	like, ok := p.arrivals(s)
 	if !ok {
-		return
+		return nil, false
 	}
-	level := func(rate float64) load.Level {
+	listed = searchLevels(p, s, flag, sweep, func(rate float64) load.Level {
 		l := like
 		l.PerSecond = rate
-		return l
-	}
-	if searchLevels(p, s, "request-rate-range", sweep, level) {
-		s.Rates = sweep.List
-		s.Range = oneLevelRange(c.String("request-rate-range"), len(s.Rates))
-	}
+		return level(l)
+	})
+	return sweep.List, listed
 }
 
 // namesInfinity reports whether one of the levels of a range or list is infinite.
@@ -434,9 +477,44 @@ func (p *parser) periodic(s *settings) {
 
 // sessions reads --session-concurrency.
 func (p *parser) sessions(s *settings) {
-	s.Sessions = p.positive("session-concurrency", p.c.Int("session-concurrency"))
-	s.levels = []load.Level{load.Sessions{N: s.Sessions}}
-	p.refuse(s.ServiceKind != kindOpenAI, "--session-concurrency needs --service-kind openai and its chat endpoint")
+	const flag = "session-concurrency"
+	p.chatOnly(s, flag)
+	sweep, err := load.ParseConcurrency(p.c.String(flag))
+	if err != nil {
+		p.errorf("--%s: %w", flag, err)
+		return
+	}
+	searchLevels(p, s, flag, sweep, func(n int) load.Level { return load.Sessions{N: n} })
+	if s.Sessions = sweep.List; len(sweep.List) == 0 {
+		s.Sessions = []int{sweep.Start}
+	}
+}
+
+// chatOnly refuses a flag that plays sessions for servers without a chat endpoint.
+func (p *parser) chatOnly(s *settings, flag string) {
+	p.refuse(s.ServiceKind != kindOpenAI, "--%s needs --service-kind openai and its chat endpoint", flag)
+}
+
+// The values of --sessions-as and --on-session-failure.
+const (
+	asPrompts       = "prompts"
+	asConversations = "conversations"
+	failureStop     = "stop"
+	failureContinue = "continue"
+)
+
+// sessionFlags reads the flags that all loads with sessions have.
+func (p *parser) sessionFlags(s *settings) {
+	switch s.SessionsAs = p.c.String("sessions-as"); s.SessionsAs {
+	case "", asPrompts:
+	case asConversations:
+		p.chatOnly(s, "sessions-as "+asConversations)
+	default:
+		p.errorf("--sessions-as %s: expected %s or %s", s.SessionsAs, asPrompts, asConversations)
+	}
+	s.OnSessionFailure = p.c.String("on-session-failure")
+	p.refuse(s.OnSessionFailure != "" && s.OnSessionFailure != failureStop && s.OnSessionFailure != failureContinue,
+		"--on-session-failure %s: expected %s or %s", s.OnSessionFailure, failureStop, failureContinue)
 	if s.HistoryReasoning != "" {
 		if _, err := wireopenai.ParseHistoryReasoning(s.HistoryReasoning); err != nil {
 			p.errorf("--history-reasoning: %w", err)
@@ -453,12 +531,76 @@ func (s *loadSettings) historyReasoning() wireopenai.HistoryReasoning {
 	return h
 }
 
+// conversations reports whether the load plays sessions.
+func (s *loadSettings) conversations() bool {
+	return len(s.Sessions) > 0 || len(s.SessionRates) > 0 || s.SessionsAs == asConversations
+}
+
+// slotsOfSessions returns the least number of requests or sessions at a time of the levels that play sessions in a closed loop; 0
+// if none does.
+func (s *loadSettings) slotsOfSessions() int {
+	least := 0
+	for _, level := range s.levels {
+		if _, open := level.(load.Open); level.Traits().Conversations && !open && (least == 0 || level.Slots() < least) {
+			least = level.Slots()
+		}
+	}
+	return least
+}
+
+// takeSessions makes the load one of sessions if src holds whole sessions, whose requests mean nothing alone. It returns an error
+// if the load sends single requests.
+func (s *settings) takeSessions(src workload.Source) error {
+	_, whole := src.(workload.Sessions)
+	switch {
+	case !s.sends:
+		return nil
+	case !whole || len(s.Sessions) > 0 || len(s.SessionRates) > 0:
+		return s.headersWithoutSession()
+	}
+	const instead = "give --session-concurrency N, --session-rate N, --concurrency-range N (requests of sessions) or --fixed-schedule"
+	switch {
+	case s.SessionsAs == asPrompts:
+		return cmdline.Usagef("--sessions-as %s: the input data holds whole sessions, whose requests mean nothing alone; drop it", asPrompts)
+	case s.FixedSchedule:
+		s.SessionsAs = asConversations // schedule makes the level
+		return nil
+	case s.shapeFlag != "concurrency-range":
+		return cmdline.Usagef("--%s sends single requests, and the input data holds whole sessions: %s", s.shapeFlag, instead)
+	}
+	s.SessionsAs = asConversations
+	for i, level := range s.levels {
+		s.levels[i] = ofSessions(level)
+	}
+	if plan := s.levelPlan; plan != nil {
+		s.levelPlan = func(done []recorder.Level) (load.Level, bool) {
+			level, ok := plan(done)
+			return ofSessions(level), ok
+		}
+	}
+	s.Measure.windowed, s.Measure.stopOnUnstable = false, false
+	return nil
+}
+
+// ofSessions returns the level of sessions that takes the place of a concurrency of requests.
+func ofSessions(level load.Level) load.Level {
+	if c, ok := level.(load.Concurrency); ok {
+		return load.SessionRequests(c)
+	}
+	return level
+}
+
 // hasEnd reports whether the load ends by itself, and no windows are measured.
-func (s *loadSettings) hasEnd() bool { return s.FixedSchedule || s.Periodic != "" || s.Sessions > 0 }
+func (s *loadSettings) hasEnd() bool {
+	return s.FixedSchedule || s.Periodic != "" || s.conversations()
+}
 
 // schedule sets the level of --fixed-schedule from the times of the entries. It returns
-// the entries in the order of their times.
+// the entries in the order of their times. Of sessions, it is about the times at which they begin.
 func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
+	if s.SessionsAs == asConversations {
+		return s.scheduleSessions(entries)
+	}
 	sorted, offsets, err := workload.ByOffset(entries)
 	if err != nil {
 		return nil, fmt.Errorf("--fixed-schedule: %w", err)
@@ -469,6 +611,39 @@ func (s *settings) schedule(entries workload.Source) (workload.Source, error) {
 	}
 	if s.Warmup >= len(offsets) {
 		return nil, cmdline.Usagef("--warmup-request-count %d: the schedule has %s; leave some to measure", s.Warmup, plural.Of(len(offsets), "request"))
+	}
+	s.levels = []load.Level{level}
+	return sorted, nil
+}
+
+// scheduleSessions is schedule for sessions.
+func (s *settings) scheduleSessions(entries workload.Source) (workload.Source, error) {
+	all, ok := entries.(workload.Sessions)
+	if !ok {
+		later := 0
+		var err error
+		if all, err = workload.Linear(entries, func(e *workload.Entry) error {
+			if e.Timed && e.Turn > 0 {
+				later++
+			}
+			return nil
+		}); err != nil {
+			return nil, fmt.Errorf("--fixed-schedule: %w", err)
+		}
+		if later > 0 {
+			s.noEffect(fmt.Sprintf(`"timestamp" of %s`, plural.GroupedOf(later, "later turn")), "without effect, since a session begins at the time of its first turn and a later turn follows the answer before it")
+		}
+	}
+	sorted, offsets, err := workload.SessionsByOffset(all)
+	if err != nil {
+		return nil, fmt.Errorf("--fixed-schedule: %w", err)
+	}
+	level := load.SessionTimetable{Timetable: load.Timetable{Offsets: offsets, Speed: s.SpeedUp, Ceiling: s.MaxConcurrency}}
+	if err := level.Validate(); err != nil {
+		return nil, fmt.Errorf("--fixed-schedule: %w", err)
+	}
+	if n := sorted.Len(); s.Warmup >= n {
+		return nil, cmdline.Usagef("--warmup-request-count %d: the sessions of the schedule have %s; leave some to measure", s.Warmup, plural.GroupedOf(n, "request"))
 	}
 	s.levels = []load.Level{level}
 	return sorted, nil

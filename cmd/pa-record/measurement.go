@@ -26,6 +26,7 @@ func (s *settings) runFlags() []cli.Flag {
 		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability and -l; -1: the mean", Value: -1},
 		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second, Destination: (*time.Duration)(&s.Grace)},
 		&cli.StringFlag{Name: "max-error-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests fail: 0.05 or 5%", DefaultText: "no limit"},
+		&cli.StringFlag{Name: "max-overflow-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests are longer than the model's context: 0.01 or 1%", DefaultText: "no limit"},
 	}
 }
 
@@ -64,6 +65,10 @@ func (m measureSettings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(&shown)
 }
 
+// genAIPerfStability is the --stability-percentage of all command lines of GenAI-Perf. They have a --request-count, too, which
+// perf_analyzer ignores with sessions.
+const genAIPerfStability = 999
+
 // measurement reads how long a level is measured, and what ends it.
 func (p *parser) measurement(s *settings) {
 	c := p.c
@@ -71,6 +76,11 @@ func (p *parser) measurement(s *settings) {
 		r, err := parsePart(text)
 		p.refuse(err != nil, "--max-error-rate %s: %v", text, err)
 		s.MaxErrorRate = &r
+	}
+	if text := c.String("max-overflow-rate"); text != "" {
+		r, err := parsePart(text)
+		p.refuse(err != nil, "--max-overflow-rate %s: %v", text, err)
+		s.MaxOverflowRate = &r
 	}
 	m := &s.Measure
 	if text := c.String("request-count"); text != "" {
@@ -98,11 +108,11 @@ func (p *parser) measurement(s *settings) {
 		p.refuse(n < 1 || n > 99, "--percentile %d: must be 1 to 99, or -1 for the mean", n)
 		m.Percentile = n
 	}
-	if s.Sessions > 0 && m.Counted() {
-		// GenAI-Perf gives both.
-		s.noEffect("--request-count", "with --session-concurrency every session is played to its end")
+	if len(s.Sessions) > 0 && m.Counted() && m.stabilityPct == genAIPerfStability {
+		s.noEffect("--request-count", "beside --session-concurrency and --stability-percentage 999 it is of GenAI-Perf, with which every session is played to its end")
 		m.Requests, m.Times, m.All = 0, 0, false
 	}
+	p.refuse(len(s.SessionRates) > 0 && m.Times > 0, "--request-count %dx: the levels of --session-rate are of sessions, not of requests; give a number of requests", m.Times)
 	counted := m.Counted()
 	p.refuse(counted && m.Duration > 0, "--request-count and --duration exclude each other; drop one")
 	if m.Requests > 0 {

@@ -16,7 +16,7 @@ func TestMistakesOnce(t *testing.T) {
 		{"--num-dataset-entries 5", "--num-dataset-entries is about files; give them with --input-data"},
 		{"--num-sessions -1", "--num-sessions -1: must be at least 1"},
 		{"--max-concurrency -1 --request-rate-range 5", "--max-concurrency -1: must be at least 1"},
-		{"--max-concurrency -1", "--max-concurrency belongs to --request-rate-range, --request-intervals, --fixed-schedule or --auto-sweep; give that, or drop it"},
+		{"--max-concurrency -1", "--max-concurrency belongs to --request-rate-range, --request-intervals, --fixed-schedule, --session-rate or --auto-sweep; give that, or drop it"},
 		{"--ramp-up -1s", "--ramp-up -1s: must not be negative"},
 		{"--ramp-up -1s --auto-sweep", "--ramp-up -1s: must not be negative"},
 		{"--ramp-up -1s --request-rate-range 1:5", "--ramp-up -1s: must not be negative"},

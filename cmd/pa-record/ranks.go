@@ -129,7 +129,7 @@ func (p *parser) startAt(s *settings, text string) {
 		p.errorf("--start-at and several runs exclude each other: %s", instead)
 	case len(s.levels) > 1:
 		p.errorf("--start-at and several levels exclude each other: %s", instead)
-	case s.Warmup > 0 && len(s.Concurrency) > 0:
+	case s.Warmup > 0 && len(s.Concurrency) > 0 && !s.conversations():
 		p.errorf("--start-at and --warmup-request-count exclude each other with a concurrency, whose warm-up ends before the measurement begins: %s, or give --warmup-duration", instead)
 	}
 }
@@ -137,7 +137,8 @@ func (p *parser) startAt(s *settings, text string) {
 // indivisible refuses what no rank can decide by itself, and loads that have no shares.
 func (p *parser) indivisible(s *settings) {
 	several := fmt.Sprintf("a run of %d ranks", s.world.Size)
-	switch m := &s.Measure; {
+	m := &s.Measure
+	switch {
 	case s.AutoSweep:
 		p.errorf("--auto-sweep: %s has no sweep, because no rank knows the throughput of all; list the rates", several)
 	case s.BinarySearch:
@@ -150,10 +151,18 @@ func (p *parser) indivisible(s *settings) {
 		p.errorf("%s needs --request-count or --duration, because no rank knows the windows of all", several)
 	}
 	p.refuse(s.MaxErrorRate != nil, "--max-error-rate: no rank of %s knows the failures of all; look at the merged report", several)
+	p.refuse(s.MaxOverflowRate != nil, "--max-overflow-rate: no rank of %s knows the requests of all; look at the merged report", several)
 	p.refuse(p.c.Bool("cache-bust"), "--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
-	p.refuse(s.Sessions > 0 && s.Sessions < s.world.Size, "--session-concurrency %d: %s needs at least one conversation at a time for each", s.Sessions, several)
-	p.refuse(s.Sessions > 0 && s.sendOrder.Kind == workload.Random, "--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")
-	p.refuse(s.MaxConcurrency > 0 && s.MaxConcurrency < s.world.Size, "--max-concurrency %d: less than one request in flight for each of %d ranks", s.MaxConcurrency, s.world.Size)
+	if n := s.slotsOfSessions(); n > 0 && n < s.world.Size {
+		p.errorf("--%s %d: %s needs at least one conversation at a time for each", s.shapeFlag, n, several)
+	}
+	p.refuse(s.conversations() && m.Counted() && s.WarmupDuration+s.RampUp > 0, "--request-count and --warmup-duration or --ramp-up exclude each other for the sessions of %s, because no rank knows how many requests of all are warm-up; give --warmup-request-count", several)
+	p.refuse(s.conversations() && s.sendOrder.Kind == workload.Random, "--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")
+	what := "request"
+	if s.conversations() {
+		what = "session"
+	}
+	p.refuse(s.MaxConcurrency > 0 && s.MaxConcurrency < s.world.Size, "--max-concurrency %d: less than one %s in flight for each of %d ranks", s.MaxConcurrency, what, s.world.Size)
 	for _, level := range s.levels {
 		if closed, ok := level.(load.Concurrency); ok && closed.N < s.world.Size {
 			s.note("%v: %d of %d ranks idle, because there are fewer slots than ranks", level, s.world.Size-closed.N, s.world.Size)

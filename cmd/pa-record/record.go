@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/forecast"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // record is pa-record without a subcommand. reports are named at the end.
@@ -24,14 +25,23 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
 	if s.dryRun {
 		s.printNotes(stderr)
-		plan := dryRun{s, s.worldPlan(), nil}
-		data := s.dryData(c.Context)
+		data, notes := s.dryData(c.Context)
+		plan := dryRun{s, s.worldPlan(), nil, nil}
+		if data.Sessions != nil {
+			plan.Sessions = &drySessions{data.Sessions, notes}
+		}
 		plan.Forecast = s.forecastLoad().Forecast(data)
 		if text := s.unsentRows(data, plan.Forecast); text != "" {
 			fmt.Fprintf(stderr, "pa-record: warning: %s\n", text)
 		}
 		s.warnOfDisk(stderr, plan.Forecast, env.freeSpace, data)
 		if !s.quiet {
+			if plan.Sessions != nil {
+				fmt.Fprintf(stderr, "pa-record: the input data holds %v\n", plan.Sessions)
+				for _, note := range notes {
+					fmt.Fprintf(stderr, "pa-record: note: %s\n", note)
+				}
+			}
 			fmt.Fprintf(stderr, "pa-record: forecast: %v\n", plan.Forecast)
 		}
 		return printJSON(stdout, plan)
@@ -67,7 +77,7 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	}
 	defer entries.close()
 	s.warnOfLimits()
-	data := s.dataFacts(entries.Source)
+	data := s.dataFacts(entries.Source, entries.sessions)
 	planned := s.forecastLoad().Forecast(data)
 	if text := s.unsentRows(data, planned); text != "" {
 		s.warn("%s", text)
@@ -113,8 +123,15 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 // A dryRun is what --dry-run prints.
 type dryRun struct {
 	*settings
-	World    *worldPlan         `json:"world,omitempty"` // nil for a process that records alone
+	World    *worldPlan         `json:"world,omitempty"`    // nil for a process that records alone
+	Sessions *drySessions       `json:"sessions,omitempty"` // nil for data without any
 	Forecast *forecast.Forecast `json:"forecast"`
+}
+
+// A drySessions is what --dry-run prints of sessions.
+type drySessions struct {
+	*workload.SessionFacts
+	Notes []string `json:"notes,omitempty"` // what was left out and assumed
 }
 
 // printJSON prints v as indented JSON by [sanitize.JSON].

@@ -60,6 +60,9 @@ func levelWarnings(levels []recorder.Level) []levelWarning {
 		if n := l.Failed; n > 0 {
 			warn("%s of %s failed; pa-analyze report shows why", plural.Grouped(n), plural.GroupedOf(n+l.OK, "request"))
 		}
+		if n := l.Overflowed; n > 0 {
+			warn("%s did not fit into the context of the model (context_overflow); shorten the input data, or give the server a longer context", plural.GroupedOf(n, "request"))
+		}
 		if n := l.OutputsDropped; n > 0 {
 			warn("the disk did not keep up: the outputs of %s are lost, their times are kept", plural.GroupedOf(n, "request"))
 		}
@@ -267,11 +270,14 @@ func sweepNote(s *levelSettings, res *recorder.Result) string {
 }
 
 // explain adds advice to the error of a run in which too many requests failed. It
-// gives the error of --max-error-rate its exit code.
+// gives the errors of --max-error-rate and --max-overflow-rate their exit code.
 func explain(err error, t *target) error {
 	var fe *recorder.FailedError
 	var re *recorder.ErrorRateError
+	var oe *recorder.OverflowRateError
 	switch {
+	case errors.As(err, &oe):
+		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: err}
 	case errors.As(err, &re):
 		return &cmdline.CodeError{Code: cmdline.ExitGate, Err: checkWhat(err, &re.Common, t)}
 	case !errors.As(err, &fe):
@@ -293,6 +299,8 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 	case status == export.StatusTimeout:
 		check = "is --request-timeout long enough?"
 	case status == export.StatusTruncated:
+	case status == export.StatusContextOverflow:
+		check = "is the context of the model long enough for what --input-data holds?"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		check = "is the API key right?"
 	case code == http.StatusTooManyRequests:

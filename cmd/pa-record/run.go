@@ -176,6 +176,7 @@ func (r *repeatedRun) config(target *target, plan *plannedRun) recorder.Config {
 		Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration),
 		OpenPerSecond:  s.openPerSecond(),
 		RequestTimeout: s.RequestTimeout.limit(), Grace: s.Grace.limit(), MaxErrorRate: s.MaxErrorRate,
+		MaxOverflowRate: s.MaxOverflowRate, ContinueFailed: s.OnSessionFailure == failureContinue,
 		Run: r.header(target.s, plan), Stop: r.stop, StopReason: r.interrupted.name,
 	}
 }
@@ -393,10 +394,11 @@ func (r *repeatedRun) warmupRun(ctx context.Context, i int, plan *plannedRun) er
 	x.cfg.Writer, x.cfg.Ranks = counter, r.ranks.forRun(len(r.runs)+r.warmedUp)
 	res, err := x.sendLoad(ctx)
 	var tooMany *recorder.ErrorRateError
+	var tooLong *recorder.OverflowRateError
 	switch {
 	case r.interrupted.signal() != 0 && err == nil:
 		err = errNothingRecorded
-	case errors.As(err, &tooMany):
+	case errors.As(err, &tooMany), errors.As(err, &tooLong):
 		fmt.Fprintf(r.stderr, "pa-record: warning: %s%v\n", plan.prefix(), err)
 		err = nil
 	case err != nil:

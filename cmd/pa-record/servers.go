@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/url"
@@ -146,8 +147,16 @@ func (p *parser) endpointKnown(s *settings) {
 			meant = "did you mean " + like + "? "
 		}
 		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
-	case ok && api != render.Chat && p.c.IsSet("session-concurrency"):
-		p.errorf("--session-concurrency holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", s.Endpoint, chatEndpoint)
+	case ok && api != render.Chat:
+		for _, flag := range []string{"session-concurrency", "session-rate", "sessions-as"} {
+			if p.c.IsSet(flag) && p.c.String(flag) != asPrompts {
+				s.needsChat = fmt.Sprintf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
+				if !p.c.IsSet("input-data") { // files can hold whole prompts
+					p.errorf("%s", s.needsChat)
+				}
+				return
+			}
+		}
 	}
 }
 
@@ -197,25 +206,36 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 
 // headersOfLoad refuses headers that depend on what the load does not have. sends is as in [settings.read].
 func (p *parser) headersOfLoad(s *settings, sends bool) {
-	if !sends {
-		return
+	if err := backend.CheckHeaderName(s.ReturnHeader); s.ReturnHeader != "" && err != nil {
+		p.errorf("--return-header: %w", err)
 	}
-	sessions := s.ServiceKind == kindOpenAI && s.Sessions > 0
+	for _, h := range s.Headers {
+		p.refuse(sends && s.ServiceKind == kindTriton && s.Streaming && slices.Contains(h.places, backend.PlaceRequest),
+			"-H %s: %s has no value with --streaming, because all requests of a gRPC stream share its headers; drop one", h, backend.PlaceRequest)
+	}
+	dataDecides := s.ServiceKind == kindOpenAI && s.readsFiles() && s.SessionsAs == "" && (s.FixedSchedule || s.shapeFlag == "concurrency-range")
+	if err := s.headersWithoutSession(); sends && !dataDecides && err != nil {
+		p.errs = append(p.errs, err)
+	}
+}
+
+// headersWithoutSession returns an error that names the headers which need sessions, if the load plays none.
+func (s *settings) headersWithoutSession() error {
+	if s.ServiceKind == kindOpenAI && s.conversations() {
+		return nil
+	}
+	var errs []error
 	for _, h := range s.Headers {
 		for _, place := range h.places {
-			switch {
-			case place == backend.PlaceRequest:
-				p.refuse(s.ServiceKind == kindTriton && s.Streaming, "-H %s: %s has no value with --streaming, because all requests of a gRPC stream share its headers; drop one", h, place)
-			case !sessions:
-				p.errorf("-H %s: %s has no value, because the requests belong to no session; %s", h, place, sendConversations)
+			if place != backend.PlaceRequest {
+				errs = append(errs, cmdline.Usagef("-H %s: %s has no value, because the requests belong to no session; %s", h, place, s.sendConversations()))
 			}
 		}
 	}
 	if s.ReturnHeader != "" {
-		err := backend.CheckHeaderName(s.ReturnHeader)
-		p.refuse(err != nil, "--return-header: %v", err)
-		p.refuse(!sessions, "--return-header %s: the requests belong to no session; %s", s.ReturnHeader, sendConversations)
+		errs = append(errs, cmdline.Usagef("--return-header %s: the requests belong to no session; %s", s.ReturnHeader, s.sendConversations()))
 	}
+	return errors.Join(errs...)
 }
 
 // parameters reads --request-parameter.

@@ -82,6 +82,8 @@ type settings struct {
 	MaxAnswerMemory int64 `json:"max_answer_memory,omitempty"`
 	// MaxErrorRate is a fraction; nil is no limit.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
+	// MaxOverflowRate is the same for requests that are longer than the model's context.
+	MaxOverflowRate *float64 `json:"max_overflow_rate,omitempty"`
 
 	inputSettings
 	tritonSettings

@@ -20,6 +20,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
+	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // simCommand is "pa-record sim": the simulated server as a process.
@@ -44,6 +45,11 @@ func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	}
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
+	}
+	if path := c.String("tokenizer"); path != "" {
+		if err := setSim(cfg, "tokenizer", "--tokenizer", path); err != nil {
+			return &cmdline.UsageError{Msg: err.Error()}
+		}
 	}
 	var ledger *disk.Output // nil: none is asked for
 	if path := c.String("ledger"); path != "" {
@@ -178,6 +184,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
+		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, tokenizer.FilesAt),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
 		&cli.Int64Flag{Name: "cache-tokens", Category: "Behaviour", Usage: "size of the prefix cache in tokens: `N`; the least recently used block leaves it", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "cache-block", Category: "Behaviour", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: sim.DefaultCacheBlock},
@@ -225,7 +232,7 @@ Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 }
 
 // readSim checks the flags and completes the configuration. Its error is a [*cmdline.UsageError]
-// with all mistakes. It does not open the ledger's file.
+// with all mistakes. It does not open the ledger's file, nor the tokenizer's.
 func readSim(c *cli.Context, cfg *sim.Config) error {
 	cfg.Models = c.StringSlice("model")
 	var errs []error
@@ -341,6 +348,11 @@ func setSim(cfg *sim.Config, key, name, value string) (err error) {
 		prefixCache(cfg).BlockTokens, err = parseSim(value, strconv.Atoi, "a whole number")
 	case "cache_prompts_only":
 		prefixCache(cfg).PromptsOnly, err = parseSim(value, strconv.ParseBool, "true or false")
+	case "tokenizer":
+		var tok *tokenizer.Tokenizer
+		if tok, err = tokenizer.Load(value); err == nil {
+			cfg.Encode = tok.AppendEncode
+		}
 	case "tokens_per_event":
 		cfg.TokensPerEvent, err = parseSim(value, strconv.Atoi, "a whole number")
 	case "max_concurrency":
@@ -360,7 +372,7 @@ func setSim(cfg *sim.Config, key, name, value string) (err error) {
 		rule, err = plan.ParseFaultRule(value)
 		cfg.Faults = append(cfg.Faults, rule)
 	default:
-		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
+		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokenizer, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
@@ -27,13 +29,15 @@ func inputsCommand(env environment) *cli.Command {
 		Usage: "write the requests that would be sent, and send nothing",
 		Description: `Takes the flags of a run and writes what it would send, in the form of
 perf_analyzer's input data (GenAI-Perf's inputs.json): {"data": [{…}, …]}, one
-element for each request, in their order. --input-data reads it again.
+element for each request, in their order. --input-data reads it again. Sessions
+of a layout with agents or recorded history are written as rows of LMCache, or
+as AIPerf's dag_jsonl if they are more than one line of requests each.
 
 No server is asked: name the model with -m if requests are to name it, and for
 Triton say with --backend how the model takes prompts.`,
 		Flags: append(s.flags(),
 			cmdline.Writes(&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Category: catOutput, Usage: "write to `FILE`", DefaultText: "standard output"}),
-			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: catOutput, Usage: "write the first `N` requests", DefaultText: "each entry once"},
+			&cli.IntFlag{Name: "count", Aliases: []string{"n"}, Category: catOutput, Usage: "write the first `N` requests, or sessions of a layout of sessions", DefaultText: "each once"},
 		),
 		Action: func(c *cli.Context) error { return s.writeInputs(c, env) },
 	}
@@ -79,10 +83,31 @@ func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
 	write := func(w io.Writer) error {
 		return writeRequests(c.Context, w, entries.Source, s.sendOrder, n, form)
 	}
+	if all, ok := entries.Source.(workload.Sessions); ok {
+		if !c.IsSet("count") {
+			n = all.Sessions()
+		}
+		write = func(w io.Writer) error {
+			notes, err := dataset.WriteSessions(c.Context, w, dataset.SessionFile{Sessions: all, Order: s.sendOrder, N: n, Body: bodyOf(form), Models: len(s.Models) > 0})
+			for _, note := range notes {
+				fmt.Fprintf(c.App.ErrWriter, "pa-record: note: %s\n", note)
+			}
+			return err
+		}
+	}
 	if output == nil {
 		return write(c.App.Writer)
 	}
 	return output.Write(c.Context, write)
+}
+
+// bodyOf returns what makes the body of a request, of a form with one body in "payload".
+func bodyOf(form func(*workload.Entry) (export.Fields, error)) func(*workload.Entry) ([]byte, error) {
+	return func(e *workload.Entry) ([]byte, error) {
+		f, err := form(e)
+		payload, _ := f.Get("payload")
+		return bytes.Trim(payload.Data, "[]"), err
+	}
 }
 
 // openInputs opens the data of the settings, with --fixed-schedule in the order of its times.

@@ -18,6 +18,8 @@ type DatasetMeta struct {
 	// TraceRows tells what later turns of a trace were taken to hold: "whole" prompts, what is
 	// "new", or "mixed"; "" if no conversations of a trace were sent.
 	TraceRows string `json:"trace_rows,omitempty"`
+	// Assumed says how what the data leaves open was taken, and how often, for people.
+	Assumed []string `json:"assumed,omitempty"`
 }
 
 // TokenizerMeta names a tokenizer.

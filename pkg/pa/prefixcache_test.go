@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
@@ -20,6 +22,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
+	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
 // The prefix cache of the simulated server gives exactly the hits that the analysis finds possible in the export: the tokens in
@@ -28,7 +31,11 @@ import (
 func TestPossibleHitsAreTheServers(t *testing.T) {
 	t.Parallel()
 	const graphs = 50
-	for seed := range uint64(20 / testenv.Stride(10)) {
+	tok, err := tokenizer.Load(filepath.Join(golden.Root(t), "testdata", "tokenizers", "tok-llama"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed := range uint64(20 / testenv.Stride(5)) {
 		rng := rand.New(rand.NewPCG(seed, 42))
 		cache := sim.PrefixCache{BlockTokens: 1 + rng.IntN(6), PromptsOnly: rng.IntN(4) == 0}
 		if seed%2 == 0 {
@@ -37,7 +44,12 @@ func TestPossibleHitsAreTheServers(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d: %+v", seed, cache), func(t *testing.T) {
 			t.Parallel()
 			entries := randomSessions(rng, graphs)
-			got, cached := possibleAndServed(t, entries, cache)
+			w := &words{ids: map[string]uint32{}}
+			encode := w.encode
+			if seed%4 > 1 {
+				encode = tok.AppendEncode
+			}
+			got, cached := possibleAndServed(t, entries, cache, encode)
 			if got.Why != "" || got.Known != entries.Len() || got.Stated != entries.Len() || got.Input != got.Possible.Prompt {
 				t.Fatalf("%+v: want %d requests, all known and with cached tokens, and the server's number of input tokens", got, entries.Len())
 			}
@@ -52,10 +64,10 @@ func TestPossibleHitsAreTheServers(t *testing.T) {
 }
 
 // possibleAndServed plays the sessions and returns what the analysis finds possible, and the cached tokens in the server's ledger.
-func possibleAndServed(t *testing.T, entries sessionList, cache sim.PrefixCache) (possible figure.PossibleCache, cached int64) {
+func possibleAndServed(t *testing.T, entries sessionList, cache sim.PrefixCache, encode func([]uint32, string) []uint32) (possible figure.PossibleCache, cached int64) {
 	t.Helper()
 	srv, err := sim.Start(t.Context(), sim.Config{
-		TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1), OutputTokens: plan.Length{Kind: plan.Normal, Mean: 5, Stddev: 2}, PrefixCache: &cache, LedgerTimesOnly: true,
+		TTFT: plan.ConstantDelay(1), ITL: plan.ConstantDelay(1), OutputTokens: plan.Length{Kind: plan.Normal, Mean: 5, Stddev: 2}, Encode: encode, PrefixCache: &cache, LedgerTimesOnly: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,9 +97,9 @@ func possibleAndServed(t *testing.T, entries sessionList, cache sim.PrefixCache)
 		t.Fatal(err)
 	}
 	defer r.Close()
-	w := &words{ids: map[string]uint32{}}
-	rep, err := analyze.Run(t.Context(), r, analyze.Config{Counter: w, Sessions: &figure.SessionsConfig{
-		Encode: w.encode, CacheBlock: cache.BlockTokens, CacheTokens: cache.Tokens, WithoutAnswers: cache.PromptsOnly,
+	rep, err := analyze.Run(t.Context(), r, analyze.Config{Counter: counter(encode), Sessions: &figure.SessionsConfig{
+		Encode:     func(dst []uint32, text []byte) ([]uint32, error) { return encode(dst, string(text)), nil },
+		CacheBlock: cache.BlockTokens, CacheTokens: cache.Tokens, WithoutAnswers: cache.PromptsOnly,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -95,27 +107,30 @@ func possibleAndServed(t *testing.T, entries sessionList, cache sim.PrefixCache)
 	return rep.Experiments[0].Sessions.Cache, cached
 }
 
-// words counts words as tokens, as the simulated server does.
+// A counter counts the tokens of an encoder.
+type counter func(dst []uint32, text string) []uint32
+
+// CountTokens implements answer.TokenCounter.
+func (c counter) CountTokens(text []byte) (int, error) { return len(c(nil, string(text))), nil }
+
+// words makes a token of each word, as the simulated server does by itself.
 type words struct {
 	mu  sync.Mutex
 	ids map[string]uint32
 }
 
-// CountTokens implements answer.TokenCounter.
-func (w *words) CountTokens(text []byte) (int, error) { return len(bytes.Fields(text)), nil }
-
-func (w *words) encode(dst []uint32, text []byte) ([]uint32, error) {
+func (w *words) encode(dst []uint32, text string) []uint32 {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for word := range bytes.FieldsSeq(text) {
-		id, ok := w.ids[string(word)]
+	for word := range strings.FieldsSeq(text) {
+		id, ok := w.ids[word]
 		if !ok {
 			id = uint32(len(w.ids))
-			w.ids[string(word)] = id
+			w.ids[word] = id
 		}
 		dst = append(dst, id)
 	}
-	return dst, nil
+	return dst
 }
 
 // sessionList is a workload of sessions in memory.

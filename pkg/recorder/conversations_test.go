@@ -33,7 +33,11 @@ func (c *fakeConversation) Turn(e *workload.Entry) (backend.Payload, error) {
 	if e.Step == c.f.bad && c.f.bad > 0 {
 		return nil, errors.New("no messages")
 	}
-	c.said += fmt.Sprint("q", e.Step)
+	if e.Prompt != nil {
+		c.said += string(e.Prompt.Messages)
+	} else {
+		c.said += fmt.Sprint("q", e.Step)
+	}
 	return fakePayload(c.said), nil
 }
 
@@ -44,6 +48,8 @@ func (c *fakeConversation) AddReply(x *backend.Exchange) (contentless bool, err 
 	c.said += " a "
 	return false, nil
 }
+
+func (c *fakeConversation) ReplyText() string { return fmt.Sprintf("%q", c.said) }
 
 // turns makes a workload of turns: "a" is one of session a; delays in ms.
 func turns(sessions string, delays ...int) workload.List {

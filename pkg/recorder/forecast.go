@@ -138,7 +138,8 @@ func (c *Config) Forecast(level load.Level) Forecast {
 	traits := level.Traits()
 	warm := c.WarmupTime + traits.RampUp
 	var f Forecast
-	switch open, isOpen := level.(load.Open); {
+	open, isOpen := level.(load.Open)
+	switch {
 	case isOpen && !traits.Conversations:
 		f = c.openForecast(open, warm)
 	case m.Requests > 0:
@@ -165,10 +166,13 @@ func (c *Config) Forecast(level load.Level) Forecast {
 			f.Requests = unknown(serverDecides)
 		}
 	}
-	if _, open := level.(load.Open); !open && c.Warmup > 0 && f.Time.Bound == Exact {
+	if !isOpen && c.Warmup > 0 && f.Time.Bound == Exact {
 		f.Time.Bound = AtLeast // the warm-up takes as long as its answers
-	} else if !open && c.Warmup > 0 && f.Time.Bound == AtMost {
+	} else if !isOpen && c.Warmup > 0 && f.Time.Bound == AtMost {
 		f.Time = unknown(serverDecides)
+	}
+	if schedule, ok := level.(load.SessionTimetable); ok && !f.Time.Known() {
+		f.Time = Figure{schedule.Due(len(schedule.Offsets)).Seconds(), AtLeast, bySchedule}
 	}
 	if share := c.share(level); !share.Whole() && f.Requests.Known() {
 		f.Requests.Value = float64(share.Count(int(f.Requests.Value)))

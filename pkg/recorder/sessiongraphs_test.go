@@ -119,3 +119,55 @@ func TestSessionGraphStops(t *testing.T) {
 		t.Errorf("%d ok in %v, %v; want 2 in 10s", l.OK, took, err)
 	}
 }
+
+// slowGraphs are graphs whose requests take time to read.
+type slowGraphs struct{ graphs }
+
+func (g slowGraphs) Open(k int) (*workload.Session, error) {
+	s, err := g.graphs.Open(k)
+	s.Entry = func(i int) (workload.Entry, error) {
+		time.Sleep(30 * time.Millisecond)
+		return g.At(i)
+	}
+	return s, err
+}
+
+// A request is sent when it is due, even if it takes long to make: it is made while the requests before it are in flight.
+func TestSessionGraphsAreReady(t *testing.T) {
+	const ms = time.Millisecond
+	// At most one request is made at a time: who waits for a mutex keeps the time of the test from going on.
+	of := graph(node(), node(workload.Edge{From: 0}), next(1, 0), node(workload.Edge{From: 2, Anchor: workload.AfterFirstToken}), node(workload.Edge{From: 3, Delay: 10 * ms}))
+	answers := func(uint64) answer { return answer{after: 100 * ms, status: export.StatusOK, responses: 2} }
+	w, _, _, err := recordSessions(t, answers, Config{Entries: slowGraphs{of}, Levels: []load.Level{load.Sessions{N: 1}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]time.Duration, len(of.List))
+	for _, r := range w.requests {
+		got[r.Turn] = time.Duration(r.StartNS - w.experiments[0].Meta.StartNS)
+	}
+	first := got[0] // the first one is made when the session begins
+	if want := []time.Duration{first, first + 100*ms, first + 200*ms, first + 250*ms, first + 360*ms}; !slices.Equal(got, want) {
+		t.Errorf("sent at %v, want %v", got, want)
+	}
+}
+
+// A request quotes the answers to others, in places of its messages.
+func TestSessionGraphQuotes(t *testing.T) {
+	of := graph(node(), node(), workload.Node{Continues: -1, Quotes: []int{1, 0}, After: []workload.Edge{{From: 0}, {From: 1}}}, next(2, 0))
+	of.List[2].Prompt = &workload.Prompt{Messages: []byte("x " + workload.AnswerPlace(0) + " y " + workload.AnswerPlace(1) + " " + workload.AnswerPlace(0) + workload.AnswerPlace(3))}
+	w, _, _, err := recordSessions(t, ok(time.Second), Config{Entries: of, Levels: []load.Level{load.Sessions{N: 1}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asked = `x \"q0 a \" y \"q1 a \" \"q0 a \"{{answer of request 3}}`
+	want := map[int]string{0: "q0", 1: "q1", 2: asked, 3: asked + " a q3"}
+	for _, r := range w.requests {
+		if got := string(r.Inputs[0].Value.Data); got != want[r.Turn] {
+			t.Errorf("request %d is %q, want %q", r.Turn, got, want[r.Turn])
+		}
+	}
+	if len(w.requests) != 4 {
+		t.Errorf("%d requests, want 4", len(w.requests))
+	}
+}

@@ -63,6 +63,9 @@ type Config struct {
 	OutputTokens plan.Length
 	// PrefillPerToken is added to TTFT for each input token that is not in the prefix cache.
 	PrefillPerToken time.Duration
+	// Encode appends the tokens of a text, for the input tokens of the OpenAI API and its
+	// prefix cache. It may be called concurrently. nil counts words.
+	Encode func(dst []uint32, text string) []uint32
 	// PrefixCache, if not nil, gives the OpenAI API a prefix cache, and its answers state
 	// the tokens that were in it.
 	PrefixCache *PrefixCache

@@ -264,32 +264,40 @@ func (s *Server) openAIPlanRequest(index uint64, q *openAIRequest, chat bool) (p
 	if chat {
 		count := 0
 		for i, m := range q.Messages {
-			words, err := messageWords(m.Content)
+			tokens, err := s.contentTokens(m.Content)
 			if err != nil {
 				return plan.Request{}, fmt.Errorf("messages[%d].content: %w", i, err)
 			}
-			count += words
+			count += tokens
 		}
 		if len(q.Messages) == 0 {
 			return plan.Request{}, errors.New("messages: there are none")
 		}
 		counts = []int{count}
 		q.Echo = false
-	} else if counts, texts, err = completionPrompts(q.Prompt); err != nil {
+	} else if counts, texts, err = s.completionPrompts(q.Prompt); err != nil {
 		return plan.Request{}, err
 	}
 	return s.planRequest(index, &q.requestFields, counts, texts, n)
 }
 
-// messageWords counts the words of the content of a message: a text, a list of parts, or
+// countTokens returns the number of input tokens of a text.
+func (s *Server) countTokens(text string) int {
+	if s.config.Encode == nil {
+		return countWords(text)
+	}
+	return len(s.config.Encode(nil, text))
+}
+
+// contentTokens counts the tokens of the content of a message: a text, a list of parts, or
 // nothing.
-func messageWords(content json.RawMessage) (int, error) {
+func (s *Server) contentTokens(content json.RawMessage) (int, error) {
 	if len(content) == 0 || string(content) == "null" {
 		return 0, nil
 	}
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		return countWords(text), nil
+		return s.countTokens(text), nil
 	}
 	var parts []struct {
 		Text string `json:"text"`
@@ -299,14 +307,14 @@ func messageWords(content json.RawMessage) (int, error) {
 	}
 	n := 0
 	for _, p := range parts {
-		n += countWords(p.Text)
+		n += s.countTokens(p.Text)
 	}
 	return n, nil
 }
 
 // completionPrompts returns the input tokens of each prompt, and the prompts
 // themselves (empty for token ids).
-func completionPrompts(raw json.RawMessage) (counts []int, texts []string, err error) {
+func (s *Server) completionPrompts(raw json.RawMessage) (counts []int, texts []string, err error) {
 	var one string
 	var ids []int64
 	var manyIDs [][]int64
@@ -327,7 +335,7 @@ func completionPrompts(raw json.RawMessage) (counts []int, texts []string, err e
 		return nil, nil, errors.New("prompt: expected a string, a list of strings, or token ids")
 	}
 	for _, t := range texts {
-		counts = append(counts, countWords(t))
+		counts = append(counts, s.countTokens(t))
 	}
 	return counts, texts, nil
 }

@@ -22,24 +22,24 @@ type responsesRequest struct {
 	MaxOutputTokens *number         `json:"max_output_tokens"`
 }
 
-// words counts the words of the input.
-func (q *responsesRequest) words() (int, error) {
+// inputTokens counts the tokens of the input.
+func (q *responsesRequest) inputTokens(s *Server) (int, error) {
 	var text string
 	var messages []openAIMessage
 	switch {
 	case json.Unmarshal(q.Input, &text) == nil:
-		return countWords(q.Instructions) + countWords(text), nil
+		return s.countTokens(q.Instructions) + s.countTokens(text), nil
 	case json.Unmarshal(q.Input, &messages) == nil && len(messages) > 0:
 	default:
 		return 0, errors.New("input: expected a text or a list of messages")
 	}
-	n := countWords(q.Instructions)
+	n := s.countTokens(q.Instructions)
 	for i, m := range messages {
-		words, err := messageWords(m.Content)
+		tokens, err := s.contentTokens(m.Content)
 		if err != nil {
 			return 0, fmt.Errorf("input[%d].content: %w", i, err)
 		}
-		n += words
+		n += tokens
 	}
 	return n, nil
 }
@@ -58,7 +58,7 @@ func serveResponses(x *exchange) {
 	if q.MaxOutputTokens != nil {
 		q.MaxTokens = q.MaxOutputTokens
 	}
-	words, err := q.words()
+	words, err := q.inputTokens(s)
 	var a plan.Request
 	if err == nil {
 		a, err = s.planRequest(x.index, &q.requestFields, []int{words}, []string{""}, 1)

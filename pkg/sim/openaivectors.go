@@ -58,14 +58,14 @@ func serveVectors(x *exchange) {
 	if !ok {
 		return
 	}
-	texts, render, err := q.parse(strings.Trim(x.r.URL.Path, "/"))
+	texts, render, err := q.parse(s, strings.Trim(x.r.URL.Path, "/"))
 	if err != nil {
 		x.fail(http.StatusBadRequest, err.Error())
 		return
 	}
 	count := 0
 	for _, t := range texts {
-		count += countWords(t)
+		count += s.countTokens(t)
 	}
 	a, err := s.planRequest(x.index, &q.requestFields, []int{count}, []string{""}, 1)
 	p, ok := x.planned(a, err, plan.NewTextless)
@@ -77,9 +77,9 @@ func serveVectors(x *exchange) {
 }
 
 // parse returns the texts of a request, and a function that renders the answer.
-func (q *vectorRequest) parse(path string) (texts []string, render func(model string, tokens int) []byte, err error) {
+func (q *vectorRequest) parse(s *Server, path string) (texts []string, render func(model string, tokens int) []byte, err error) {
 	if strings.HasSuffix(path, "embeddings") {
-		_, texts, err = completionPrompts(q.Input)
+		_, texts, err = s.completionPrompts(q.Input)
 		if err != nil {
 			return nil, nil, fmt.Errorf("input: %w", err)
 		}

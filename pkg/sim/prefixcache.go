@@ -18,8 +18,9 @@ const DefaultCacheBlock = 16
 // PrefixCache configures the prefix cache of chat completions and completions, which has vLLM's rules: it stores whole blocks
 // of tokens, each together with all tokens before it, and the least recently used block leaves a full cache.
 //
-// The tokens of a prompt are the words of its texts, or its token ids. The first word of a text counts as another one than
-// the same word after other roles, tools and tool calls, so that equal texts of different roles share nothing.
+// The tokens of a prompt are those of its texts (Config.Encode), each text by itself, or its token ids. The first token of a text
+// counts as another one than the same token after other roles, tools and tool calls, so that equal texts of different roles share
+// nothing.
 //
 // When the work on a request begins, it reads the longest beginning of its prompt that the cache has. Its own blocks come into
 // the cache right before its last token is sent, so that any request that is sent after the answer finds them. An answer is
@@ -51,8 +52,9 @@ func (c *PrefixCache) validate() error {
 // A prefixCache is the cache of a server. Use newPrefixCache.
 type prefixCache struct {
 	PrefixCache
-	most int64 // blocks; 0 is no limit
-	seed maphash.Seed
+	encode func(dst []uint32, text string) []uint32 // nil: words
+	most   int64                                    // blocks; 0 is no limit
+	seed   maphash.Seed
 
 	mu sync.Mutex // guards the fields below
 	// blocks are the elements of recent, by their keys. recent holds the keys, the most recently used first.
@@ -60,12 +62,12 @@ type prefixCache struct {
 	recent *list.List
 }
 
-// newPrefixCache returns an empty cache; nil for nil.
-func newPrefixCache(c *PrefixCache) *prefixCache {
+// newPrefixCache returns an empty cache; nil for nil. encode is Config.Encode.
+func newPrefixCache(c *PrefixCache, encode func(dst []uint32, text string) []uint32) *prefixCache {
 	if c == nil {
 		return nil
 	}
-	p := &prefixCache{PrefixCache: *c, seed: maphash.MakeSeed(), blocks: map[uint64]*list.Element{}, recent: list.New()}
+	p := &prefixCache{PrefixCache: *c, encode: encode, seed: maphash.MakeSeed(), blocks: map[uint64]*list.Element{}, recent: list.New()}
 	setDefault(&p.BlockTokens, DefaultCacheBlock)
 	p.most = p.Tokens / int64(p.BlockTokens)
 	return p
@@ -73,7 +75,7 @@ func newPrefixCache(c *PrefixCache) *prefixCache {
 
 // A cachedPrompt is the tokens of a prompt, and of the answer to it.
 type cachedPrompt struct {
-	seed   maphash.Seed
+	*prefixCache
 	model  string
 	tokens []uint64
 	mark   uint64 // of the next text
@@ -87,27 +89,31 @@ func (p *cachedPrompt) add(mark []byte) {
 	}{p.mark, string(mark)})
 }
 
-// text adds the words of a text.
+// text adds the tokens of a text.
 func (p *cachedPrompt) text(s string) {
-	first := true
-	for word := range strings.FieldsSeq(s) {
-		token := maphash.String(p.seed, word)
-		if first {
-			first = false
-			p.token(token)
-		} else {
-			p.tokens = append(p.tokens, token)
+	first := len(p.tokens)
+	if p.encode == nil {
+		for word := range strings.FieldsSeq(s) {
+			p.tokens = append(p.tokens, maphash.String(p.seed, word))
 		}
+	} else {
+		for _, id := range p.encode(nil, s) {
+			p.tokens = append(p.tokens, uint64(id))
+		}
+	}
+	if first < len(p.tokens) {
+		p.tokens[first] = p.marked(p.tokens[first])
 	}
 }
 
-// token adds a token with its mark.
-func (p *cachedPrompt) token(id uint64) {
-	p.tokens = append(p.tokens, maphash.Comparable(p.seed, [2]uint64{p.mark, id}))
+// marked returns a token with the mark, which is gone then.
+func (p *cachedPrompt) marked(token uint64) uint64 {
+	token = maphash.Comparable(p.seed, [2]uint64{p.mark, token})
 	p.mark = 0
+	return token
 }
 
-// content adds the content of a message: see messageWords.
+// content adds the content of a message: see contentTokens.
 func (p *cachedPrompt) content(raw json.RawMessage) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -135,7 +141,7 @@ func (p *cachedPrompt) answered(text string) *cachedPrompt {
 
 // prompts returns the prompts of a request, which openAIPlanRequest accepts.
 func (c *prefixCache) prompts(q *openAIRequest, chat bool) []*cachedPrompt {
-	one := func() *cachedPrompt { return &cachedPrompt{seed: c.seed, model: q.Model} }
+	one := func() *cachedPrompt { return &cachedPrompt{prefixCache: c, model: q.Model} }
 	if chat {
 		p := one()
 		if q.Tools != nil {
@@ -175,7 +181,7 @@ func (c *prefixCache) prompts(q *openAIRequest, chat bool) []*cachedPrompt {
 	for _, list := range manyIDs {
 		p := one()
 		for _, id := range list {
-			p.token(uint64(id))
+			p.tokens = append(p.tokens, p.marked(uint64(id)))
 		}
 		all = append(all, p)
 	}

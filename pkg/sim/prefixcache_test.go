@@ -71,7 +71,7 @@ func TestPrefixCacheBruteForce(t *testing.T) {
 			cfg.Tokens = int64(cfg.BlockTokens * (1 + rng.IntN(30)))
 			cfg.Tokens += int64(rng.IntN(cfg.BlockTokens)) // the rest of a block does not count
 		}
-		c := newPrefixCache(&cfg)
+		c := newPrefixCache(&cfg, nil)
 		want := &listCache{block: cfg.BlockTokens, most: int(cfg.Tokens) / cfg.BlockTokens}
 		var history [][]map[string]string
 		var flying []func()

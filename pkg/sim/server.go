@@ -62,7 +62,7 @@ func Start(ctx context.Context, config Config) (*Server, error) {
 			Limit: c.LedgerLimit, MaxBytes: c.LedgerBytes, KeepFirst: c.LedgerKeepFirst,
 			HashOnly: c.LedgerHashOnly, TimesOnly: c.LedgerTimesOnly,
 		}},
-		stats: map[string]*modelStats{}, engine: newEngineStats(), cache: newPrefixCache(c.PrefixCache), sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
+		stats: map[string]*modelStats{}, engine: newEngineStats(), cache: newPrefixCache(c.PrefixCache, c.Encode), sequences: map[string]*sequences{}, closeDone: make(chan struct{}),
 	}
 	s.newcomers.limit = c.MaxNewcomers
 	if c.MaxConcurrency > 0 {

@@ -80,8 +80,12 @@ type RunLevel struct {
 	follow *levelSeries
 }
 
-// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
+// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it. A load of sessions or a schedule, for
+// whose number perf_analyzer writes 0.0, has the recorder's description.
 func (l *RunLevel) Name() string {
+	if l.Mode == export.ModeRequestRate && l.Value == "0.0" && l.Load != "" {
+		return l.Load
+	}
 	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
 		return name
 	}

@@ -40,3 +40,9 @@ type Previewer interface {
 	// It is called as AddReply is.
 	Preview(x *Exchange) export.Status
 }
+
+// A Quoter is a Conversation whose replies other requests can quote.
+type Quoter interface {
+	// ReplyText returns the text of the last reply; "" if it has none.
+	ReplyText() string
+}

@@ -49,3 +49,11 @@ func (c *conversation) AddReply(x *Exchange) (contentless bool, err error) {
 	}
 	return contentless, nil
 }
+
+// ReplyText implements Quoter.
+func (c *conversation) ReplyText() string {
+	if q, ok := c.all[0].(Quoter); ok {
+		return q.ReplyText()
+	}
+	return ""
+}

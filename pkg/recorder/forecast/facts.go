@@ -25,6 +25,8 @@ type Facts struct {
 	Input, Output recorder.Figure // tokens of a request, on average
 	InputBytes    float64         // of a request's prompt, on average; NaN if unknown
 	Thinking      time.Duration   // all think times together
+	// Sessions describes the sessions of the data; nil for data without any.
+	Sessions *workload.SessionFacts
 }
 
 const (

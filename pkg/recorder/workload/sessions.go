@@ -60,11 +60,17 @@ type Node struct {
 	// Continues is the node whose messages and answer come before the node's own messages; −1 for none.
 	// One of the edges then leads from its end.
 	Continues int
+	// Quotes are earlier nodes whose answers the request holds: its messages have an AnswerPlace for each. All have ended when the
+	// request is due.
+	Quotes []int
 	// Model is the model of the request in the data, for sessions whose models stand for those of the load; "" for none.
 	Model string
 	// Past is when the request was sent and answered in the recording.
 	Past Span
 }
+
+// AnswerPlace returns what stands in the texts of a request for the text of the answer to a node.
+func AnswerPlace(node int) string { return fmt.Sprintf("{{answer of request %d}}", node) }
 
 // A Span is the time of a request in a recording, since the first request of its session.
 type Span struct {
@@ -107,16 +113,6 @@ func (s *Session) Depth(agent int) int {
 	return depth
 }
 
-// Below reports whether an agent came to be by another one, or by one below that.
-func (s *Session) Below(agent, other int) bool {
-	for agent > other {
-		if agent = s.Agents[agent].Parent; agent == other {
-			return true
-		}
-	}
-	return false
-}
-
 // An Edge makes a request wait for another one of its session.
 type Edge struct {
 	From   int // an earlier node
@@ -136,7 +132,7 @@ const (
 )
 
 // Linear returns the entries of src as sessions, in the order in which these begin. Entries with one Session are
-// its turns: each is sent after the answer to the one before it and that one's Delay. check is called for each
+// its turns: each is sent after the answer to the one before it and that one's Delay. The Offset of the first is the session's. check is called for each
 // entry. The error is from reading an entry, from check, or for an entry without a session.
 func Linear(src Source, check func(*Entry) error) (Sessions, error) {
 	s := &linear{Source: src}
@@ -156,7 +152,7 @@ func Linear(src Source, check func(*Entry) error) (Sessions, error) {
 		if !ok {
 			i = len(s.all)
 			number[e.Session] = i
-			s.all = append(s.all, turns{id: e.Session})
+			s.all = append(s.all, turns{id: e.Session, timed: e.Timed, offset: e.Offset})
 		}
 		s.all[i].entries = append(s.all[i].entries, k)
 		if n := len(s.chain); n < len(s.all[i].entries) {
@@ -188,6 +184,8 @@ type linear struct {
 // turns are the entries of one session, as their numbers.
 type turns struct {
 	id      string
+	timed   bool
+	offset  time.Duration
 	entries []int
 }
 
@@ -203,11 +201,12 @@ func (s *linear) Sessions() int { return len(s.all) }
 
 // Outline implements Sessions.
 func (s *linear) Outline(k int) Outline {
-	return Outline{ID: s.all[k].id, Requests: len(s.all[k].entries)}
+	t := &s.all[k]
+	return Outline{ID: t.id, Requests: len(t.entries), Timed: t.timed, Offset: t.offset}
 }
 
 // Open implements Sessions; there is no error.
 func (s *linear) Open(k int) (*Session, error) {
 	t := s.all[k]
-	return &Session{ID: t.id, Nodes: s.chain[:len(t.entries)], Entry: func(i int) (Entry, error) { return s.At(t.entries[i]) }}, nil
+	return &Session{ID: t.id, Timed: t.timed, Offset: t.offset, Nodes: s.chain[:len(t.entries)], Entry: func(i int) (Entry, error) { return s.At(t.entries[i]) }}, nil
 }

@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"sort"
 )
 
@@ -143,22 +145,29 @@ func ScaleDelays(ratio float64) func(k int, s *Session) func(i int, e *Entry) er
 	}
 }
 
-// sessionModels is Models for sessions. In a session whose requests name models of the recording, the first of these stands for the
-// first of the choice, the next one for the next, and so on around. Any other session has one model.
+// sessionModels is Models for sessions. In a session whose requests name models, one of the choice stands for itself. Of the others,
+// which are of the recording, the first one stands for the first of the choice, the next one for the next, and so on around. Any
+// other session has one model.
 func sessionModels(all Sessions, c ModelChoice) Sessions {
 	return MapSessions(all, func(k int, s *Session) func(i int, e *Entry) error {
 		nodes := s.Nodes
-		numbers := map[string]int{}
+		names, first, others := map[string]string{}, "", 0
 		for _, n := range nodes {
-			if _, seen := numbers[n.Model]; n.Model != "" && !seen {
-				numbers[n.Model] = len(numbers)
+			if n.Model == "" || names[n.Model] != "" {
+				continue
 			}
+			name := n.Model
+			if !slices.Contains(c.Names, name) {
+				name = c.Names[others%len(c.Names)]
+				others++
+			}
+			names[n.Model], first = name, cmp.Or(first, name)
 		}
 		return func(i int, e *Entry) (err error) {
 			switch e.Model, err = namedModel(e); {
 			case err != nil || e.Model != "":
-			case len(numbers) > 0:
-				e.Model = c.Names[numbers[nodes[i].Model]%len(c.Names)] // one without a name is like the first
+			case first != "":
+				e.Model = cmp.Or(names[nodes[i].Model], first) // one without a name is like the first
 			default:
 				e.Model = c.name(k)
 			}

@@ -100,6 +100,7 @@ func TestChangedSessions(t *testing.T) {
 		{"a change of entries", Map(all, number), []string{"a 0.0#0  1s", "a 0.1#1  1s", "a 0.2#2  1s", "b 1.0#3  1s", "c 2.0#4  1s", "c 2.1#5  1s"}},
 		{"the first ones", Map(LimitSessions(all, 2, Order{}), number), []string{"a 0.0#0  1s", "a 0.1#1  1s", "a 0.2#2  1s", "b 1.0#3  1s"}},
 		{"models", models("x", "y"), []string{"a 0.0 x 1s", "a 0.1 y 1s", "a 0.2 x 1s", "b 1.0 y 1s", "c 2.0 x 1s", "c 2.1 y 1s"}},
+		{"models of the load", models("x", "big"), []string{"a 0.0 big 1s", "a 0.1 x 1s", "a 0.2 big 1s", "b 1.0 big 1s", "c 2.0 x 1s", "c 2.1 big 1s"}},
 		{"fewer models", models("x"), []string{"a 0.0 x 1s", "a 0.1 x 1s", "a 0.2 x 1s", "b 1.0 x 1s", "c 2.0 x 1s", "c 2.1 x 1s"}},
 		{
 			"beginnings", MapSessions(all, WithSessionPrefix(func(k int) (string, error) { return fmt.Sprintf("p%d", k), nil })),

@@ -255,9 +255,12 @@ type recorded struct {
 	Intervals    string    `json:"request_intervals"`
 	Schedule     bool      `json:"fixed_schedule"`
 	Periodic     string    `json:"periodic_concurrency"`
-	Sessions     int       `json:"session_concurrency"`
-	Warmup       int       `json:"warmup_request_count"`
-	BatchSize    int       `json:"batch_size"`
+	// Sessions is a number, or a list of several.
+	Sessions     json.RawMessage `json:"session_concurrency"`
+	SessionRates []float64       `json:"session_rate"`
+	SessionsAs   string          `json:"sessions_as"`
+	Warmup       int             `json:"warmup_request_count"`
+	BatchSize    int             `json:"batch_size"`
 	Measure      struct {
 		Mode           string  `json:"mode"`
 		IntervalMS     int     `json:"interval_ms"`
@@ -310,7 +313,7 @@ func SettingsOf(run *export.Run) (Settings, error) {
 		s.Requests = c.Concurrency[0] * c.Measure.Times
 	}
 	s.Distribution, s.BinarySearch = c.Distribution, c.BinarySearch
-	s.unnamed, s.own = c.Intervals != "" || c.Schedule, c.Periodic != "" || c.Sessions > 0
+	s.unnamed, s.own = c.Intervals != "" || c.Schedule, c.Periodic != "" || len(c.Sessions) > 0 || len(c.SessionRates) > 0 || c.SessionsAs == "conversations"
 	return s, s.recordedLimits(&c)
 }
 

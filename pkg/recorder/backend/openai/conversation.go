@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
@@ -66,14 +67,17 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 	if err != nil {
 		return nil, err
 	}
+	if e.Whole {
+		c.history = c.history[:0]
+	}
 	asked, err := openai.Messages(body)
 	if err != nil {
+		if e.Whole && c.b.target.api != render.Chat { // such as a prompt for completions, which has its history in its text
+			return c.b.payloadOf(body)
+		}
 		return nil, err
 	}
-	switch {
-	case e.Whole:
-		c.history = c.history[:0]
-	case beginsWithAssistant(asked):
+	if !e.Whole && beginsWithAssistant(asked) {
 		c.history = c.history[:min(c.beforeReply, len(c.history))]
 	}
 	c.say(asked)
@@ -125,6 +129,17 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 		c.say(message)
 	}
 	return r.Contentless(), nil
+}
+
+// ReplyText implements backend.Quoter.
+func (c *conversation) ReplyText() string {
+	reply := bytes.TrimPrefix(c.history[min(c.beforeReply, len(c.history)):], []byte{','})
+	var message struct{ Content any }
+	if json.Unmarshal(reply, &message) != nil {
+		return ""
+	}
+	text, _ := message.Content.(string) // nothing for a call of tools
+	return text
 }
 
 // Preview implements backend.Previewer. An error is the last event of a stream, or [DONE] follows it.

@@ -159,6 +159,27 @@ func TestConversationOfWholeTurns(t *testing.T) {
 	}
 }
 
+// A whole prompt of a session needs no chat.
+func TestConversationOfWholePrompts(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1", Endpoint: "v1/completions", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := b.NewConversation()
+	for i, text := range []string{"a", "a b c"} {
+		p, err := c.Turn(&workload.Entry{Session: "s", Turn: i, Whole: true, Prompt: &workload.Prompt{Text: text, MaxTokens: 4}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := p.Inputs().Get("payload"); string(got.Data) != `{"model":"m","prompt":"`+text+`","max_tokens":4}` {
+			t.Errorf("turn %d: %s", i, got.Data)
+		}
+	}
+	if _, err := c.Turn(&workload.Entry{Prompt: &workload.Prompt{Text: "b"}}); err == nil || !strings.Contains(err.Error(), "not the request of a chat") {
+		t.Errorf("a turn that needs the history: %v", err)
+	}
+}
+
 // A turn that brings the recorded answer to the turn before it replaces the live answer. An answer without
 // content is no empty message.
 func TestConversationReplies(t *testing.T) {
@@ -209,6 +230,35 @@ func TestConversationReplies(t *testing.T) {
 				t.Errorf("%s\nwant the messages %s", got.Data, tt.want)
 			}
 		})
+	}
+}
+
+// The text of an answer can be quoted.
+func TestReplyText(t *testing.T) {
+	b, err := New(Config{URL: "localhost:1", Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ delta, want string }{
+		{`{"content":"a \"b\" é"}`, `a "b" é`},
+		{`{"reasoning":"hm","content":"so"}`, "so"},
+		{`{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"f","arguments":"{}"}}]}`, ""},
+		{`{}`, ""},
+	} {
+		c := b.NewConversation()
+		if got := c.(backend.Quoter).ReplyText(); got != "" {
+			t.Errorf("before the first answer: %q", got)
+		}
+		if _, err := c.Turn(&workload.Entry{Prompt: &workload.Prompt{Messages: []byte(`[{"role":"user","content":"q"}]`)}}); err != nil {
+			t.Fatal(err)
+		}
+		raw := []byte(`data: {"choices":[{"index":0,"delta":` + tt.delta + "}]}\n\n")
+		if _, err := c.AddReply(&backend.Exchange{Request: export.Request{Status: export.StatusOK}, Raw: [][]byte{raw}}); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.(backend.Quoter).ReplyText(); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.delta, got, tt.want)
+		}
 	}
 }
 

@@ -62,10 +62,9 @@ func (b *Backend) withHeaders(p *payload, x *backend.Exchange) *payload {
 	own := *p
 	head := len(p.request) - len(p.body) - len("\r\n")
 	own.request = append(make([]byte, 0, len(p.request)+256), p.request[:head]...)
-	own.header = b.bodyHeader.Clone()
 	for name, value := range b.perRequest.All(x) {
 		own.request = append(own.request, name+": "+value+"\r\n"...)
-		own.header[name] = append(own.header[name], value)
+		own.own = append(own.own, Header{name, value})
 	}
 	own.request = append(own.request, p.request[head:]...)
 	own.body = own.request[len(own.request)-len(p.body):]

@@ -24,9 +24,9 @@ const userAgent = backend.UserAgent
 type payload struct {
 	method  string
 	url     *url.URL
-	request []byte      // head and body as sent
-	body    []byte      // end of request; nil: none
-	header  http.Header // of a request with headers of its own, without Host; nil: Backend.bodyHeader
+	request []byte   // head and body as sent
+	body    []byte   // end of request; nil: none
+	own     []Header // of this request, in request
 	inputs  export.Fields
 
 	model    string // model in the body or the path; "": none

@@ -266,16 +266,19 @@ func (b *Backend) connOn(ctx context.Context, l *dialedConn, clock *rxclock.Cloc
 	return b.http1On(ctx, l, clock)
 }
 
-// httpRequest returns the request of p for net/http. Requests share Header and URL, which
-// no client changes.
+// httpRequest returns the request of p for net/http. Requests share URL and, without headers of their own, Header; no client changes
+// them.
 func (b *Backend) httpRequest(ctx context.Context, p *payload) *http.Request {
 	r := &http.Request{
 		Method: p.method, URL: p.url, Host: b.host, Header: b.header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 	if p.body != nil {
-		if r.Header = b.bodyHeader; p.header != nil {
-			r.Header = p.header
+		if r.Header = b.bodyHeader; len(p.own) > 0 {
+			r.Header = b.bodyHeader.Clone()
+			for _, h := range p.own {
+				r.Header[h.Name] = append(r.Header[h.Name], h.Value)
+			}
 		}
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(p.body)), int64(len(p.body))
 	}

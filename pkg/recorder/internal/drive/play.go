@@ -2,8 +2,12 @@ package drive
 
 import (
 	"context"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -34,13 +38,16 @@ type play struct {
 	sending context.Context // done when the session sends nothing more
 	stop    context.CancelFunc
 
+	sends atomic.Bool // a request was sent
+
 	mu         sync.Mutex // guards the fields below
 	nodes      []nodeState
-	sends      bool         // a request was sent
-	sent       int          // requests that have ended
-	unanswered int          // requests that began without the answer before them
-	failures   int          // in a row
-	broken     endOfSession // why the session has ended early
+	sent       int // requests that have ended
+	unanswered int // requests that began without the answer before them
+	failures   int // in a row
+	// quotes holds the texts of the answers that other nodes quote, by node; nil if none does.
+	quotes map[int]string
+	broken endOfSession // why the session has ended early
 }
 
 // An endOfSession says why a session sends nothing more, though it has more requests. Of two reasons the larger one counts.
@@ -62,6 +69,7 @@ type nodeState struct {
 	tokens  bool                 // its first token has come
 	failed  bool                 // it has no answer
 	talk    backend.Conversation // with its answer, for the nodes that continue it
+	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
 
 // A line is requests that follow each other.
@@ -105,6 +113,12 @@ func newPlay(sending context.Context, d *sessions, s nextSession) *play {
 		if before := s.Nodes[i].Continues; before >= 0 {
 			p.nodes[before].sharers++
 		}
+		for _, quoted := range s.Nodes[i].Quotes {
+			if p.quotes == nil {
+				p.quotes = map[int]string{}
+			}
+			p.quotes[quoted] = ""
+		}
 	}
 	return p
 }
@@ -121,13 +135,14 @@ func (p *play) run(ctx context.Context, w worker) {
 	}
 	p.follow(ctx, &line{worker: w, lent: !p.kept}, roots)
 	p.running.Wait()
+	p.dropAhead()
 	p.over()
 }
 
 // over counts the session, which sends nothing more.
 func (p *play) over() {
 	p.stop()
-	if !p.sends {
+	if !p.sends.Load() {
 		p.notStarted(p.number, p.first)
 		return
 	}
@@ -159,11 +174,7 @@ func (p *play) follow(ctx context.Context, l *line, nodes readyNodes) {
 
 // begins notes that a request of the session is sent.
 func (p *play) begins() {
-	p.mu.Lock()
-	first := !p.sends
-	p.sends = true
-	p.mu.Unlock()
-	if first {
+	if !p.sends.Load() && !p.sends.Swap(true) {
 		p.started(p.number)
 	}
 }
@@ -196,14 +207,19 @@ func (p *play) branchAll(ctx context.Context, nodes readyNodes) {
 
 // send sends a node when it is due. It returns the nodes that wait for nothing more when the node has ended.
 func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
-	talk, dueNS, thought := p.begin(i)
-	e, payload, err := p.prepare(talk, i)
+	begun, dueNS, thought := p.begin(i)
+	e, payload, talk, err := p.prepare(begun, i)
+	if err == nil {
+		p.prepareAhead(i)
+	}
 	if i == 0 && p.ready != nil && err == nil {
 		p.ready()
 	}
 	switch {
 	case err != nil:
-		p.failed(err)
+		if p.sending.Err() == nil { // else the request was not prepared, since the session has ended
+			p.failed(err)
+		}
 		p.end(endedByLoad)
 		return next
 	case !p.await(i, dueNS):
@@ -304,8 +320,8 @@ func (p *play) await(i int, dueNS uint64) bool {
 	if i > 0 {
 		near = nil
 	}
-	if nowNS := p.Clock.NowNS(); dueNS > nowNS {
-		return p.Wait(time.Now().Add(time.Duration(dueNS-nowNS)), p.sending.Done(), near) && p.sending.Err() == nil
+	if dueNS > 0 && dueNS > p.Clock.NowNS() {
+		return p.instants.wait(time.Now().Add(time.Duration(dueNS)-time.Duration(p.Clock.NowNS())), p.sending.Done(), near, p.Wait) && p.sending.Err() == nil
 	}
 	if near != nil {
 		near()
@@ -334,16 +350,45 @@ func (p *play) begin(i int) (talk backend.Conversation, dueNS uint64, thought bo
 	return talk, dueNS, thought
 }
 
-// prepare encodes node i as the next turn of talk.
-func (p *play) prepare(talk backend.Conversation, i int) (workload.Entry, backend.Payload, error) {
-	p.entry.Lock()
-	e, err := p.Entry(i)
-	p.entry.Unlock()
-	if err != nil {
-		return e, nil, err
+// prepare encodes node i as the next turn of a conversation. It returns the conversation with the turn.
+func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ backend.Payload, _ backend.Conversation, err error) {
+	if a := p.takeAhead(i); a != nil {
+		if a.err != nil || a.payload != nil {
+			return a.entry, a.payload, a.talk, a.err
+		}
+		e = a.entry
+	} else if e, err = p.read(i); err != nil {
+		return e, nil, talk, err
+	}
+	if len(p.Nodes[i].Quotes) > 0 {
+		p.quote(&e, p.Nodes[i].Quotes)
 	}
 	payload, err := talk.Turn(&e)
-	return e.Bare(), payload, err
+	return e.Bare(), payload, talk, err
+}
+
+// read reads the entry of node i.
+func (p *play) read(i int) (workload.Entry, error) {
+	p.entry.Lock()
+	defer p.entry.Unlock()
+	return p.Entry(i)
+}
+
+// quote puts the texts of the answers to nodes in their places in the messages of an entry. A node that failed has none.
+func (p *play) quote(e *workload.Entry, nodes []int) {
+	p.mu.Lock()
+	var places []string
+	for _, k := range nodes {
+		text, _ := jsontext.AppendQuote(nil, p.quotes[k]) // the error is for text that is not UTF-8, which it mends
+		places = append(places, workload.AnswerPlace(k), string(text[1:len(text)-1]))
+		if p.nodes[k].failed {
+			p.unanswered++
+		}
+	}
+	p.mu.Unlock()
+	prompt := *e.Prompt
+	prompt.Messages = []byte(strings.NewReplacer(places...).Replace(string(prompt.Messages)))
+	e.Prompt = &prompt
 }
 
 // answered keeps the answer to node i for the nodes that continue it. ok is false for a failure. end says that the session
@@ -376,6 +421,11 @@ func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (
 			end = endedByLoad
 		case !p.ContinueFailed:
 			end = endedByFailure
+		}
+	}
+	if _, quoted := p.quotes[i]; ok && quoted {
+		if q, can := talk.(backend.Quoter); can {
+			p.quotes[i] = q.ReplyText()
 		}
 	}
 	if n.sharers == 0 || end != notEnded {

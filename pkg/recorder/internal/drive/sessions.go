@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -85,6 +86,10 @@ type sessions struct {
 	kept bool
 	// queued says that requests wait for a worker because of the level; else because a worker is being opened.
 	queued bool
+	// aheadBytes is the memory of the requests that are prepared ahead.
+	aheadBytes atomic.Int64
+
+	instants instants // at which requests of the sessions are due
 
 	opening sync.Mutex // held while the next session is found and opened; guards the fields below
 	begun   int        // sessions of the level that were opened; sessions of other shares are passed over

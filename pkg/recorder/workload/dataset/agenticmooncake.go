@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -65,7 +66,9 @@ func readAgenticRow(r groupRow) (a agenticRow, err error) {
 		if err != nil {
 			return a, err
 		}
-		a.wait += d
+		if a.wait += d; a.wait < 0 {
+			return a, fmt.Errorf("%q: the delays together are longer than %v", name, time.Duration(math.MaxInt64))
+		}
 	}
 	if r.get("delay") != nil && r.get("delay_ms") != nil {
 		return a, errors.New(`both "delay" and "delay_ms"; drop one`)

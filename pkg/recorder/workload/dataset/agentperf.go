@@ -117,7 +117,7 @@ const manifestName = "manifest.json"
 //	{"version": 1, "name": "…", "tasks": [{"task_id": "t", "trace": "traces/t.jsonl", …}]}
 //
 // There are none if the file does not exist or is no such manifest.
-func manifestTraces(path string) (paths []string, err error) {
+func manifestTraces(path string) (all []dataFile, err error) {
 	const most = 64 << 20
 	f, err := os.Open(path) //nolint:gosec // the user names it
 	if errors.Is(err, fs.ErrNotExist) {
@@ -133,7 +133,10 @@ func manifestTraces(path string) (paths []string, err error) {
 	}
 	var manifest struct {
 		Version json.RawMessage
-		Tasks   []struct{ Trace string }
+		Tasks   []struct {
+			Trace      string
+			ModelCalls *int `json:"model_calls"`
+		}
 	}
 	if json.Unmarshal(text, &manifest) != nil || len(manifest.Tasks) == 0 || manifest.Tasks[0].Trace == "" {
 		return nil, nil
@@ -145,7 +148,11 @@ func manifestTraces(path string) (paths []string, err error) {
 		if !filepath.IsLocal(filepath.FromSlash(task.Trace)) {
 			return nil, fmt.Errorf("%s: task %d: \"trace\": expected a path within the folder, found %q", path, i, clip([]byte(task.Trace)))
 		}
-		paths = append(paths, filepath.Join(filepath.Dir(path), filepath.FromSlash(task.Trace)))
+		one := dataFile{filepath.Join(filepath.Dir(path), filepath.FromSlash(task.Trace)), -1}
+		if task.ModelCalls != nil {
+			one.requests = *task.ModelCalls
+		}
+		all = append(all, one)
 	}
-	return paths, nil
+	return all, nil
 }

@@ -79,9 +79,8 @@ func basetenSessions(f *file, _ *Options, rows []groupRow) ([]*workload.Session,
 	if err != nil {
 		return nil, err
 	}
-	times, order := make([]time.Time, len(rows)), make([]int, len(rows))
+	times := make([]time.Time, len(rows))
 	for i, r := range rows {
-		order[i] = i
 		if times[i], err = unixTime(r.row, "timestamp_start_unix_ms", time.Millisecond); err == nil {
 			err = f.check(r.row, basetenRequest)
 		}
@@ -89,19 +88,18 @@ func basetenSessions(f *file, _ *Options, rows []groupRow) ([]*workload.Session,
 			return nil, r.fault("%w", err)
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return times[a].Compare(times[b]) })
-	s := f.scheduledSession(id, rows, times, order, basetenRequest)
-	for i, k := range order {
-		took, err := rows[k].duration("duration_e2e_ms", time.Millisecond)
+	s, sorted := f.scheduledSession(id, rows, times, basetenRequest)
+	for i, r := range sorted {
+		took, err := r.duration("duration_e2e_ms", time.Millisecond)
 		if err != nil {
-			return nil, rows[k].fault("%w", err)
+			return nil, r.fault("%w", err)
 		}
-		if rows[k].get("duration_e2e_ms") == nil {
+		if r.get("duration_e2e_ms") == nil {
 			continue // as scheduled
 		}
 		past := &s.Nodes[i].Past
 		past.Ended, past.End = true, past.Start+took
-		if i+1 < len(order) {
+		if i+1 < len(sorted) {
 			s.Nodes[i+1].After = []workload.Edge{{From: i, Delay: max(0, s.Nodes[i+1].Past.Start-past.End)}}
 		}
 	}

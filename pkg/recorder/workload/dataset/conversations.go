@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -47,8 +49,8 @@ func (s chatMessage) text() string {
 //	{"id": "a", "conversations": [{"from": "human", "value": "…"}, {"from": "gpt", "value": "…"}, …]}
 //
 // or with "role" and "content". The first human message is an entry. With Options.Sessions,
-// every human message is a turn of a session. Messages before the first human message are
-// dropped, except system instructions. A conversation without a human message is skipped.
+// every human message is a turn of a session; with Options.RecordedHistory, it is sent with all messages before it. Messages
+// before the first human message are dropped, except system instructions. A conversation without a human message is skipped.
 func conversation(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
 	js := r.get("conversations")
 	if js == nil {
@@ -64,6 +66,7 @@ func conversation(f *file, o *Options, r *row, i int) ([]workload.Entry, error) 
 	}
 	var out []workload.Entry
 	system := ""
+	var history recordedHistory
 	for k, s := range all {
 		switch s.speaker() {
 		case "system":
@@ -78,14 +81,25 @@ func conversation(f *file, o *Options, r *row, i int) ([]workload.Entry, error) 
 			e := workload.Entry{Prompt: &workload.Prompt{Text: s.text()}, Turn: len(out)}
 			if len(out) == 0 {
 				e.Prompt.System = system
+				history.say("system", system)
 			}
+			history.say("user", s.text())
 			if o.Sessions {
 				e.Session = session
+			}
+			if o.Sessions && o.RecordedHistory {
+				e.Prompt, e.Whole = &workload.Prompt{Messages: history.messages()}, true
+			}
+			if history.answered && f.opening {
+				f.facts.Answered++
 			}
 			out = append(out, e)
 		case "assistant":
 			if n := len(out); n > 0 && k > 0 && all[k-1].speaker() == "user" {
 				out[n-1].Prompt.MaxTokens = o.replyTokens(s.text())
+			}
+			if len(out) > 0 {
+				history.say("assistant", s.text())
 			}
 		default:
 			return nil, fmt.Errorf("\"conversations\": message %d is from %q; expected human, gpt or system", k, clip([]byte(s.From+s.Role)))
@@ -96,6 +110,29 @@ func conversation(f *file, o *Options, r *row, i int) ([]workload.Entry, error) 
 	}
 	return out, nil
 }
+
+// recordedHistory holds the messages of a conversation so far.
+type recordedHistory struct {
+	list     []byte // as compact JSON, without the brackets of the list
+	answered bool   // one of them is an answer
+}
+
+// say adds a message; none of instructions that are empty.
+func (h *recordedHistory) say(role, text string) {
+	if role == "system" && text == "" {
+		return
+	}
+	if len(h.list) > 0 {
+		h.list = append(h.list, ',')
+	}
+	h.list = fmt.Appendf(h.list, `{"role":%q,"content":`, role)
+	h.list, _ = jsontext.AppendQuote(h.list, text) // the error is about UTF-8
+	h.list = append(h.list, '}')
+	h.answered = h.answered || role == "assistant"
+}
+
+// messages returns a list of all messages so far.
+func (h *recordedHistory) messages() []byte { return slices.Concat([]byte("["), h.list, []byte("]")) }
 
 // leaveOutTurns counts the turns of the rest of a conversation, which are not sent.
 func (f *file) leaveOutTurns(rest []chatMessage) {

@@ -21,16 +21,19 @@ type Facts struct {
 	Delays     int // entries with a think time
 	LaterTurns int // later turns of conversations that need the history before them
 	Unstreamed int // entries that say "stream": false
+	// Answered is the number of later turns before which the data has an answer. Options.RecordedHistory decides which answers are
+	// their history.
+	Answered int
 	// UnsentTurns is the number of turns that were left out because Options.Sessions is not
 	// set, and UnsentOf the number of their conversations.
 	UnsentTurns, UnsentOf int
-	// Later turns of a trace: TraceWhole extend the hash ids of the turn before, TraceNew do
-	// not, and TraceUnknown have no hash ids.
+	// Later turns of a trace with lengths only: TraceWhole are whole prompts by their hash ids or by the layout, TraceNew are what the
+	// turn adds by their hash ids, and of TraceUnknown nothing says what they are.
 	TraceWhole, TraceNew, TraceUnknown int
 	Blocks                             int  // rows of a trace with hash ids
 	Trace                              bool // a file is a trace, whose rows hold lengths in place of texts
 
-	Sessions SessionFacts // of layouts of sessions
+	Sessions workload.SessionFacts // of layouts of sessions
 }
 
 // count adds the entries of a row. turns holds the turns of all entries so far, if sessions span

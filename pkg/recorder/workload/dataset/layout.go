@@ -24,6 +24,9 @@ type layout struct {
 	// for, since many sessions are open at a time. An error may be a rowError, which names the row.
 	group    func(f *file, o *Options, r *row, i int) (names []string, err error)
 	sessions func(f *file, o *Options, rows []groupRow) ([]*workload.Session, error)
+	// plays reports whether the rows of a file with this first row are read as sessions, in a layout that has entries, too. Nil means
+	// that they are.
+	plays func(first *row, o *Options) bool
 	// wholeSessions means that a row holds all turns of a session.
 	wholeSessions bool
 	trace         bool // the rows are requests of the past
@@ -35,7 +38,6 @@ type layout struct {
 
 // layouts is tried in this order, the most specific first.
 var layouts = []layout{
-	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, group: wekaGroup, sessions: wekaSession, trace: true},
 	{
 		name: "inputs_json", what: `"payloads"`, fits: withMembers("payloads"), entries: sessionOfRequests,
 		wholeSessions: true, members: []string{"session_id", "payloads"},
@@ -68,10 +70,16 @@ var layouts = []layout{
 		name: "azure", what: `"ContextTokens"`, fits: withMembers("TIMESTAMP", "ContextTokens", "GeneratedTokens"),
 		entries: azureRequest, trace: true, members: []string{"TIMESTAMP", "ContextTokens", "GeneratedTokens"},
 	},
+	{name: "weka", what: `"requests" with "hash_ids"`, fits: fitsWeka, sessions: wekaSession, trace: true},
 	{
 		name: "sharegpt", what: `"conversations"`, fits: fitsShareGPT, entries: conversation,
 		wholeSessions: true, members: []string{"id", "conversation", "conversations"},
 	},
+	{name: "dynamo", what: `"schema" of a Dynamo request trace`, fits: fitsDynamo, group: dynamoGroup, sessions: dynamoSessions, trace: true},
+	{name: "execution_trace", what: `"events" with an "event_type"`, fits: fitsExecution, sessions: executionSession, trace: true},
+	{name: "graph_ir", what: `"kind": "graph" of a Graph IR`, fits: fitsGraph, sessions: graphSessions},
+	{name: "otel_spans", what: `"spans"`, fits: fitsSpans, sessions: spanSession},
+	{name: "dag_jsonl", what: `"turns" of messages`, fits: fitsDAG, group: dagConversation, sessions: dagSessions},
 	{
 		name: "mt_bench", what: `"turns" of texts`, fits: fitsMTBench, entries: mtBenchTurns,
 		wholeSessions: true, members: []string{"question_id", "turns"},
@@ -85,7 +93,7 @@ var layouts = []layout{
 		name: "cnn_dailymail", what: `"article"`, fits: withMembers("article"), entries: question("", "article", "highlights"),
 		members: []string{"id", "article", "highlights"},
 	},
-	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, trace: true},
+	{name: "mooncake", what: `"input_length"`, fits: fitsMooncake, entries: mooncakeRequest, plays: playsMooncake, group: mooncakeGroup, sessions: mooncakeSessions, trace: true},
 	{name: "requests", what: "a whole request", fits: fitsRequests, entries: requestOrPrompt},
 	{name: "prompts", what: strings.Join(quoteAll(promptColumns), ", "), fits: fitsPrompts, entries: promptOrRequest},
 }

@@ -8,16 +8,27 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-func fitsLMCache(r *row, _ *file) bool { return r.has("session_id", "input", "pre_gap") }
+func fitsLMCache(r *row, _ *file) bool {
+	return r.has("session_id", "input") && (r.has("pre_gap") || r.has(lmcacheStart))
+}
+
+// lmcacheStart is the start of a request, in seconds since the first one of its session, in traces without "pre_gap".
+const lmcacheStart = "session_timestamp"
 
 // lmcacheSessions returns the session of rows of LMCache's agentic traces, which hold whole requests in the order of
 // the session, the lengths of their answers, and the seconds between an answer and the next request:
 //
 //	{"session_id": "a", "model": "m", "input": [{"role": "user", "content": "…"}], "output_length": 20, "pre_gap": 0.7}
+//
+// Rows with "session_timestamp" in place of "pre_gap" say when they began; see [scheduled].
 func lmcacheSessions(f *file, _ *Options, rows []groupRow) ([]*workload.Session, error) {
 	id, err := requiredName(rows[0].row, "session_id")
 	if err != nil {
 		return nil, err
+	}
+	if rows[0].get("pre_gap") == nil && rows[0].has(lmcacheStart) {
+		s, err := lmcacheScheduled(f, id, rows)
+		return []*workload.Session{s}, err
 	}
 	waits := make([]time.Duration, len(rows))
 	for i, r := range rows {
@@ -35,16 +46,33 @@ func lmcacheSessions(f *file, _ *Options, rows []groupRow) ([]*workload.Session,
 	return []*workload.Session{s}, nameModels(s, rows)
 }
 
+// lmcacheScheduled returns the session of rows that say when they began.
+func lmcacheScheduled(f *file, id string, rows []groupRow) (*workload.Session, error) {
+	times := make([]time.Time, len(rows))
+	for i, r := range rows {
+		var err error
+		if times[i], err = unixTime(r.row, lmcacheStart, time.Second); err == nil {
+			err = f.check(r.row, lmcacheRequest)
+		}
+		if err != nil {
+			return nil, r.fault("%w", err)
+		}
+	}
+	s, sorted := f.scheduledSession(id, rows, times, lmcacheRequest)
+	s.Timed, s.Offset = false, 0 // the times are those within the session
+	return s, nameModels(s, sorted)
+}
+
 func lmcacheRequest(f *file, r *row) (workload.Entry, error) {
-	e, err := f.wholeMessages(r, "input", "session_id", "output_length", "pre_gap")
+	e, err := f.wholeMessages(r, "input", "session_id", "output_length", "pre_gap", lmcacheStart)
 	if err == nil {
 		e.Prompt.MaxTokens, err = f.recordedTokens(r, "output_length")
 	}
 	return e, err
 }
 
-// leastMicroseconds is the least time that is taken for microseconds since 1970: March 1973. As milliseconds it is in a
-// future as far away.
+// leastMicroseconds is the least time that is taken for microseconds since 1970, whatever else a row has: March 1973. As milliseconds it
+// is thousands of years away.
 const leastMicroseconds = 1e14
 
 func fitsLMCacheText(r *row, _ *file) bool {
@@ -53,7 +81,7 @@ func fitsLMCacheText(r *row, _ *file) bool {
 	}
 	input, output := r.get("input"), r.get("output")
 	at, ok, err := r.number("timestamp")
-	return ok && err == nil && at >= leastMicroseconds &&
+	return ok && err == nil && (at >= leastMicroseconds || len(r.fields) == 4) &&
 		len(input) > 0 && input[0] == '"' && (output == nil || output[0] == '"')
 }
 
@@ -71,25 +99,27 @@ func lmcacheTextSessions(f *file, o *Options, rows []groupRow) ([]*workload.Sess
 	}
 	read := func(f *file, r *row) (workload.Entry, error) { return lmcacheTextRequest(f, o, r) }
 	times := make([]time.Time, len(rows))
-	order := make([]int, len(rows))
 	for i, r := range rows {
-		order[i] = i
 		if times[i], err = unixTime(r.row, "timestamp", time.Microsecond); err == nil {
 			err = f.check(r.row, read)
 		}
 		if err != nil {
 			return nil, r.fault("%w", err)
 		}
-		if i > 0 && times[i].Before(times[i-1]) {
+	}
+	s, _ := f.scheduledSession(id, rows, times, read)
+	return []*workload.Session{s}, nil
+}
+
+// scheduledSession returns the session of rows that are whole requests and began at these times, and the rows in the order of time.
+func (f *file) scheduledSession(id string, rows []groupRow, times []time.Time, read func(*file, *row) (workload.Entry, error)) (_ *workload.Session, sorted []groupRow) {
+	order := make([]int, len(rows))
+	for i := range order {
+		if order[i] = i; i > 0 && times[i].Before(times[i-1]) {
 			f.assume("rows that are earlier than the row before them in their session are put in the order of time")
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return times[a].Compare(times[b]) })
-	return []*workload.Session{f.scheduledSession(id, rows, times, order, read)}, nil
-}
-
-// scheduledSession returns the session of whole requests with recorded starts: its request i is row order[i].
-func (f *file) scheduledSession(id string, rows []groupRow, times []time.Time, order []int, read func(*file, *row) (workload.Entry, error)) *workload.Session {
 	sorted, starts := make([]groupRow, len(rows)), make([]time.Time, len(rows))
 	for i, k := range order {
 		sorted[i], starts[i] = rows[k], times[k]
@@ -100,7 +130,7 @@ func (f *file) scheduledSession(id string, rows []groupRow, times []time.Time, o
 	for i := range s.Nodes {
 		s.Nodes[i].Past = workload.Span{Known: true, Start: starts[i].Sub(starts[0])}
 	}
-	return s
+	return s, sorted
 }
 
 // lmcacheTextGroup returns the session of a row, and notes its time.

@@ -238,11 +238,7 @@ func (c *mlperfConversation) say(message export.Fields) {
 	if len(c.messages) > 0 {
 		c.messages = append(c.messages, ',')
 	}
-	for i, m := range message {
-		c.messages = append(c.messages, "{,"[min(i, 1)])
-		c.messages = fmt.Appendf(c.messages, "%q:%s", m.Name, m.Value.Data)
-	}
-	c.messages = append(c.messages, '}')
+	c.messages = appendObject(c.messages, message)
 }
 
 // addRequest adds the request that a row of the user or of tools is.

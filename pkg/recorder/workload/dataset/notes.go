@@ -13,7 +13,7 @@ import (
 // Notes returns remarks for the user about the files, one line each.
 func (s *Set) Notes() []string {
 	var all []string
-	assumed, hit := map[string]int{}, workload.Hit{}
+	hit := workload.Hit{}
 	for _, f := range s.files {
 		note := func(format string, args ...any) {
 			all = append(all, f.src.name+": "+fmt.Sprintf(format, args...))
@@ -33,17 +33,29 @@ func (s *Set) Notes() []string {
 		for _, what := range slices.Sorted(maps.Keys(f.leftOut)) {
 			note("left out: %s (%d)", what, f.leftOut[what])
 		}
-		for what, n := range f.assumed {
-			assumed[what] += n
-		}
 		hit.Hit, hit.Total = hit.Hit+f.hit.Hit, hit.Total+f.hit.Total
 	}
-	for _, what := range slices.Sorted(maps.Keys(assumed)) {
-		all = append(all, fmt.Sprintf("assumed: %s (%d)", what, assumed[what]))
+	for _, what := range s.Assumed() {
+		all = append(all, "assumed: "+what)
 	}
 	if hit.Total > 0 {
 		all = append(all, fmt.Sprintf("prompts have %s with hash_ids; as the trace was recorded, an unlimited prefix cache holds %s of them (%.2f %%)",
 			plural.GroupedOf(hit.Total, "full block"), plural.Grouped(hit.Hit), 100*float64(hit.Hit)/float64(hit.Total)))
+	}
+	return all
+}
+
+// Assumed says how what the files leave open was taken, one line for each, with how often that was so.
+func (s *Set) Assumed() []string {
+	times := map[string]int{}
+	for _, f := range s.files {
+		for what, n := range f.assumed {
+			times[what] += n
+		}
+	}
+	var all []string
+	for _, what := range slices.Sorted(maps.Keys(times)) {
+		all = append(all, fmt.Sprintf("%s (%d)", what, times[what]))
 	}
 	return all
 }

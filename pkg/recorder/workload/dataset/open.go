@@ -37,6 +37,8 @@ type file struct {
 	src     *source
 	rows    rows
 	layout  *layout
+	named   bool // Options.Layout names the layout
+	plays   bool // the rows are read as sessions
 	options *Options
 	window  window
 	timed   bool // some entry has a time
@@ -58,22 +60,27 @@ type file struct {
 	firstStream int
 
 	sessions   *sessionIndex // nil if the layout has no sessions
+	dag        *dagIndex     // of the layout dag_jsonl
+	dynamo     *dynamoFile   // of the layout dynamo
+	graph      *graphFile    // of the layout graph_ir
 	sessionIDs sessionIDs    // while opening
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
 	sessionColumn string
 	hit           workload.Hit // of all sessions with blocks
 
-	ignored memberNames             // members that requests do not get
-	passed  memberNames             // unknown members that requests get
-	facts   *Facts                  // of the Set
-	blocks  map[string][]int64      // while opening a trace: hash ids of the last row of a session
-	start   time.Time               // of a trace with times of day: its earliest row, or its first one
-	whole   []uint64                // bit i: trace row i extends the row before in its session
-	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
-	assumed map[string]int          // how often what the data leaves open was taken so
-	opening bool                    // during the first pass, which records notes
-	reading func(path string) error // see Options.Reading
+	ignored  memberNames             // members that requests do not get
+	passed   memberNames             // unknown members that requests get
+	facts    *Facts                  // of the Set
+	blocks   map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
+	unknown  []uint32                // rows of a trace of which nothing says whether they hold the history
+	start    time.Time               // of a trace with times of day: its earliest row, or its first one
+	messages map[string]lastMessages // while opening: of the last row of a session
+	whole    []uint64                // bit i: row i holds the history of its session
+	leftOut  map[string]int          // number of skipped rows, or of skipped entries, by reason
+	assumed  map[string]int          // how often what the data leaves open was taken so
+	opening  bool                    // during the first pass, which records notes
+	reading  func(path string) error // see Options.Reading
 
 	last        int // row of lastEntries, or −1
 	lastEntries []workload.Entry
@@ -93,8 +100,11 @@ func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 				if o.MaxRows > 0 && s.rows == o.MaxRows {
 					break
 				}
-				if err := s.add(ctx, p, &o); err != nil {
+				if err := s.add(ctx, p.path, &o); err != nil {
 					return err
+				}
+				if f := s.files[len(s.files)-1]; p.requests >= 0 && f.n != p.requests && o.MaxRows == 0 {
+					return fmt.Errorf("%s: expected %d requests, the model_calls of its manifest, found %d; is the file whole?", p.path, p.requests, f.n)
 				}
 			}
 		}
@@ -141,12 +151,18 @@ func IsDataFile(name string) bool {
 	return slices.Contains(Suffixes, filepath.Ext(name))
 }
 
+// A dataFile is a file to open.
+type dataFile struct {
+	path     string
+	requests int // that it must have; -1 for any number
+}
+
 // filesOf returns path, or its data files if it is a folder. Of a folder with a manifest it returns the files that the manifest
 // lists, as of the manifest itself.
-func filesOf(path string) ([]string, error) {
+func filesOf(path string) ([]dataFile, error) {
 	info, err := os.Stat(path)
 	if path == "-" || errors.Is(err, fs.ErrNotExist) { // openSource has a better error
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -161,16 +177,16 @@ func filesOf(path string) ([]string, error) {
 		}
 	}
 	if !info.IsDir() {
-		return []string{path}, nil
+		return []dataFile{{path, -1}}, nil
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
 		return nil, err
 	}
-	var all []string
+	var all []dataFile
 	for _, e := range inside {
 		if !e.IsDir() && IsDataFile(e.Name()) {
-			all = append(all, filepath.Join(path, e.Name()))
+			all = append(all, dataFile{filepath.Join(path, e.Name()), -1})
 		}
 	}
 	if len(all) == 0 {
@@ -194,7 +210,7 @@ func (s *Set) addSource(ctx context.Context, src *source, o *Options) error {
 	if o.MaxRows > 0 {
 		left.MaxRows -= s.rows
 	}
-	f := &file{src: src, window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
+	f := &file{src: src, named: o.Layout != "", window: window{o.From, o.To}, reading: o.Reading, facts: &s.facts, leftOut: map[string]int{}, assumed: map[string]int{}, last: -1}
 	if o.Layout == "" {
 		f.promptMember = o.PromptMember
 	}
@@ -231,23 +247,29 @@ func (f *file) detect(ctx context.Context, o *Options) (err error) {
 		return f.rows.fault(0, err)
 	}
 	f.options, f.facts.Trace = o, f.facts.Trace || f.layout.trace
+	f.plays = f.layout.sessions != nil && (f.layout.plays == nil || f.layout.plays(first, o))
 	return nil
 }
 
 // readAll reads all entries.
 func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 	f.opening, f.sessionIDs = true, sessionIDs{}
-	defer func() { f.opening, f.blocks, f.sessionIDs = false, nil, nil }()
+	defer func() { f.opening, f.blocks, f.messages, f.sessionIDs = false, nil, nil, nil }()
 	f.rowsRead = f.rows.len()
 	if most := f.options.MaxRows; most > 0 {
 		f.rowsRead = min(f.rowsRead, most)
 	}
 	read := f.readEntries
-	if f.layout.sessions != nil {
+	if f.plays {
 		read = func(ctx context.Context) error { return f.openSessions(ctx, ids) }
 	}
 	if err := read(ctx); err != nil {
 		return err
+	}
+	if f.plays {
+		if err := f.resolveRows(); err != nil {
+			return err
+		}
 	}
 	if f.window != (window{}) && !f.timed {
 		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
@@ -460,6 +482,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 		return d.unwrapped(), nil
 	case text[0] == '{':
 		return openObjects(ctx, src)
+	case looksLikeYAML(src.name, text):
+		return openYAML(src)
 	case looksLikeTable(text):
 		return openTable(ctx, src)
 	}

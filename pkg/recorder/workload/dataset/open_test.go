@@ -197,7 +197,7 @@ func TestMemory(t *testing.T) {
 
 // drainSource reads a file whose text is in.
 func drainSource(t *testing.T, in string, o *Options) {
-	s := &Set{}
+	s := &Set{ids: sessionIDs{}}
 	src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: o.MaxRowBytes, close: func() error { return nil }}
 	if s.addSource(t.Context(), src, o) == nil {
 		all(t, s)
@@ -217,27 +217,55 @@ func FuzzOpen(f *testing.F) {
 	f.Add("{\"rows\":[{\"row\":{\"question\":\"a\"}}]}")
 	f.Add("Timestamp,Model,Request tokens,Response tokens\n1,a,2,3\n")
 	f.Add("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n")
+	f.Add(`{"session_id":"a","model":"m","input":[{"role":"user","content":"x"}],"output_length":20,"pre_gap":0.5}`)
+	f.Add(`{"timestamp":1760428258635837,"input":"q","output":"a","session_id":"s"}`)
+	f.Add("{\"conversation_id\":\"c\",\"turn\":1,\"role\":\"user\",\"content\":\"a\"}\n{\"conversation_id\":\"c\",\"turn\":2,\"role\":\"assistant\",\"tool_calls\":[{}]}\n{\"conversation_id\":\"c\",\"turn\":3,\"role\":\"tool\",\"tool_results\":[{\"tool_call_id\":\"k\",\"content\":\"b\"}]}")
+	f.Add(`{"version":1,"task_id":"t","conversation_id":"t","conversation_idx":0,"messages":[{"role":"user"}],"simulated_tool_delay_ms_after":1}`)
+	f.Add(`{"conversations":[[{"messages":[{"role":"user"}]},{"messages":[{"role":"tool"}]}],[]]}`)
+	f.Add(`{"session_id":"a","round_index":0,"prefix_tokens":80,"newly_append_tokens":20,"output_tokens":9,"timing_events":[{"event_type":"text","timestamp":"2026-06-01T05:00:02.5Z"}],"tools":[{"tool_wall_latency_ms":5}]}`)
+	f.Add("session_id,round_idx,prefix_len,input_len,output_len\n0,0,70,5,1\n0,1,9,5,1\n")
+	f.Add(`{"group":1,"stream":0,"prompt_len":9,"out_lens":[2,3],"obs_lens":[4,0],"tool_times":[1,0]}`)
+	f.Add(`{"num_turns":1,"input_prompt_length":3,"assistant_response_length":[1],"tool_call_output_length":[1],"tool_call_latency":[1],"final_assistant_response_length":1}`)
+	f.Add("{\"request_id\":\"a\",\"output_length\":2,\"hash_ids\":[1]}\n{\"request_id\":\"b\",\"output_length\":2,\"hash_ids\":[1],\"wait_for\":[\"a\"]}")
+	f.Add(`{"timestamp_start_unix_ms":1,"prompt":"a","input_tokens":1,"output_tokens":1,"provided_session_id":"s"}`)
+	f.Add(`{"question_id":81,"turns":["a","b"]}`)
 	f.Add("prompt,id\n\"a\nb\",1\n")
+	f.Add("{\"session_id\":\"p\",\"turns\":[{\"messages\":[{\"role\":\"user\"}],\"spawns\":[\"k\",{\"children\":[\"k\"],\"background\":true}],\"forks\":[\"f\"]},{\"messages\":[],\"delay\":2}]}\n{\"session_id\":\"k\",\"turns\":[{\"messages\":[{\"role\":\"user\"}]}]}\n{\"session_id\":\"f\",\"orchestrator\":true,\"rounds\":2,\"spawns\":[\"k\"]}")
+	f.Add("{\"spans\":[{\"trace_id\":\"t\",\"start_time\":\"2026-01-05T10:00:00Z\",\"end_time\":\"2026-01-05T10:00:01Z\",\"attributes\":{\"gen_ai.input.messages\":\"[{\\\"role\\\":\\\"user\\\",\\\"parts\\\":[{\\\"type\\\":\\\"text\\\",\\\"content\\\":\\\"a\\\"}]}]\"}}]}")
+	f.Add("{\"schema\":\"dynamo.request.trace.v1\",\"event_type\":\"request_end\",\"event_time_unix_ms\":9,\"agent_context\":{\"session_id\":\"s\"},\"request\":{\"input_tokens\":600,\"output_tokens\":1}}")
+	f.Add("{\"trace_id\":\"r\",\"events\":[{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"user\",\"tokens\":4},{\"event_type\":\"parallel_start\",\"num_branches\":1},{\"event_type\":\"parallel_end\"},{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"assistant\",\"completion_tokens\":4}]}")
+	f.Add("{\"kind\":\"graph\",\"nodes\":{\"a\":{\"output\":\"h\",\"prompt\":[\"@h\"]},\"b\":{\"output\":\"x\",\"prompt\":[{\"role\":\"user\",\"content\":[\"@h\"]}],\"inputs\":[{\"channel\":\"h\"}]}}}\n{\"kind\":\"trace\",\"id\":\"t\",\"initial_state\":{\"h\":[{\"role\":\"user\"}]}}")
+	f.Add("graph:\n  nodes: {a: {output: x, prompt: [{role: user, content: &q q}]}}\ntraces:\n- id: *q\n")
+	f.Add(`{"id":"a","block_size":4,"system_tokens":5,"requests":[{"t":0,"in":9,"out":5,"hash_ids":[1,2],"api_time":1},{"t":2,"type":"subagent","duration_ms":5,"requests":[{"t":0,"in":1}]},{"t":3,"in":9,"hash_ids":[1]}]}`)
+	f.Add("{\"session_id\":\"a\",\"input_length\":600,\"hash_ids\":[1,2]}\n{\"session_id\":\"a\",\"input_length\":7,\"hash_ids\":[1]}\n")
+	f.Add("{\"session_id\":\"a\",\"message_mode\":\"delta\",\"messages\":[{\"role\":\"user\"}]}\n{\"session_id\":\"a\",\"payload\":{\"a\":1},\"extra\":{\"b\":2},\"delay\":5}\n")
+	f.Add("{\"chat_id\":1,\"parent_chat_id\":-1,\"input_length\":6,\"turn\":1}\n{\"chat_id\":2,\"parent_chat_id\":1,\"input_length\":7,\"timestamp\":3}\n")
 	f.Fuzz(func(t *testing.T, in string) {
-		const most = 1 << 16
-		o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most}
-		testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
-		s := &Set{}
-		src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
-		if err := s.addSource(t.Context(), src, &o); err != nil {
-			if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
-				t.Fatalf("%q: error %q, want a line that names the file", in, msg)
-			}
-			return
-		}
-		first := all(t, s)
-		if len(first) != s.Len() {
-			t.Fatalf("%q: %d entries, Len is %d", in, len(first), s.Len())
-		}
-		if again := all(t, s); !slices.Equal(first, again) {
-			t.Fatalf("%q: first %q, then %q", in, first, again)
+		for _, sessions := range []bool{false, true} {
+			fuzzOpen(t, in, sessions)
 		}
 	})
+}
+
+func fuzzOpen(t *testing.T, in string, sessions bool) {
+	const most = 1 << 16
+	o := Options{Texts: numbered{}, Count: words, MaxRowBytes: most, MaxSessionRequests: 1000, Sessions: sessions}
+	testenv.BoundMemory(t, len(in), 4<<20, 2000, func() { drainSource(t, in, &o) })
+	s := &Set{ids: sessionIDs{}}
+	src := &source{ReaderAt: strings.NewReader(in), name: "in", size: int64(len(in)), maxRow: most, close: func() error { return nil }}
+	if err := s.addSource(t.Context(), src, &o); err != nil {
+		if msg := err.Error(); strings.Contains(msg, "\n") || !strings.HasPrefix(msg, "in: ") {
+			t.Fatalf("%q: error %q, want a line that names the file", in, msg)
+		}
+		return
+	}
+	first := all(t, s)
+	if len(first) != s.Len() {
+		t.Fatalf("%q: %d entries, Len is %d", in, len(first), s.Len())
+	}
+	if again := all(t, s); !slices.Equal(first, again) {
+		t.Fatalf("%q: first %q, then %q", in, first, again)
+	}
 }
 
 func BenchmarkOpen(b *testing.B) {

@@ -23,6 +23,9 @@ type Options struct {
 	// Sessions makes each turn of a conversation an entry. Otherwise only the first turn
 	// is one.
 	Sessions bool
+	// RecordedHistory makes the turns of a conversation whole requests, with the answers of the data as history, where the data
+	// has them beside its turns. Otherwise the live answers are the history.
+	RecordedHistory bool
 	// OnlyKnown leaves out the members of a prompt's row that are not known to be members of
 	// requests. Otherwise they are sent as they are.
 	OnlyKnown bool
@@ -46,6 +49,8 @@ type Options struct {
 	// Reading, if not nil, is called while the files are opened, with the path of each further
 	// file that a row names, such as an image. Its error is the error of the row.
 	Reading func(path string) error
+	// MaxSessionRequests bounds the requests of a session whose conversations begin others again and again; 0 means 100,000.
+	MaxSessionRequests int
 	// Spool configures the temporary files.
 	Spool spool.Config
 	// Stdin is the input for the path "-"; nil makes that path an error.
@@ -59,8 +64,8 @@ type TraceRows string
 
 // The kinds of TraceRows.
 const (
-	// RowsByContent takes a row as the whole prompt if its hash ids extend the hash ids of the
-	// turn before, else as the new part.
+	// RowsByContent takes a row as the whole prompt if its hash ids begin like those of the turn
+	// before, else as the new part. Without such ids it is an error.
 	RowsByContent TraceRows = ""
 	RowsWhole     TraceRows = "whole" // a row is the whole prompt, with the history
 	RowsNew       TraceRows = "new"   // a row is what the turn adds to the history
@@ -90,6 +95,16 @@ func (o *Options) maxRow() int64 {
 	return DefaultMaxRowBytes
 }
 
+// mostRequests is the default of Options.MaxSessionRequests.
+const mostRequests = 100_000
+
+func (o *Options) mostRequests() int {
+	if o.MaxSessionRequests > 0 {
+		return o.MaxSessionRequests
+	}
+	return mostRequests
+}
+
 // Validate reports all mistakes of o at once.
 func (o *Options) Validate() error {
 	var errs []error
@@ -104,5 +119,6 @@ func (o *Options) Validate() error {
 	add(o.BlockTokens < 0, "%d tokens in a block: must be at least 1", o.BlockTokens)
 	add(o.MaxRows < 0, "the first %d rows: must be at least 1", o.MaxRows)
 	add(o.MaxRowBytes < 0, "rows of %d bytes: must be positive", o.MaxRowBytes)
+	add(o.MaxSessionRequests < 0, "%d requests of a session: must be positive", o.MaxSessionRequests)
 	return errors.Join(errs...)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -32,6 +33,50 @@ func TestParquet(t *testing.T) {
 		if diff := cmp.Diff(got[1], got[0]); diff != "" {
 			t.Errorf("%s (-jsonl +parquet):\n%s", name, diff)
 		}
+	}
+}
+
+// TestParquetSessions checks that Parquet and JSON Lines give the same sessions.
+func TestParquetSessions(t *testing.T) {
+	var got [2][]string
+	for i, suffix := range []string{".parquet", ".jsonl"} {
+		s, err := Open(t.Context(), []string{"testdata/baseten" + suffix}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		sessions, ok := s.AsSessions()
+		if !ok || s.Files()[0].Layout != "baseten" {
+			t.Fatalf("read as %+v", s.Files()[0])
+		}
+		got[i] = withPast(t, sessions, graphs(t, sessions))
+	}
+	if diff := cmp.Diff(got[1], got[0]); diff != "" {
+		t.Errorf("(-jsonl +parquet):\n%s", diff)
+	}
+	want := []string{
+		"3 at:0s recorded",
+		`root:0 past 0s–0s = "Prompt 0 of session 3" max:1 exact at:0s whole`,
+		`root:1 past 800ms–1.55s after root:0+800ms = "Prompt 3 of session 3 and more and more and more" max:21 exact at:800ms whole`,
+		`root:2 past 900ms–1.4s after root:1 = "Prompt 2 of session 3 and more and more" max:14 exact at:900ms whole`,
+		`root:3 past 30s–31.75s after root:2+28.6s = "Prompt 7 of session 3 and more and more and more and more and more and more and more" max:21 exact at:30s whole`,
+		"5 at:40ms recorded",
+		`root:0 past 0s–250ms = "Prompt 1 of session 5 and more" max:7 exact at:40ms whole`,
+		`root:1 past 1.96s–2.96s after root:0+1.71s = "Prompt 4 of session 5 and more and more and more and more" max:1 exact at:2s whole`,
+		`root:2 past 5.96s after root:1+3s = "Prompt 5 of session 5 and more and more and more and more and more" max:7 exact at:6s whole`,
+		`root:3 past 8.96s–10.46s after root:2+3s(start) root:2 = "Prompt 6 of session 5 and more and more and more and more and more and more" max:14 exact at:9s whole`,
+	}
+	if diff := cmp.Diff(want, got[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTableMessages checks that messages of a table have no members that only others have.
+func TestTableMessages(t *testing.T) {
+	r := &row{fields: export.Fields{{Name: "input", Value: export.JSON(`[{"role":"user","content":"x","tool_calls":null},{"content":null,"role":"assistant","tool_calls":[{"id":null}]}]`)}}}
+	e, err := (&file{}).wholeMessages(r, "input")
+	if want := `[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":null}]}]`; err != nil || string(e.Prompt.Messages) != want {
+		t.Errorf("%s, %v; want %s", e.Prompt.Messages, err, want)
 	}
 }
 

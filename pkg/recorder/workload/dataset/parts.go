@@ -5,17 +5,26 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A textPart is a part of a made-up text. Parts with one name and one length are equal.
-type textPart struct {
-	name   uint64
-	tokens int
+// textParts are the parts of a made-up text: their names and their lengths. Parts with one name and one length are equal.
+type textParts struct {
+	names  []uint64
+	tokens []int
 }
+
+// add adds a part; one without tokens is left out.
+func (p *textParts) add(name uint64, tokens int) {
+	if tokens > 0 {
+		p.names, p.tokens = append(p.names, name), append(p.tokens, tokens)
+	}
+}
+
+// first returns the first n parts.
+func (p *textParts) first(n int) textParts { return textParts{p.names[:n], p.tokens[:n]} }
 
 // partName returns the name of the part of a text that is called by these, and begins at a token of it.
 func partName(of string, number, begin int) uint64 {
@@ -27,16 +36,12 @@ func partName(of string, number, begin int) uint64 {
 }
 
 // partsPrompt returns a prompt of a text of parts.
-func (o *Options) partsPrompt(parts []textPart) (p *workload.Prompt, err error) {
+func (o *Options) partsPrompt(parts textParts) (p *workload.Prompt, err error) {
 	if o.Texts == nil {
 		return nil, errNoTexts
 	}
-	names, tokens := make([]uint64, len(parts)), make([]int, len(parts))
-	for i, one := range parts {
-		names[i], tokens[i] = one.name, one.tokens
-	}
 	p = &workload.Prompt{}
-	p.Text, p.IDs, err = o.Texts.Parts(names, tokens)
+	p.Text, p.IDs, err = o.Texts.Parts(parts.names, parts.tokens)
 	return p, err
 }
 
@@ -51,17 +56,20 @@ type lengthsStep struct {
 // lengthsSession returns a session of requests that are known by their lengths. The history of a request is all before it, with a made-up
 // answer of the recorded length. The new tokens of the first step are the same in all sessions with one head.
 func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) *workload.Session {
-	waits := make([]time.Duration, len(steps))
-	for i, s := range steps {
-		waits[i] = s.wait
+	var all textParts
+	waits, ends := make([]time.Duration, len(steps)), make([]int, len(steps))
+	for i, one := range steps {
+		waits[i] = one.wait
+		if i == 0 {
+			all.add(partName(head, 0, 0), one.added)
+		} else {
+			all.add(partName(id, 2*i-1, 0), steps[i-1].answer)
+			all.add(partName(id, 2*i, 0), one.added)
+		}
+		ends[i] = len(all.names)
 	}
 	return &workload.Session{ID: id, Nodes: chained(waits), Recorded: true, Entry: func(i int) (workload.Entry, error) {
-		parts := []textPart{{partName(head, 0, 0), steps[0].added}}
-		for k := 1; k <= i; k++ {
-			parts = append(parts, textPart{partName(id, 2*k-1, 0), steps[k-1].answer}, textPart{partName(id, 2*k, 0), steps[k].added})
-		}
-		parts = slices.DeleteFunc(parts, func(p textPart) bool { return p.tokens == 0 })
-		p, err := o.partsPrompt(parts)
+		p, err := o.partsPrompt(all.first(ends[i]))
 		if err != nil {
 			return workload.Entry{}, f.rows.fault(row, err)
 		}

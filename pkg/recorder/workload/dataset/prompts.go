@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // promptColumns lists the members that can hold the prompt. A row has one of them, or only
@@ -64,7 +66,7 @@ func hasPrompt(r *row) bool {
 //	{"text_input": "…", "output_length": 64, "session_id": "a", "delay": 500}
 //	{"messages": [{"role": "user", "content": "…"}], "temperature": 0.5}
 //	{"input": {"messages": […], "max_tokens": 64}}
-func promptOrRequest(f *file, o *Options, r *row, _ int) ([]workload.Entry, error) {
+func promptOrRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
 	if o.Layout == "" && fitsRequests(r, f) {
 		return wholeRequest(r) // as in a file that begins with it
 	}
@@ -72,12 +74,46 @@ func promptOrRequest(f *file, o *Options, r *row, _ int) ([]workload.Entry, erro
 	if err != nil {
 		return nil, err
 	}
+	e.Whole = e.Whole || f.repeatsHistory(&e, i)
 	return []workload.Entry{e}, nil
 }
 
-// readPrompt reads a row with a prompt and its other members.
-func readPrompt(r *row, f *file, o *Options) (workload.Entry, error) {
+// A lastMessages is what is kept of the messages of a turn: their length as JSON, and a hash of it up to the last bracket.
+type lastMessages struct {
+	length int
+	sum    uint64
+}
+
+// repeatsHistory reports whether row i, a turn of a session, holds the messages of the turn before and more.
+func (f *file) repeatsHistory(e *workload.Entry, i int) bool {
+	js := e.Prompt.Messages
+	if e.Session == "" || js == nil {
+		return false
+	}
+	if f.opening {
+		sum := func(js []byte) uint64 {
+			h := fnv.New64a()
+			h.Write(js)
+			return h.Sum64()
+		}
+		if before := f.messages[e.Session]; before.length > 0 && before.length < len(js) && js[before.length-1] == ',' && sum(js[:before.length-1]) == before.sum {
+			f.assume("turns whose \"messages\" begin with those of the turn before are taken for the whole history")
+			f.setWhole(i)
+		}
+		if f.messages == nil {
+			f.messages = map[string]lastMessages{}
+		}
+		f.messages[e.Session] = lastMessages{len(js), sum(js[:len(js)-1])}
+	}
+	return f.isWhole(i)
+}
+
+// readPrompt reads a row with a prompt and its other members. The caller reads the known members.
+func readPrompt(r *row, f *file, o *Options, known ...string) (workload.Entry, error) {
 	p := promptReader{row: r, file: f, used: map[string]bool{}, onlyKnown: o.OnlyKnown}
+	for _, name := range known {
+		p.used[name] = true
+	}
 	e := workload.Entry{Prompt: &p.prompt}
 	if err := p.readPrompt(&e); err != nil {
 		return e, err
@@ -421,7 +457,7 @@ func (p *promptReader) time(e *workload.Entry) error {
 	return nil
 }
 
-// extra reads "extra", an object with further members of the request.
+// extra reads "extra", an object with further members of the request, which replace those of the row.
 func (p *promptReader) extra(*workload.Entry) error {
 	js := p.row.get("extra")
 	if js == nil || js[0] != '{' {
@@ -431,6 +467,16 @@ func (p *promptReader) extra(*workload.Entry) error {
 	inner, err := parseObject(js)
 	if err != nil {
 		return fmt.Errorf("\"extra\": %w", err)
+	}
+	if p.prompt.Body != nil {
+		body, err := openai.MergeRequest(p.prompt.Body, js)
+		if err == nil {
+			p.prompt, err = parseBody(body)
+		}
+		return err
+	}
+	for _, m := range inner.fields {
+		p.used[m.Name] = true
 	}
 	p.prompt.Extra = append(p.prompt.Extra, inner.fields...)
 	return nil

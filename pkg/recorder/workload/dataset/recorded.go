@@ -1,11 +1,16 @@
 package dataset
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -145,7 +150,48 @@ func (f *file) wholeMessages(r *row, messages string, used ...string) (workload.
 	}
 	e := workload.Entry{Whole: true, Prompt: f.parameters(r, append(used, messages)...)}
 	e.Prompt.Messages = js
+	if r.text == nil {
+		var err error
+		if e.Prompt.Messages, err = withoutNulls(js); err != nil {
+			return e, fmt.Errorf("%q: %w", messages, err)
+		}
+	}
 	return e, nil
+}
+
+// withoutNulls returns messages without the members that are null. In a table each message has all members that any of them has, and
+// servers refuse some that are null.
+func withoutNulls(messages []byte) ([]byte, error) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(messages, &all); err != nil {
+		return nil, err
+	}
+	out := []byte("[")
+	for i, js := range all {
+		m, err := parseObject(js)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		m.fields = slices.DeleteFunc(m.fields, func(f export.Field) bool { return string(f.Value.Data) == "null" })
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = appendObject(out, m.fields)
+	}
+	return append(out, ']'), nil
+}
+
+// appendObject appends members as a compact JSON object.
+func appendObject(b []byte, members export.Fields) []byte {
+	b = append(b, '{')
+	for i, m := range members {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b, _ = jsontext.AppendQuote(b, m.Name) // the error is about UTF-8
+		b = append(append(b, ':'), m.Value.Data...)
+	}
+	return append(b, '}')
 }
 
 // check reads the request of a row, only to find its mistakes, while the file is opened.

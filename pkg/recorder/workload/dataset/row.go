@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -191,4 +193,34 @@ func syntaxError(err error) error {
 		return fmt.Errorf("not valid JSON at its byte %d: %w", se.ByteOffset, se.Err)
 	}
 	return fmt.Errorf("not valid JSON: %w", err)
+}
+
+// milliseconds returns a member with a time in milliseconds. ok is false if it is absent or null.
+func (r *row) milliseconds(name string) (d time.Duration, ok bool, err error) {
+	return member(r, name, func(js []byte) (time.Duration, error) {
+		ms, err := parseNumber(js)
+		if err != nil {
+			return 0, err
+		}
+		return duration(ms, time.Millisecond)
+	})
+}
+
+// nameList returns a member with names: a string or an array of strings, none of them empty.
+func (r *row) nameList(name string) ([]string, error) {
+	all, _, err := member(r, name, parseStrings)
+	if err == nil && slices.Contains(all, "") {
+		err = fmt.Errorf("%q: a name is empty", name)
+	}
+	return all, err
+}
+
+func parseBool(js []byte) (bool, error) {
+	switch string(js) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("expected true or false, found %s", clip(js))
 }

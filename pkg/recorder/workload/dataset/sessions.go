@@ -104,7 +104,8 @@ func (f *file) openSessions(ctx context.Context, ids sessionIDs) error {
 			}
 		}
 	}
-	x.ids = names.String()
+	x.ids = strings.Clone(names.String()) // without the room to grow, which the others drop, too
+	x.from, x.requests, x.idEnds, x.offsets = slices.Clone(x.from), slices.Clone(x.requests), slices.Clone(x.idEnds), slices.Clone(x.offsets)
 	f.sessions = x
 	return nil
 }
@@ -159,7 +160,7 @@ func (f *file) addSession(x *sessionIndex, s *workload.Session, names int) error
 	case x.offsets != nil:
 		x.offsets = append(x.offsets, untimed)
 	}
-	f.facts.Sessions.count(s)
+	f.facts.Sessions.Add(s)
 	for _, hit := range workload.PossibleHits(s) {
 		f.hit.Hit, f.hit.Total = f.hit.Hit+hit.Hit, f.hit.Total+hit.Total
 	}
@@ -396,11 +397,11 @@ func (f *file) sessionEntry(k int) (workload.Entry, error) {
 // checkKind returns an error if one of two files holds sessions and the other one single requests.
 func (s *Set) checkKind(f *file) error {
 	for _, other := range s.files {
-		if other == f || other.layout == nil || f.layout == nil || (other.layout.sessions == nil) == (f.layout.sessions == nil) {
+		if other == f || other.layout == nil || f.layout == nil || other.plays == f.plays {
 			continue
 		}
 		a, b := f, other
-		if a.layout.sessions == nil {
+		if !a.plays {
 			a, b = b, a
 		}
 		return fmt.Errorf("%s holds sessions (%s), and %s single requests (%s): they cannot be sent in one run; give one of them",
@@ -456,73 +457,4 @@ func (s *setSessions) find(k int) (*file, int) {
 		k -= s.sessionEnds[i-1]
 	}
 	return s.files[i], k
-}
-
-// A SessionFacts holds numbers about the sessions of layouts that have some.
-type SessionFacts struct {
-	Sessions int
-	Timed    int // sessions with a time in a schedule
-	Recorded int // sessions whose requests hold their histories themselves
-	Requests int
-	Most     int // requests of the longest session
-	// Agents are those beside the roots: Forked and Spawned ones. For those in the Background no request waits.
-	Agents, Forked, Spawned, Background int
-	Depth                               int // of the deepest agent
-	Joins                               int // requests that wait for several others, or for one of an agent below
-	Waits                               int // requests with a delay after others
-	Waiting                             time.Duration
-	Models                              []string // that the recordings name, in the order of their first requests, at most mostModels
-}
-
-// mostModels bounds the models that are told apart in SessionFacts.
-const mostModels = 100
-
-// count adds a session.
-func (x *SessionFacts) count(s *workload.Session) {
-	x.Sessions++
-	x.Requests += len(s.Nodes)
-	x.Most = max(x.Most, len(s.Nodes))
-	if s.Timed {
-		x.Timed++
-	}
-	if s.Recorded {
-		x.Recorded++
-	}
-	awaited := make([]bool, len(s.Agents))
-	for _, n := range s.Nodes {
-		join, delay := false, time.Duration(0)
-		for _, e := range n.After {
-			from := s.Nodes[e.From].Agent
-			if e.Anchor == workload.AfterEnd && from != n.Agent && s.Below(from, n.Agent) {
-				awaited[from], join = true, true
-			}
-			join = join || e.From != n.After[0].From
-			delay = max(delay, e.Delay)
-		}
-		if join {
-			x.Joins++
-		}
-		if n.Model != "" && len(x.Models) < mostModels && !slices.Contains(x.Models, n.Model) {
-			x.Models = append(x.Models, n.Model)
-		}
-		if delay > 0 {
-			x.Waits++
-			x.Waiting += delay
-		}
-	}
-	for i, a := range s.Agents {
-		if i == 0 {
-			continue
-		}
-		x.Agents++
-		x.Depth = max(x.Depth, s.Depth(i))
-		if a.Kind == workload.Forked {
-			x.Forked++
-		} else {
-			x.Spawned++
-		}
-		if !awaited[i] {
-			x.Background++
-		}
-	}
 }

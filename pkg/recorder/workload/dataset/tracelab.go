@@ -37,6 +37,9 @@ func fitsTraceLab(r *row, _ *file) bool {
 	return ok
 }
 
+// mostTokens bounds a prompt, whose parts are held in memory.
+const mostTokens = 1 << 24
+
 // A tracelabRound is a row of TraceLab: a request of an agent.
 type tracelabRound struct {
 	groupRow
@@ -150,8 +153,11 @@ func readTraceLabRound(r groupRow) (q tracelabRound, err error) {
 		}
 		return q, err
 	}
-	if q.prefix+q.added == 0 {
+	switch n := q.prefix + q.added; {
+	case n == 0:
 		return q, fmt.Errorf("%q and %q: a prompt of 0 tokens", c.prefix, c.added)
+	case n > mostTokens:
+		return q, fmt.Errorf("a prompt of %d tokens: must have at most %d", n, mostTokens)
 	}
 	q.waitAfter = -1
 	if r.get("tool_wait_after_ms") != nil {
@@ -339,14 +345,14 @@ func (x *tracelabContext) step() (cut tracelabPiece, foreign bool) {
 }
 
 // prompt returns the parts of the prompt of round i.
-func (x *tracelabContext) prompt(i int) []textPart {
+func (x *tracelabContext) prompt(i int) textParts {
 	if i < x.at {
 		x.pieces, x.at = nil, -1
 	}
 	for x.at < i {
 		x.step()
 	}
-	var parts []textPart
+	var all textParts
 	for _, p := range x.pieces {
 		of, begin := x.session, 0
 		if p.number == 0 {
@@ -354,7 +360,7 @@ func (x *tracelabContext) prompt(i int) []textPart {
 		}
 		add := func(end int) {
 			if end > begin {
-				parts = append(parts, textPart{partName(of, p.number, begin), end - begin})
+				all.add(partName(of, p.number, begin), end-begin)
 				begin = end
 			}
 		}
@@ -367,5 +373,5 @@ func (x *tracelabContext) prompt(i int) []textPart {
 			}
 		}
 	}
-	return parts
+	return all
 }

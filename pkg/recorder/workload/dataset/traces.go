@@ -4,16 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
-
-func fitsMooncake(r *row, _ *file) bool {
-	return r.has("input_length") && !hasPrompt(r)
-}
 
 // The numbers of tokens in a block.
 const (
@@ -36,40 +31,66 @@ type mooncake struct {
 // "input_length" is required. A row with a prompt is read like a row of the layout prompts, because
 // its own text is not to be replaced by a made-up one of the same length.
 func mooncakeRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
-	return mooncake{f, o}.entries(r, i)
+	l := mooncake{f, o}
+	e, m, err := l.read(r, i)
+	if err == nil {
+		err = l.addText(&e, m, i)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []workload.Entry{e}, nil
 }
 
-func (l mooncake) entries(r *row, i int) ([]workload.Entry, error) {
+// A mooncakeText is what a row says of a text that is not in it.
+type mooncakeText struct {
+	tokens int // 0 for a row with a prompt
+	ids    []int64
+	block  int // tokens of a block
+}
+
+// read reads a row, without making a text.
+func (l mooncake) read(r *row, i int) (e workload.Entry, m mooncakeText, err error) {
 	if hasPrompt(r) { // rows with and without texts may alternate
-		e, err := readPrompt(r, l.f, l.o)
-		return []workload.Entry{e}, err
+		if e, err = readPrompt(r, l.f, l.o, mooncakeMembers...); err == nil && l.f.opening {
+			l.keep(e.Session, blocksBefore{})
+		}
+		return e, m, err
 	}
 	tokens, ok, err := r.count("input_length")
 	switch {
 	case err != nil:
-		return nil, err
+		return e, m, err
 	case !ok:
-		return nil, errors.New(`no "input_length": it has ` + columnNames(r))
+		return e, m, errors.New(`no "input_length": it has ` + columnNames(r))
 	}
-	e, err := readPromptMembers(r, l.f, "input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn")
-	if err != nil {
-		return nil, err
+	known := append([]string{"input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn"}, mooncakeMembers...)
+	if e, err = readPromptMembers(r, l.f, known...); err != nil {
+		return e, m, err
 	}
 	if r.has("chat_id") {
 		e.Offset *= 1000 // Bailian's times are in seconds
 	}
-	ids, err := r.hashIDs()
-	if err != nil {
-		return nil, err
+	m = mooncakeText{tokens: tokens, block: l.blockTokens(r)}
+	if m.ids, err = r.hashIDs(); err != nil {
+		return e, m, err
 	}
-	if err := l.text(e.Prompt, i, tokens, ids, l.blockTokens(r)); err != nil {
-		return nil, err
+	if tokens == 0 {
+		return e, m, errors.New(`"input_length": 0: must be at least 1`)
 	}
 	if l.f.opening {
-		l.compare(e.Session, i, ids, tokens%l.blockTokens(r) != 0)
+		l.compare(e.Session, i, m.ids, tokens%m.block != 0)
 	}
 	e.Whole = l.whole(i)
-	return []workload.Entry{e}, nil
+	return e, m, nil
+}
+
+// addText makes the text of an entry, if its row has only its length.
+func (l mooncake) addText(e *workload.Entry, m mooncakeText, i int) error {
+	if m.tokens == 0 {
+		return nil
+	}
+	return l.text(e.Prompt, i, m.tokens, m.ids, m.block)
 }
 
 // whole reports whether row i, a later turn of a conversation, is the whole prompt, with the
@@ -81,11 +102,14 @@ func (l mooncake) whole(i int) bool {
 	case RowsNew:
 		return false
 	}
-	return i/64 < len(l.f.whole) && l.f.whole[i/64]>>(i%64)&1 == 1
+	return l.f.isWhole(i)
 }
 
-// compare compares the hash ids of row i with the row before in its session. partial says that the
-// last block is not full.
+// isWhole reports whether setWhole was called for row i.
+func (f *file) isWhole(i int) bool { return i/64 < len(f.whole) && f.whole[i/64]>>(i%64)&1 == 1 }
+
+// compare finds out by the hash ids of row i whether it is a whole prompt: then it begins like the first row of its session, or like
+// the row before if the context was reset. partial says that the last block is not full.
 func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 	f := l.f
 	if ids != nil {
@@ -94,32 +118,79 @@ func (l mooncake) compare(session string, i int, ids []int64, partial bool) {
 	if session == "" {
 		return
 	}
-	before, later := f.blocks[session]
-	if f.blocks == nil {
-		f.blocks = map[string][]int64{}
-	}
+	known, later := f.blocks[session]
 	switch {
 	case !later:
-	case ids == nil:
-		f.facts.TraceUnknown++
-	case extends(ids, before):
+		known.first, known.given, known.partial = firstID(ids), len(ids) > 0, partial && len(ids) == 1
+	case known.given && len(ids) > 0 && (ids[0] == known.first || ids[0] == known.before):
 		f.facts.TraceWhole++
-		for len(f.whole) <= i/64 {
-			f.whole = append(f.whole, 0)
-		}
-		f.whole[i/64] |= 1 << (i % 64)
+		f.setWhole(i)
+	case !known.given || known.partial || len(ids) == 0:
+		f.facts.TraceUnknown++
+		f.unknown = append(f.unknown, uint32(i)) //nolint:gosec // rows are fewer
 	default:
 		f.facts.TraceNew++
 	}
-	if n := len(ids); n > 1 && partial {
-		ids = ids[:n-1] // the last block gets another id when it grows
-	}
-	f.blocks[session] = ids
+	known.before = firstID(ids)
+	l.keep(session, known)
 }
 
-// extends reports whether the hash ids of a turn begin with the full blocks of the turn before.
-func extends(ids, before []int64) bool {
-	return len(before) > 0 && len(ids) >= len(before) && slices.Equal(ids[:len(before)], before)
+// firstID returns the first of some ids; 0 if there are none.
+func firstID(ids []int64) int64 {
+	if len(ids) == 0 {
+		return 0
+	}
+	return ids[0]
+}
+
+// setWhole notes that row i is a whole prompt.
+func (f *file) setWhole(i int) {
+	for len(f.whole) <= i/64 {
+		f.whole = append(f.whole, 0)
+	}
+	f.whole[i/64] |= 1 << (i % 64)
+}
+
+// resolveRows takes the later turns of which nothing says what they hold for what all others in the file are. It returns an error if
+// there is no such thing.
+func (f *file) resolveRows() error {
+	x := f.facts
+	switch {
+	case len(f.unknown) == 0 || f.options.TraceRows != RowsByContent:
+		return nil
+	case x.TraceNew > 0 && x.TraceWhole == 0:
+		x.TraceNew += len(f.unknown)
+	case x.TraceWhole > 0 && x.TraceNew == 0:
+		x.TraceWhole += len(f.unknown)
+		for _, i := range f.unknown {
+			f.setWhole(int(i))
+		}
+	default:
+		return f.rows.fault(int(f.unknown[0]), errors.New(`a later turn with "input_length", and nothing that says whether it is the whole prompt or what it adds to the turn before; use --trace-rows whole or --trace-rows new`))
+	}
+	f.assume("turns whose \"hash_ids\" do not say whether they are whole prompts are taken for what all others are")
+	x.TraceUnknown -= len(f.unknown)
+	f.unknown = nil
+	return nil
+}
+
+// keep keeps what is known of a row for the next one of its session.
+func (l mooncake) keep(session string, b blocksBefore) {
+	if session == "" {
+		return
+	}
+	if l.f.blocks == nil {
+		l.f.blocks = map[string]blocksBefore{}
+	}
+	l.f.blocks[session] = b
+}
+
+// A blocksBefore is what is known of the hash ids of a session.
+type blocksBefore struct {
+	given         bool  // the first row has some
+	first, before int64 // first id of the first row, and of the row before; 0 for none
+	// partial says that the first row has only one block, which is not full, so that it gets another id when it grows.
+	partial bool
 }
 
 // hashIDs returns the "hash_ids" of a row, nil if there are none.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -20,11 +21,6 @@ const wekaBlock = 64
 
 func fitsWeka(r *row, _ *file) bool {
 	return r.has("requests") && (r.has("hash_id_scope") || r.has("block_size") || r.has("models"))
-}
-
-// wekaGroup makes each row a group of its own.
-func wekaGroup(_ *file, _ *Options, _ *row, i int) ([]string, error) {
-	return []string{fmt.Sprint(i)}, nil
 }
 
 // wekaSession returns the session of a row of a WEKA trace: the requests of an agent and its sub-agents, with hash ids in place
@@ -132,6 +128,9 @@ func (w *weka) read(r groupRow) (err error) {
 	if w.id, err = rowName(r.row, r.i); err != nil {
 		return fmt.Errorf("\"id\": %w", err)
 	}
+	if r.get("id") == nil { // the ids of blocks of another file are others
+		w.id = fmt.Sprintf("%s %d", filepath.Base(w.f.src.name), r.i+1)
+	}
 	switch scope, _, err := r.string("hash_id_scope"); {
 	case err != nil:
 		return err
@@ -220,8 +219,8 @@ func (w *weka) readSub(r *row, i int) (*wekaAgent, error) {
 		return nil, err
 	}
 	a.id = cmp.Or(a.id, fmt.Sprintf("subagent %d", i))
-	if a.at, err = required(seconds(r, "t")); err != nil {
-		return nil, fmt.Errorf("\"t\": %w", err)
+	if a.at, err = timeOf(r); err != nil {
+		return nil, err
 	}
 	ms, _, err := r.number("duration_ms")
 	if err == nil {
@@ -248,6 +247,22 @@ func (w *weka) readSub(r *row, i int) (*wekaAgent, error) {
 	return a, nil
 }
 
+// timeOf returns the time of a request or a sub-agent.
+func timeOf(r *row) (time.Duration, error) {
+	s, ok, err := r.number("t")
+	if err == nil && !ok {
+		err = errors.New(`no "t": it has ` + columnNames(r))
+	}
+	if err != nil {
+		return 0, err
+	}
+	d, err := duration(s, time.Second)
+	if err != nil {
+		err = fmt.Errorf("\"t\": %w", err)
+	}
+	return d, err
+}
+
 // seconds returns a member with a time in seconds. ok is false if it is absent, null or negative.
 func seconds(r *row, name string) (d time.Duration, ok bool, err error) {
 	s, ok, err := r.number(name)
@@ -262,16 +277,21 @@ func seconds(r *row, name string) (d time.Duration, ok bool, err error) {
 
 // readRequest reads a request.
 func (w *weka) readRequest(r *row, streamed bool) (q wekaRequest, err error) {
-	if q.start, err = required(seconds(r, "t")); err != nil {
-		return q, fmt.Errorf("\"t\": %w", err)
+	if q.start, err = timeOf(r); err != nil {
+		return q, err
 	}
 	if q.model, _, err = r.string("model"); err != nil {
 		return q, err
 	}
-	if q.in, err = required(r.count("in")); err != nil {
-		return q, fmt.Errorf("\"in\": %w", err)
-	}
-	if q.in == 0 {
+	in, given, err := r.count("in")
+	switch q.in = in; {
+	case err != nil:
+		return q, err
+	case !given:
+		return q, errors.New(`no "in": it has ` + columnNames(r))
+	case in > mostTokens:
+		return q, fmt.Errorf(`"in": %d: must be at most %d`, in, mostTokens)
+	case in == 0:
 		w.f.assume("requests of 0 tokens are sent with 1")
 		q.in = 1
 	}
@@ -550,7 +570,7 @@ func commonPrefix(a, b []int64) int {
 func (w *weka) alike(i int) int {
 	found, most := -1, 0
 	for k := range w.requests {
-		if w.requests[k].dropped || w.compare(k, i) >= 0 {
+		if w.requests[k].dropped || compareRequests(w.requests, k, i) >= 0 {
 			continue
 		}
 		if n := w.common(k, i); n > most {
@@ -558,11 +578,6 @@ func (w *weka) alike(i int) int {
 		}
 	}
 	return found
-}
-
-// compare compares requests by time, those of one time by their order in the file.
-func (w *weka) compare(a, b int) int {
-	return cmp.Or(cmp.Compare(w.requests[a].start, w.requests[b].start), cmp.Compare(a, b))
 }
 
 // A wekaNode is what is kept of a request while its session is open.
@@ -615,8 +630,12 @@ func (w *weka) session() *workload.Session {
 	}
 	s.Blocks = texts.blocks
 	step := w.step
+	messagesOf := texts.messages
+	if w.f.opening { // only what is asked for counts
+		messagesOf = func(int) ([]byte, error) { return []byte(`[{"role":"user","content":""}]`), nil }
+	}
 	s.Entry = func(i int) (workload.Entry, error) {
-		messages, err := texts.messages(i)
+		messages, err := messagesOf(i)
 		return workload.Entry{
 			Step: step, Whole: true,
 			Prompt: &workload.Prompt{Messages: messages, MaxTokens: max(texts.nodes[i].out, 1), Exact: true},

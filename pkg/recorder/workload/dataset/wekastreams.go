@@ -39,8 +39,8 @@ func wekaStreams(all []wekaRequest, list []int) [][]int {
 		return nil
 	}
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(all[a].start, all[b].start) })
 	s := &streamFinder{all: all, chainOf: map[int]int{}, forks: map[int][]int{}}
+	slices.SortFunc(list, s.compare)
 	for _, i := range list {
 		s.add(i)
 	}
@@ -52,6 +52,13 @@ func wekaStreams(all []wekaRequest, list []int) [][]int {
 		}
 	}
 	return streams
+}
+
+func (s *streamFinder) compare(a, b int) int { return compareRequests(s.all, a, b) }
+
+// compareRequests compares requests by time, those of one time by their order in the file.
+func compareRequests(all []wekaRequest, a, b int) int {
+	return cmp.Or(cmp.Compare(all[a].start, all[b].start), cmp.Compare(a, b))
 }
 
 // add adds a request to a chain, or begins one with it.
@@ -160,6 +167,7 @@ func (s *streamFinder) join() {
 		}
 		c, added := &s.chains[k], &s.chains[next]
 		c.requests, c.tail, added.joined = append(c.requests, added.requests...), added.tail, true
+		slices.SortFunc(c.requests, s.compare) // some without ids may lie between
 		for _, i := range added.requests {
 			s.chainOf[i] = k
 		}
@@ -203,8 +211,7 @@ type requestQueue struct {
 func (q *requestQueue) Len() int { return len(q.requests) }
 
 func (q *requestQueue) Less(i, j int) bool {
-	a, b := q.requests[i], q.requests[j]
-	return cmp.Or(cmp.Compare(q.all[a].start, q.all[b].start), cmp.Compare(a, b)) < 0
+	return compareRequests(q.all, q.requests[i], q.requests[j]) < 0
 }
 
 func (q *requestQueue) Swap(i, j int) { q.requests[i], q.requests[j] = q.requests[j], q.requests[i] }

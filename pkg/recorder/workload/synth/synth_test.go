@@ -145,6 +145,32 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// TestParts checks that texts have the requested length, and that texts with the same first parts begin with the same tokens.
+func TestParts(t *testing.T) {
+	tok := builtinTokenizer(t)
+	texts := newTexts(t, tok, 3, "")
+	one, _, err := texts.Parts([]uint64{1 << 63, 6, 7}, []int{70, 1, 50})
+	if err != nil || tok.Count(one) != 121 {
+		t.Fatalf("%d tokens, error %v", tok.Count(one), err)
+	}
+	two, _, err := texts.Parts([]uint64{1 << 63, 6, 8}, []int{70, 1, 200})
+	if err != nil || tok.Count(two) != 271 {
+		t.Fatalf("%d tokens, error %v", tok.Count(two), err)
+	}
+	x, y := tok.Encode(one), tok.Encode(two)
+	if !slices.Equal(x[:71], y[:71]) {
+		t.Error("equal parts have different tokens")
+	}
+	if slices.Equal(x[71:121], y[71:121]) {
+		t.Error("different parts have the same tokens")
+	}
+	for _, tokens := range [][]int{{}, {0}, {5, -1}} {
+		if _, _, err := texts.Parts(make([]uint64, len(tokens)), tokens); err == nil {
+			t.Errorf("no error for parts of %d tokens", tokens)
+		}
+	}
+}
+
 // TestSource checks the lengths and the prefixes of prompts.
 func TestSource(t *testing.T) {
 	tok := builtinTokenizer(t)
