@@ -294,6 +294,24 @@ func withoutInputs(r *memrun.Reader) *memrun.Reader {
 	return r
 }
 
+// Agents that a damaged file puts below each other, or at a great depth, end in a report.
+func TestSessionsOfDamagedAgents(t *testing.T) {
+	all := []turn{
+		{session: "s", begin: 1000, first: 1, end: 1010, history: "a", answer: "b c", cached: -1},
+		{session: "s", agent: "x", parent: "y", depth: 1, turn: 1, begin: 1020, first: 1, end: 1030, history: "a", answer: "b c", cached: -1},
+		{session: "s", agent: "y", parent: "x", depth: 1, turn: 2, begin: 1040, first: 1, end: 1050, history: "a", answer: "b c", cached: -1},
+		{session: "s", agent: "z", parent: "z", depth: 1 << 40, turn: 1 << 40, begin: 1060, first: 1, end: 1070, history: "a", answer: "b c", cached: -1},
+	}
+	s := sessionsOf(t, sessionRun(all...), wordsConfig(1, 0))
+	var got []string
+	for _, d := range s.Depths {
+		got = append(got, fmt.Sprintf("%d: %d of %.0f turns", d.Depth, d.N, d.Value("session_turns").Mean))
+	}
+	if diff := cmp.Diff([]string{"0: 1 of 4 turns", "1: 2 of 1 turns", "64: 1 of 1 turns"}, got); diff != "" {
+		t.Errorf("depths (-want +got):\n%s", diff)
+	}
+}
+
 // Levels of a run share a cache, and warm-up requests fill it.
 func TestSessionsCacheOfAllLevels(t *testing.T) {
 	one := turn{begin: 1000, first: 5, end: 1200, history: "a b c", answer: "o o", cached: -1, phase: export.PhaseWarmup}.request(1)

@@ -97,10 +97,9 @@ type Session struct {
 	JobNS, ModelNS, RequestNS int64
 	// WaitNS is the sum of the TTFT, and NormalizedNS of the normalized times of the requests. They and the tokens are
 	// missing if a successful request lacks its part.
-	WaitNS, NormalizedNS        answer.Value
-	InputTokens, OutputTokens   answer.Value
-	CachedTokens                answer.Value
-	withoutNormalized, notFixed bool
+	WaitNS, NormalizedNS      answer.Value
+	InputTokens, OutputTokens answer.Value
+	notFixed                  bool // a request asks for no length
 }
 
 // ToolNS returns the time without a request in flight: tools, users, and the client.
@@ -244,7 +243,7 @@ func (c *SessionCollector) Add(r *SessionRequest) {
 		promptRequest: promptRequest{path: r.Prompt},
 	}
 	if r.Session != "" {
-		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(r.Depth), int32(r.Turn) //nolint:gosec // small numbers
+		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(max(0, min(r.Depth, mostDepth))), int32(r.Turn) //nolint:gosec // a turn that does not fit is of a damaged file
 	}
 	c.requests = append(c.requests, x)
 }
@@ -274,7 +273,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 	s.Requests, s.Single = len(c.requests)-single, single
 	var finished []*sessionTree
 	for _, t := range trees {
-		t.whole = t.unit(c.names, func(*sessionRequest) bool { return true })
+		t.whole = unitOf(t.requests)
 		t.whole.ID, t.whole.State = c.names[t.requests[0].session], t.state(span)
 		switch t.whole.State {
 		case SessionFinished:
@@ -295,7 +294,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 			s.List = append(s.List, t.whole)
 		}
 	}
-	s.Depths = depthsOf(finished, c.names)
+	s.Depths = depthsOf(finished)
 	s.InFlight = inFlight(trees, span)
 	var err error
 	s.Turns, err = c.turns.finish()
@@ -481,15 +480,12 @@ func (t *sessionTree) state(span Span) SessionState {
 	return SessionFinished
 }
 
-// unit returns the figures of some requests of the session.
-func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Session {
-	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0)}
+// unitOf returns the figures of requests, which are in the order of their starts.
+func unitOf(requests []*sessionRequest) Session {
+	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
-	for _, r := range t.requests {
-		if !of(r) {
-			continue
-		}
+	for _, r := range requests {
 		agents[r.agent] = true
 		s.Turns++
 		s.Depth = max(s.Depth, int(r.depth))
@@ -508,7 +504,6 @@ func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Sessio
 		plus(&s.WaitNS, r.ttft)
 		plus(&s.InputTokens, r.input)
 		plus(&s.OutputTokens, r.output)
-		plus(&s.CachedTokens, r.cached)
 		plus(&s.NormalizedNS, r.normalized())
 		s.notFixed = s.notFixed || r.fixedOutput == answer.Missing
 	}
@@ -542,7 +537,7 @@ func (r *sessionRequest) normalized() int64 {
 }
 
 // depthsOf describes finished sessions, and the agents at each depth with their sub-agents.
-func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
+func depthsOf(finished []*sessionTree) []SessionDepth {
 	var units [][]Session
 	for _, t := range finished {
 		if units == nil {
@@ -556,7 +551,7 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 			for len(units) <= int(a.depth) {
 				units = append(units, nil)
 			}
-			units[a.depth] = append(units[a.depth], t.unit(names, func(r *sessionRequest) bool { return a.below[r.agent] }))
+			units[a.depth] = append(units[a.depth], unitOf(a.requests))
 		}
 	}
 	var all []SessionDepth
@@ -582,31 +577,31 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 	return all
 }
 
-// A sessionAgent is an agent below a root; below holds the agent and its sub-agents.
+// A sessionAgent is an agent below a root, with its requests and the ones of its sub-agents.
 type sessionAgent struct {
-	depth int32
-	below map[int32]bool
+	depth    int32
+	requests []*sessionRequest
 }
+
+// mostDepth bounds the depth of agents that is told apart. A damaged file may have a ring of agents.
+const mostDepth = 64
 
 // agents returns the agents below the root, in the order of their starts.
 func (t *sessionTree) agents() []*sessionAgent {
 	var all []*sessionAgent
 	of, parent := map[int32]*sessionAgent{}, map[int32]int32{}
 	for _, r := range t.requests {
-		if r.depth <= 0 || of[r.agent] != nil {
-			continue
+		if r.depth > 0 && of[r.agent] == nil {
+			a := &sessionAgent{depth: r.depth}
+			of[r.agent], parent[r.agent] = a, r.parent
+			all = append(all, a)
 		}
-		a := &sessionAgent{depth: r.depth, below: map[int32]bool{r.agent: true}}
-		of[r.agent], parent[r.agent] = a, r.parent
-		all = append(all, a)
 	}
-	for agent := range of {
-		up := agent
-		for range len(of) { // a damaged file may have a ring
-			if up = parent[up]; of[up] == nil {
-				break
-			}
-			of[up].below[agent] = true
+	for _, r := range t.requests {
+		above := int32(mostDepth + 1) // each agent stands above its sub-agents
+		for agent := r.agent; of[agent] != nil && of[agent].depth < above; agent = parent[agent] {
+			above = of[agent].depth
+			of[agent].requests = append(of[agent].requests, r)
 		}
 	}
 	return all
