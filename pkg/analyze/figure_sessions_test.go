@@ -294,6 +294,20 @@ func withoutInputs(r *memrun.Reader) *memrun.Reader {
 	return r
 }
 
+// Sessions that were between two requests when the run ended look finished; the recorder's count says how many.
+func TestSessionsCutBetweenRequests(t *testing.T) {
+	r := sessionRun(tree()...)
+	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Sessions: &export.SessionCounts{Begun: 2, Completed: 1, Cut: 1}}
+	s := sessionsOf(t, r, Config{Sessions: &figure.SessionsConfig{}})
+	if want := "2 finished; by the recorder's count the end of the run cut 1 of the finished ones between two requests"; s.Ended() != want || s.Figure(figure.KeyJobsPerHour).Value != 3600e9/1200 {
+		t.Errorf("%q, %v jobs per hour", s.Ended(), s.Figure(figure.KeyJobsPerHour).Value)
+	}
+	part := sessionsOf(t, r, Config{Sessions: &figure.SessionsConfig{}, Selection: Selection{Window: &Interval{To: 1e9}}})
+	if part.Unfinished != 0 {
+		t.Errorf("%+v", part)
+	}
+}
+
 // Agents that a damaged file puts below each other, or at a great depth, end in a report.
 func TestSessionsOfDamagedAgents(t *testing.T) {
 	all := []turn{

@@ -47,6 +47,9 @@ type Sessions struct {
 	Finished, Failed, Cut, Outside int
 	// BegunBefore counts the finished sessions that began before Span.
 	BegunBefore int
+	// Unfinished counts the sessions among the finished ones that the end of the run cut between two requests: more look
+	// finished than the recorder has counted. Jobs per hour leave them out; which ones they are is not known.
+	Unfinished int
 	// GPUs is the number of GPUs, 0 if it is not known.
 	GPUs int
 	// Figures holds the figures that SessionFigures lists, without the ones that were not asked for.
@@ -263,8 +266,9 @@ func (c *SessionCollector) name(s string) int32 {
 func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) { c.turns.add(q, turn) }
 
 // Finish returns the figures of the level x, which has its duration; span is the time of the rates. in reports whether a
-// request that started at a time belongs to the part that is reported. hits are of the whole run.
-func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, cache *PromptCache) (*Sessions, error) {
+// request that started at a time belongs to the part that is reported. counts are the recorder's, of a whole level; nil for none.
+// cache is of the whole run.
+func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, counts *export.SessionCounts, cache *PromptCache) (*Sessions, error) {
 	s := &Sessions{Config: *c.cfg, Span: span, Figures: slices.Clone(SessionFigures[:])}
 	if c.cfg.CacheTokens == 0 {
 		s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Key == KeyPossibleLimitedHit })
@@ -293,6 +297,9 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		if len(s.List) < MostListed {
 			s.List = append(s.List, t.whole)
 		}
+	}
+	if counts != nil {
+		s.Unfinished = max(0, s.Finished-counts.Completed)
 	}
 	s.Depths = depthsOf(finished)
 	s.InFlight = inFlight(trees, span)
@@ -334,7 +341,7 @@ func (s *Sessions) setTimes(x *Level, run *export.Run, finished []*sessionTree) 
 	case seconds <= 0:
 		s.set(KeyJobsPerHour, 0, cmp.Or(x.WhyNot("throughput"), withoutDuration(run)))
 	default:
-		s.set(KeyJobsPerHour, 3600*float64(s.Finished)/seconds, "")
+		s.set(KeyJobsPerHour, 3600*float64(s.Finished-s.Unfinished)/seconds, "")
 	}
 	var whole *SessionDepth
 	if len(s.Depths) > 0 {
@@ -755,6 +762,9 @@ func (s *Sessions) Ended() string {
 	}
 	if s.BegunBefore > 0 {
 		text += fmt.Sprintf("; %s of the finished ones began before the time of the rates", plural.Grouped(s.BegunBefore))
+	}
+	if s.Unfinished > 0 {
+		text += fmt.Sprintf("; by the recorder's count the end of the run cut %s of the finished ones between two requests", plural.Grouped(s.Unfinished))
 	}
 	return text
 }
