@@ -15,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/tlsfiles"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
@@ -273,7 +274,7 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 		errs = append(errs, setSim(cfg, "fault", "--fault", rule))
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
+		key, err := disk.ReadFile(c.Context, path, tlsfiles.MaxBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}
