@@ -37,7 +37,7 @@ type agentAmount struct {
 // agentAmounts returns the flags with an amount, which set a shape.
 func agentAmounts(x *synth.AgentShape) []agentAmount {
 	return []agentAmount{
-		{"agent-system-tokens", "begin every agent with a system prompt of `AMOUNT` tokens, one text for all sessions: AMOUNT is 0, a LAW of --synthetic-input-tokens, or P%:LAW, which is 0 in the other draws", &x.SystemTokens},
+		{"agent-system-tokens", "begin the agent of each session with a system prompt of `AMOUNT` tokens, one text for all sessions; AMOUNT is 0, a LAW of --synthetic-input-tokens, or P%:LAW, which follows LAW in P % of the draws and is 0 in the others", &x.SystemTokens},
 		{"agent-group-tokens", "and with `AMOUNT` tokens that the sessions of a group share", &x.GroupTokens},
 		{"agent-session-tokens", "and with `AMOUNT` tokens of the session's own", &x.SessionTokens},
 		{"agent-tasks", "`AMOUNT` tasks that the user gives in a session, one after the other", &x.Tasks},
@@ -215,4 +215,33 @@ func (x *agentSettings) forecastFacts(d *forecast.Facts, graphs *workload.Sessio
 	d.Input, d.Output = of(f.Prompt, "prompts"), of(f.Answer, "answers")
 	d.InputBytes = d.Input.Value * forecast.TextPerToken
 	d.Sessions, d.Thinking = graphs, graphs.Idle
+}
+
+// always reports whether an amount of made-up agents is always n; false for nil.
+func (x *agentSettings) always(n int, of func(*agentSettings) synth.Amount) bool {
+	if x == nil {
+		return false
+	}
+	fixed, ok := of(x).Law.(synth.Fixed)
+	return ok && fixed.N == n && of(x).Percent == 0
+}
+
+// made reports whether all sessions were looked at.
+func (x *agentSettings) made() bool { return x != nil && x.facts.Sessions == x.Sessions }
+
+// withoutSubagents reports whether no session has sub-agents, which may be known only when the sessions are made.
+func (x *agentSettings) withoutSubagents() bool {
+	return x != nil && x.Subagents.Law == nil || x.made() && x.facts.Graphs.Agents == 0
+}
+
+// withoutResets reports whether the sessions are made and no history of theirs is reset.
+func (x *agentSettings) withoutResets() bool { return x.made() && x.facts.Resets == 0 }
+
+// withoutDelays reports whether the sessions are made and have no delays.
+func (x *agentSettings) withoutDelays() bool { return x.made() && x.facts.Graphs.Delays == 0 }
+
+// onlyBackground reports whether no request can wait for a sub-agent.
+func (x *agentSettings) onlyBackground() bool {
+	one := func(of func(*agentSettings) synth.Amount) bool { return x.always(1, of) }
+	return one(func(x *agentSettings) synth.Amount { return x.Tasks }) && one(func(x *agentSettings) synth.Amount { return x.Turns })
 }

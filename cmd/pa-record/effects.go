@@ -114,8 +114,18 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{
 			flags: []string{"session-delay-ratio"},
-			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || opened && data.Delays == 0, "no turn has a think time"),
+			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || s.Agents.withoutDelays() || opened && data.Delays == 0, "no turn has a think time"),
 		},
+
+		// Made-up agents.
+		{flags: []string{"agent-subagent-after", "agent-subagent-turns", "agent-subagent-tokens", "agent-background"}, why: when(s.Agents.withoutSubagents(), "no session has sub-agents; add --agent-subagents")},
+		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, and no other one could wait")},
+		{flags: []string{"agent-think-time"}, why: when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Tasks }), "a session has one task; add --agent-tasks")},
+		{
+			flags: []string{"agent-tool-tokens", "agent-tool-delay"},
+			why:   when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Turns }) && s.Agents.withoutSubagents(), "a task has one request, and no tool returns anything; add --agent-turns"),
+		},
+		{flags: []string{"agent-resets", "agent-reset-keep"}, why: when(s.Agents.withoutResets(), "no history is reset; see --agent-resets and --agent-context")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
