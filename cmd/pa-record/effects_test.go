@@ -207,6 +207,8 @@ func asBefore(flag, input, others string) bool {
 		return true
 	case flag == "--block-tokens 20": // the prompts of the trace are shorter
 		return true
+	case strings.Contains(others, "--agents ") && (flag == "--session-history recorded" || flag == "--sessions-as conversations"): // as by default
+		return true
 	case flag == "--dataset sharegpt": // the layout that is detected
 		return true
 	case flag == "--burstiness inf": // constant, as by default
@@ -281,8 +283,8 @@ func planOf(s *settings, data *inputData) (string, error) {
 		return "", err
 	}
 	if all, ok := data.Source.(workload.Sessions); ok {
-		for k := range all.Sessions() {
-			one, err := all.Open(k)
+		for k := range 2 * all.Sessions() {
+			one, err := all.Open(s.sendOrder.Index(k, all.Sessions()))
 			if err != nil {
 				return "", err
 			}
@@ -292,7 +294,11 @@ func planOf(s *settings, data *inputData) (string, error) {
 				if err != nil {
 					return "", err
 				}
-				fmt.Fprintf(&b, "%s %d %v %v %v\n", e.Prompt.Messages, e.Prompt.MaxTokens, e.Model, e.Whole, e.Delay)
+				f, err := form(&e)
+				if err != nil {
+					return "", err
+				}
+				fmt.Fprintf(&b, "%v %v %v\n", f, e.Whole, e.Delay)
 			}
 		}
 		return b.String(), nil
