@@ -65,7 +65,7 @@ func messagesOf(t testing.TB, s *workload.Session, i int) (workload.Entry, []mes
 func TestAgentLengths(t *testing.T) {
 	for name, tok := range map[string]Tokenizer{"built-in": builtinTokenizer(t), "spans blanks": pairs{builtinTokenizer(t)}} {
 		shape := smallAgents(t)
-		shape.Context = 200
+		shape.Context, shape.ResetKeep, shape.ToolTokens = 200, 1, amount(t, "lognormal:40,60")
 		a := newAgents(t, AgentsConfig{Texts: newTexts(t, tok, 5, ""), Seed: 5, Sessions: 30, AgentShape: shape})
 		resets := 0
 		for k := range a.Sessions() {
