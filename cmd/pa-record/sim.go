@@ -40,10 +40,10 @@ func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	if c.Args().Present() {
 		return cmdline.Usagef("unexpected argument %q; pa-record sim takes flags only", c.Args().First())
 	}
-	if err := readSim(c, cfg); err != nil {
+	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	if err := cmdline.CheckFiles(c); err != nil {
+	if err := readSim(c, cfg); err != nil {
 		return err
 	}
 	var ledger *disk.Output // nil: none is asked for
@@ -179,7 +179,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
-		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, nil),
+		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
 		&cli.Int64Flag{Name: "cache-tokens", Category: "Behaviour", Usage: "size of the prefix cache in tokens: `N`; the least recently used block leaves it", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "cache-block", Category: "Behaviour", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: sim.DefaultCacheBlock},
