@@ -295,7 +295,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	c := &r.cfg
-	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes, Identity: c.Identity}
+	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes, Identity: c.Identity, Marker: c.Marker}
 	b, ok := c.Backend.(backend.Stateful)
 	stateful := ok && b.Stateful()
 	if stateful && c.Streams != nil {

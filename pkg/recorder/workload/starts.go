@@ -29,6 +29,19 @@ func (s *Starts) Validate() error {
 	return nil
 }
 
+// Check reports why a session cannot begin within its recording.
+func (s *Starts) Check(session *Session) error {
+	if !session.Recorded {
+		return fmt.Errorf("session %q: it cannot begin within its recording: its requests need the answers to those before, since they do not hold their history", session.ID)
+	}
+	for i := range session.Nodes {
+		if !session.Nodes[i].Past.Known {
+			return fmt.Errorf("session %q, request %d: it has no recorded start, without which the session cannot begin within its recording", session.ID, i+1)
+		}
+	}
+	return nil
+}
+
 // At returns after how much of its recording the first session of a slot begins.
 func (s *Starts) At(slot int, session *Session) time.Duration {
 	h := sha256.Sum256(fmt.Appendf(nil, "start %d %d %s", s.Seed, slot, session.ID))
