@@ -327,8 +327,8 @@ func closed(c <-chan struct{}) bool {
 // collect settles the exchanges in the queue. When that takes long, it flushes in
 // between, so that a kill loses no more than usual.
 func (l *levelRun) collect() {
-	if ns := l.admission.OverNS(); ns > 0 && l.meter != nil {
-		l.meter.EndAt(ns) // before requests that ended later are taken
+	if l.meter != nil && l.admission.OverNS() > 0 {
+		l.meter.EndAt(l.admission.OverNS()) // before requests that ended later are taken
 	}
 	items := l.completed.Take(l.spare)
 	l.throttle.begin()
