@@ -153,6 +153,9 @@ type Config struct {
 	// Progress, if set, is called a few times a second from one goroutine and must not
 	// block.
 	Progress func(Progress)
+	// Judge, if set, says at the end of the run whether it follows the rules of a scenario, for the export and Result.Submission. err is
+	// the error of the run.
+	Judge func(res *Result, err error) *export.Submission
 	// LevelDone, if set, is called with each level that has ended, before the next one
 	// begins, from the goroutine of Run.
 	LevelDone func(*Level)

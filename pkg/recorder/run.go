@@ -115,6 +115,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		meta.Warnings = append(meta.Warnings, EndedEarly+err.Error())
 	}
+	if cfg.Judge != nil {
+		res.Submission = cfg.Judge(res, err)
+		meta.Submission = res.Submission
+	}
 	// The error of a failed writer's Close repeats the first one and adds the outcome.
 	switch cerr := r.cfg.Writer.Close(&cfg.Run); {
 	case cerr == nil:

@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -16,6 +18,19 @@ type Starts struct {
 	// Pressure is how long the sessions then go on without delays and with answers of one token, to fill the cache of the
 	// server, before they are measured.
 	Pressure time.Duration
+}
+
+// ParseStarts reads the bounds of Starts, such as 0.25:0.75.
+func ParseStarts(text string) (*Starts, error) {
+	var s Starts
+	low, high, ok := strings.Cut(text, ":")
+	var err, err2 error
+	s.Min, err = strconv.ParseFloat(low, 64)
+	s.Max, err2 = strconv.ParseFloat(high, 64)
+	if !ok || err != nil || err2 != nil || s.Validate() != nil {
+		return nil, fmt.Errorf("expected MIN:MAX, two parts of the recorded time from 0 to 1, such as 0.25:0.75, not %q", text)
+	}
+	return &s, nil
 }
 
 // Validate reports a mistake of s.

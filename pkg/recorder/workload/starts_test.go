@@ -119,6 +119,14 @@ func TestStarts(t *testing.T) {
 	if starts.At(0, s) == again.At(0, s) || starts.At(0, s) == starts.At(0, &Session{ID: "t", Nodes: s.Nodes}) {
 		t.Error("another seed, or another session, has the same start")
 	}
+	if got, err := ParseStarts("0.25:1"); err != nil || *got != (Starts{Min: 0.25, Max: 1}) {
+		t.Errorf("0.25:1 is %+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "0.5", "0.5:", "0.6:0.5", "0:2", "a:1", "NaN:1"} {
+		if _, err := ParseStarts(bad); err == nil {
+			t.Errorf("%q is taken", bad)
+		}
+	}
 	for _, bad := range []Starts{{Min: -0.1, Max: 1}, {Min: 0.5, Max: 0.4}, {Max: 1.1}, {Max: 1, Pressure: -1}} {
 		if bad.Validate() == nil {
 			t.Errorf("%+v is valid", bad)
