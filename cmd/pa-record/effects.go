@@ -122,9 +122,11 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker is new for each play of a session, and nothing is played; drop it")},
 		{
-			flags: []string{"session-delay-ratio"},
+			flags: []string{"session-delay-ratio", "session-delays", "session-delay-cap"},
 			why:   when(noFiles && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || opened && data.Delays == 0, "no turn has a think time"),
 		},
+
+		{flags: []string{"session-delays"}, why: when(opened && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays of the input data are such times already")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},

@@ -66,6 +66,8 @@ var flagValues = []string{
 	"--output-tokens-mean 6", "--osl 6", "--output-tokens 7", "--output-tokens none", "--output-tokens-mean 6 --output-tokens-stddev 2", "--output-tokens-stddev 2",
 	"--output-tokens 6 --output-tokens-mean-deterministic", "--output-tokens-mean-deterministic", "--max-tokens-field max_completion_tokens",
 	"--num-sessions 3", "--session-turns-mean 3", "--session-turns-stddev 1", "--session-turn-delay-mean 50", "--session-turn-delay-stddev 5", "--session-delay-ratio 3",
+	"--session-delays none", "--session-delays think-only", "--session-delays start-to-start", "--session-delay-cap 1ms", "--session-idle-cap 1ms", "--session-start-ratio 0:1", "--session-start-ratio 0:1 --cache-pressure 1s",
+	"--session-window refill", "--cache-bust first-turn-prefix", "--scenario agentx", "--scenario agentx --allow-dataset-wrap",
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
 	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
@@ -228,7 +230,7 @@ func prepareRequests(t *testing.T, args []string) (p prepared) {
 	t.Helper()
 	s := &settings{}
 	app := cmdline.App{
-		Name: "pa-record", Flags: s.flags(), Unsupported: unsupportedFlags,
+		Name: "pa-record", Flags: s.flags(), Unsupported: unsupportedFlags, Bare: bareFlags(),
 		Action: func(c *cli.Context) error {
 			if err := s.read(c, func(string) string { return "" }, true); err != nil {
 				return err
@@ -267,6 +269,7 @@ func planOf(s *settings, data *inputData) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%#v %+v %v %v %v %v %v %v\n", s.levels, s.Measure, s.Warmup, s.WarmupDuration, s.BetweenLevels, s.Search, s.AutoSweep, s.sequences(false))
 	fmt.Fprintf(&b, "%v %v %v %v %v %v\n", s.Streaming, s.BatchSize, s.levelPlan != nil, s.MaxConcurrency, s.Prompts, s.HistoryReasoning)
+	fmt.Fprintln(&b, s.starts, s.SessionWindow, s.CacheBust)
 	if s.AutoSweep { // its levels are not known yet
 		fmt.Fprintln(&b, s.Distribution, s.Burstiness, s.RampUp)
 	}

@@ -22,7 +22,7 @@ import (
 // forecastLoad returns what the runs send, and where they write it.
 func (s *settings) forecastLoad() *forecast.Load {
 	l := &forecast.Load{
-		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)},
+		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration), Starts: s.starts, RefillWindow: s.SessionWindow == windowRefill},
 		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.slotsOfSessions(),
 		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.conversations() && !s.Measure.Fixed(),
 		Runs: len(s.plannedRuns()), Exports: s.exportPaths(), Answers: forecast.Answers{Streaming: s.Streaming, Model: s.Model},

@@ -125,6 +125,9 @@ func (p *parser) bustsEntries() bool { return p.c.String("cache-bust") == bareCa
 // bareCacheBust is the value of --cache-bust without one.
 const bareCacheBust = "true"
 
+// bareFlags returns the values of flags that may be given without one.
+func bareFlags() map[string]string { return map[string]string{"cache-bust": bareCacheBust} }
+
 // markers reads --cache-bust with a place.
 func (p *parser) markers(s *settings) {
 	switch place := p.c.String("cache-bust"); place {
