@@ -327,7 +327,7 @@ func closed(c <-chan struct{}) bool {
 // collect settles the exchanges in the queue. When that takes long, it flushes in
 // between, so that a kill loses no more than usual.
 func (l *levelRun) collect() {
-	if l.meter != nil && l.admission.OverNS() > 0 {
+	if l.cfg.RefillWindow && l.meter != nil && l.admission.OverNS() > 0 {
 		l.meter.EndAt(l.admission.OverNS()) // before requests that ended later are taken
 	}
 	items := l.completed.Take(l.spare)
