@@ -113,7 +113,16 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 			why:   when(s.MadeSessions > 0 && s.TurnsMean == 1 && s.TurnsStddev == 0, "the conversations have one turn each; add --session-turns-mean"),
 		},
 		{
-			flags: []string{"session-delay-ratio"},
+			flags: []string{"session-delays", "session-delay-cap", "session-idle-cap"}, load: true, refused: true,
+			why: when((opened || noFiles) && !s.conversations(), "no sessions are sent; "+sendConversations),
+		},
+		{
+			flags: []string{"cache-bust"}, load: true, refused: true,
+			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker is for each play of a session, and none is sent; "+sendConversations),
+		},
+		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker is new for each play of a session, and nothing is played; drop it")},
+		{
+			flags: []string{"session-delay-ratio", "session-delays", "session-delay-cap"},
 			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || s.Agents.withoutDelays() || opened && data.Delays == 0, "no turn has a think time"),
 		},
 
@@ -126,6 +135,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 			why:   when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Turns }) && s.Agents.withoutSubagents(), "a task has one request, and no tool returns anything; add --agent-turns"),
 		},
 		{flags: []string{"agent-resets", "agent-reset-keep"}, why: when(s.Agents.withoutResets(), "no history is reset; see --agent-resets and --agent-context")},
+
+		{flags: []string{"session-delays"}, why: when(opened && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays of the input data are such times already")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
@@ -311,7 +322,7 @@ func (s *settings) madeRandom() bool {
 
 // drawsWithoutFiles reports whether anything but the texts of traces depends on the seed.
 func (s *settings) drawsWithoutFiles() bool {
-	if s.madeRandom() || s.makesPrompts() || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
+	if s.madeRandom() || s.makesPrompts() || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.starts != nil || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
 		return true
 	}
 	if n, ok := s.outputLengths.(synth.Normal); s.outputLengths != nil && (!ok || n.Stddev > 0) {

@@ -72,6 +72,8 @@ var flagValues = []string{
 	"--agents 3", "--agent-profile deep-research", "--agent-groups 1 --agent-group-tokens 3", "--agent-groups 1", "--agent-system-tokens 8", "--agent-session-tokens 3", "--agent-tasks 3", "--agent-turns 3",
 	"--agent-task-tokens 4", "--agent-tool-tokens 4", "--agent-answer-tokens 6", "--agent-tool-delay 7", "--agent-think-time 7", "--agent-subagents 1", "--agent-subagent-after 2", "--agent-subagent-turns 2",
 	"--agent-subagent-tokens 5", "--agent-background 40%", "--agent-resets 0.9", "--agent-reset-keep 50%", "--agent-context 100", "--session-history live",
+	"--session-delays none", "--session-delays think-only", "--session-delays start-to-start", "--session-delay-cap 1ms", "--session-idle-cap 1ms", "--session-start-ratio 0:1", "--session-start-ratio 0:1 --cache-pressure 1s",
+	"--session-window refill", "--cache-bust first-turn-prefix", "--scenario agentx", "--scenario agentx --allow-dataset-wrap",
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
 	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
@@ -236,7 +238,7 @@ func prepareRequests(t *testing.T, args []string) (p prepared) {
 	t.Helper()
 	s := &settings{}
 	app := cmdline.App{
-		Name: "pa-record", Flags: s.flags(), Unsupported: unsupportedFlags,
+		Name: "pa-record", Flags: s.flags(), Unsupported: unsupportedFlags, Bare: bareFlags(),
 		Action: func(c *cli.Context) error {
 			if err := s.read(c, func(string) string { return "" }, true); err != nil {
 				return err
@@ -275,6 +277,7 @@ func planOf(s *settings, data *inputData) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%#v %+v %v %v %v %v %v %v\n", s.levels, s.Measure, s.Warmup, s.WarmupDuration, s.BetweenLevels, s.Search, s.AutoSweep, s.sequences(false))
 	fmt.Fprintf(&b, "%v %v %v %v %v %v\n", s.Streaming, s.BatchSize, s.levelPlan != nil, s.MaxConcurrency, s.Prompts, s.HistoryReasoning)
+	fmt.Fprintln(&b, s.starts, s.SessionWindow, s.CacheBust)
 	if s.AutoSweep { // its levels are not known yet
 		fmt.Fprintln(&b, s.Distribution, s.Burstiness, s.RampUp)
 	}
