@@ -59,8 +59,10 @@ export async function makeRuns(dir) {
   const one = record(at('one.json'), `${real}&seed=11`, [...streaming, '--concurrency-range', '1', '--request-count', '1']);
   const failed = record(at('failed.json'), 'ttft=1ms&fault=http_500', ['--streaming', '--concurrency-range', '2', '--request-count', '12'], [1]);
   const whole = record(at('whole.json'), 'ttft=20ms&itl=1ms&output_tokens=20&seed=12', ['--service-kind', 'openai', '--concurrency-range', '2', '--request-count', '20']);
+  const agents = record(at('agents.json'), `${real}&fault=http_500:every=31&seed=14`,
+    [...streaming, '--agent-profile', 'deep-research', '--concurrency-range', '2', '--num-sessions', '6', '--session-delays', 'none']).then(() => makeHostileIDs(at('agents.json')));
   await writeFile(at('empty.json'), '{"experiments":[],"version":"2.60.0","service_kind":"openai","endpoint":"v1/chat/completions"}');
-  await Promise.all([sweep, slower, level, evil, stalls, one, failed, whole]);
+  await Promise.all([sweep, slower, level, evil, stalls, one, failed, whole, agents]);
 
   const slo = ['--slo', 'ttft<=60ms && itl_max<50ms', '--slo-target', '0.9'];
   const report = (names, ...flags) => {
@@ -77,6 +79,7 @@ export async function makeRuns(dir) {
     { name: 'whole', ...report('whole.json'), has: { requests: true, levels: 1 } },
     { name: 'imported', ...report('imported.json'), has: { requests: true, levels: 1 } },
     { name: 'hostile', ...report('hostile.json'), has: { requests: true, levels: 1, failures: true, hostile: true } },
+    { name: 'agents', thorough: true, ...report('agents.json'), has: { requests: true, tokens: true, levels: 1, failures: true, sessions: true, hostile: true } },
     { name: 'empty', ...report('empty.json'), codes: [1], has: { levels: 0 } },
     { name: 'two', ...report('slower.json sweep.json'), has: { requests: true, tokens: true, levels: 3, failures: true, runs: 2 } },
     { name: 'diff', ...report('slower.json sweep.json'), html: ['diff', ...sides, '--html'], diff: ['diff', '--format', 'json', ...sides],

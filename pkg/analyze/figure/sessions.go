@@ -26,6 +26,8 @@ type SessionsConfig struct {
 	CacheTokens int64
 	// WithoutAnswers says that only prompts fill the cache, and answers do not.
 	WithoutAnswers bool
+	// Trees asks for Sessions.Trees, OnlyTrees for nothing else, so that no prompt is read.
+	Trees, OnlyTrees bool
 }
 
 // DefaultCacheBlock is the default of [SessionsConfig.CacheBlock], vLLM's.
@@ -59,6 +61,9 @@ type Sessions struct {
 	InFlight *SessionsInFlight
 	// List holds the first MostListed sessions in the order of their starts.
 	List []Session
+	// Trees holds the slowest sessions and a sample of the others, with their requests, in the order of their starts; nil unless
+	// Config.Trees asks for it.
+	Trees []SessionTree
 	// Jobs holds the finished sessions in the order of their starts.
 	Jobs []Job
 	// Cache says what a prefix cache could have held.
@@ -97,10 +102,11 @@ type Session struct {
 	JobNS, ModelNS, RequestNS int64
 	// WaitNS is the sum of the TTFT, and NormalizedNS of the normalized times of the requests. They and the tokens are
 	// missing if a successful request lacks its part.
-	WaitNS, NormalizedNS        answer.Value
-	InputTokens, OutputTokens   answer.Value
-	CachedTokens                answer.Value
-	withoutNormalized, notFixed bool
+	WaitNS, NormalizedNS      answer.Value
+	InputTokens, OutputTokens answer.Value
+	// CachedTokens are as the server states them, PossibleTokens the ones that a prefix cache could have held.
+	CachedTokens, PossibleTokens answer.Value
+	withoutNormalized, notFixed  bool
 }
 
 // ToolNS returns the time without a request in flight: tools, users, and the client.
@@ -225,6 +231,7 @@ type sessionRequest struct {
 // of the sessions.
 type SessionCollector struct {
 	cfg      *SessionsConfig
+	single   int // requests without a session that are not in requests
 	requests []sessionRequest
 	names    []string
 	number   map[string]int32
@@ -242,6 +249,10 @@ func (c *SessionCollector) Add(r *SessionRequest) {
 		session: -1, start: r.StartNS, end: r.EndNS, counted: r.Counted, succeeded: r.Succeeded, cancelled: r.Cancelled,
 		ttft: r.TTFT.Int(), e2el: r.E2EL.Int(), input: r.Input.Int(), cached: r.Cached.Int(), output: r.Output.Int(), fixedOutput: r.Fixed.Int(),
 		promptRequest: promptRequest{path: r.Prompt},
+	}
+	if r.Session == "" && c.cfg.Encode == nil { // nothing but the possible hits needs the request
+		c.single++
+		return
 	}
 	if r.Session != "" {
 		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(r.Depth), int32(r.Turn) //nolint:gosec // small numbers
@@ -261,7 +272,11 @@ func (c *SessionCollector) name(s string) int32 {
 }
 
 // AddTurn adds a request that counts in the part of the level that is reported.
-func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) { c.turns.add(q, turn) }
+func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) {
+	if !c.cfg.OnlyTrees {
+		c.turns.add(q, turn)
+	}
+}
 
 // Finish returns the figures of the level x, which has its duration; span is the time of the rates. in reports whether a
 // request that started at a time belongs to the part that is reported. hits are of the whole run.
@@ -271,7 +286,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Key == KeyPossibleLimitedHit })
 	}
 	trees, single := c.trees()
-	s.Requests, s.Single = len(c.requests)-single, single
+	s.Requests, s.Single = len(c.requests)-single, c.single+single
 	var finished []*sessionTree
 	for _, t := range trees {
 		t.whole = t.unit(c.names, func(*sessionRequest) bool { return true })
@@ -294,6 +309,9 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		if len(s.List) < MostListed {
 			s.List = append(s.List, t.whole)
 		}
+	}
+	if c.cfg.Trees || c.cfg.OnlyTrees {
+		s.Trees = c.drawn(trees, len(run.Experiments))
 	}
 	s.Depths = depthsOf(finished, c.names)
 	s.InFlight = inFlight(trees, span)
@@ -483,7 +501,7 @@ func (t *sessionTree) state(span Span) SessionState {
 
 // unit returns the figures of some requests of the session.
 func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Session {
-	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0)}
+	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0), PossibleTokens: answer.Some(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
 	for _, r := range t.requests {
@@ -509,6 +527,7 @@ func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Sessio
 		plus(&s.InputTokens, r.input)
 		plus(&s.OutputTokens, r.output)
 		plus(&s.CachedTokens, r.cached)
+		plus(&s.PossibleTokens, r.possible())
 		plus(&s.NormalizedNS, r.normalized())
 		s.notFixed = s.notFixed || r.fixedOutput == answer.Missing
 	}
