@@ -217,6 +217,7 @@ readback: build ## read what the columnar formats write with pyarrow, DuckDB, po
 	PA_TEST_READBACK=$(abspath $(OUT))/columnar $(GO) test -count=1 -run '^TestWriteForReadback$$' ./pkg/export/formats
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
+	$(OUT)/venv/bin/python test/columnar/sessions.py bin/pa-analyze $(OUT)/columnar
 
 .PHONY: test-quality
 test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)
