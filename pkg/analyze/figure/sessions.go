@@ -49,6 +49,9 @@ type Sessions struct {
 	Finished, Failed, Cut, Outside int
 	// BegunBefore counts the finished sessions that began before Span.
 	BegunBefore int
+	// Unfinished counts the sessions among the finished ones that the end of the run cut between two requests: more look
+	// finished than the recorder has counted. Jobs per hour leave them out; which ones they are is not known.
+	Unfinished int
 	// GPUs is the number of GPUs, 0 if it is not known.
 	GPUs int
 	// Figures holds the figures that SessionFigures lists, without the ones that were not asked for.
@@ -106,7 +109,7 @@ type Session struct {
 	InputTokens, OutputTokens answer.Value
 	// CachedTokens are as the server states them, PossibleTokens the ones that a prefix cache could have held.
 	CachedTokens, PossibleTokens answer.Value
-	withoutNormalized, notFixed  bool
+	notFixed                     bool // a request asks for no length
 }
 
 // ToolNS returns the time without a request in flight: tools, users, and the client.
@@ -255,7 +258,7 @@ func (c *SessionCollector) Add(r *SessionRequest) {
 		return
 	}
 	if r.Session != "" {
-		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(r.Depth), int32(r.Turn) //nolint:gosec // small numbers
+		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(max(0, min(r.Depth, mostDepth))), int32(r.Turn) //nolint:gosec // a turn that does not fit is of a damaged file
 	}
 	c.requests = append(c.requests, x)
 }
@@ -279,8 +282,9 @@ func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) {
 }
 
 // Finish returns the figures of the level x, which has its duration; span is the time of the rates. in reports whether a
-// request that started at a time belongs to the part that is reported. hits are of the whole run.
-func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, cache *PromptCache) (*Sessions, error) {
+// request that started at a time belongs to the part that is reported. counts are the recorder's, of a whole level; nil for none.
+// cache is of the whole run.
+func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, counts *export.SessionCounts, cache *PromptCache) (*Sessions, error) {
 	s := &Sessions{Config: *c.cfg, Span: span, Figures: slices.Clone(SessionFigures[:])}
 	if c.cfg.CacheTokens == 0 {
 		s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Key == KeyPossibleLimitedHit })
@@ -289,7 +293,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 	s.Requests, s.Single = len(c.requests)-single, c.single+single
 	var finished []*sessionTree
 	for _, t := range trees {
-		t.whole = t.unit(c.names, func(*sessionRequest) bool { return true })
+		t.whole = unitOf(t.requests)
 		t.whole.ID, t.whole.State = c.names[t.requests[0].session], t.state(span)
 		switch t.whole.State {
 		case SessionFinished:
@@ -313,7 +317,10 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 	if c.cfg.Trees || c.cfg.OnlyTrees {
 		s.Trees = c.drawn(trees, len(run.Experiments))
 	}
-	s.Depths = depthsOf(finished, c.names)
+	if counts != nil {
+		s.Unfinished = max(0, s.Finished-counts.Completed)
+	}
+	s.Depths = depthsOf(finished)
 	s.InFlight = inFlight(trees, span)
 	var err error
 	s.Turns, err = c.turns.finish()
@@ -353,7 +360,7 @@ func (s *Sessions) setTimes(x *Level, run *export.Run, finished []*sessionTree) 
 	case seconds <= 0:
 		s.set(KeyJobsPerHour, 0, cmp.Or(x.WhyNot("throughput"), withoutDuration(run)))
 	default:
-		s.set(KeyJobsPerHour, 3600*float64(s.Finished)/seconds, "")
+		s.set(KeyJobsPerHour, 3600*float64(s.Finished-s.Unfinished)/seconds, "")
 	}
 	var whole *SessionDepth
 	if len(s.Depths) > 0 {
@@ -499,15 +506,12 @@ func (t *sessionTree) state(span Span) SessionState {
 	return SessionFinished
 }
 
-// unit returns the figures of some requests of the session.
-func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Session {
+// unitOf returns the figures of requests, which are in the order of their starts.
+func unitOf(requests []*sessionRequest) Session {
 	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0), PossibleTokens: answer.Some(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
-	for _, r := range t.requests {
-		if !of(r) {
-			continue
-		}
+	for _, r := range requests {
 		agents[r.agent] = true
 		s.Turns++
 		s.Depth = max(s.Depth, int(r.depth))
@@ -561,7 +565,7 @@ func (r *sessionRequest) normalized() int64 {
 }
 
 // depthsOf describes finished sessions, and the agents at each depth with their sub-agents.
-func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
+func depthsOf(finished []*sessionTree) []SessionDepth {
 	var units [][]Session
 	for _, t := range finished {
 		if units == nil {
@@ -575,7 +579,7 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 			for len(units) <= int(a.depth) {
 				units = append(units, nil)
 			}
-			units[a.depth] = append(units[a.depth], t.unit(names, func(r *sessionRequest) bool { return a.below[r.agent] }))
+			units[a.depth] = append(units[a.depth], unitOf(a.requests))
 		}
 	}
 	var all []SessionDepth
@@ -601,31 +605,31 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 	return all
 }
 
-// A sessionAgent is an agent below a root; below holds the agent and its sub-agents.
+// A sessionAgent is an agent below a root, with its requests and the ones of its sub-agents.
 type sessionAgent struct {
-	depth int32
-	below map[int32]bool
+	depth    int32
+	requests []*sessionRequest
 }
+
+// mostDepth bounds the depth of agents that is told apart. A damaged file may have a ring of agents.
+const mostDepth = 64
 
 // agents returns the agents below the root, in the order of their starts.
 func (t *sessionTree) agents() []*sessionAgent {
 	var all []*sessionAgent
 	of, parent := map[int32]*sessionAgent{}, map[int32]int32{}
 	for _, r := range t.requests {
-		if r.depth <= 0 || of[r.agent] != nil {
-			continue
+		if r.depth > 0 && of[r.agent] == nil {
+			a := &sessionAgent{depth: r.depth}
+			of[r.agent], parent[r.agent] = a, r.parent
+			all = append(all, a)
 		}
-		a := &sessionAgent{depth: r.depth, below: map[int32]bool{r.agent: true}}
-		of[r.agent], parent[r.agent] = a, r.parent
-		all = append(all, a)
 	}
-	for agent := range of {
-		up := agent
-		for range len(of) { // a damaged file may have a ring
-			if up = parent[up]; of[up] == nil {
-				break
-			}
-			of[up].below[agent] = true
+	for _, r := range t.requests {
+		above := int32(mostDepth + 1) // each agent stands above its sub-agents
+		for agent := r.agent; of[agent] != nil && of[agent].depth < above; agent = parent[agent] {
+			above = of[agent].depth
+			of[agent].requests = append(of[agent].requests, r)
 		}
 	}
 	return all
@@ -779,6 +783,9 @@ func (s *Sessions) Ended() string {
 	}
 	if s.BegunBefore > 0 {
 		text += fmt.Sprintf("; %s of the finished ones began before the time of the rates", plural.Grouped(s.BegunBefore))
+	}
+	if s.Unfinished > 0 {
+		text += fmt.Sprintf("; by the recorder's count the end of the run cut %s of the finished ones between two requests", plural.Grouped(s.Unfinished))
 	}
 	return text
 }

@@ -34,7 +34,7 @@ func TestUnwrittenSessions(t *testing.T) {
 				return workload.Entry{Prompt: &workload.Prompt{Text: "a"}}, nil
 			}
 			body := func(*workload.Entry) ([]byte, error) { return []byte(`{"messages":[]}`), nil }
-			w := &sessionWriter{SessionFile: SessionFile{Body: body}, ids: map[string]bool{}}
+			w := &sessionWriter{SessionFile: SessionFile{Body: body}, ids: map[string]bool{}, sessions: map[string]bool{}}
 			if _, err := w.agents(&s); err == nil || err.Error() != tt.want {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
