@@ -113,9 +113,9 @@ func TestSessions(t *testing.T) {
 	for text, n := range map[string]int{
 		`<section id="sessions"`: 1, `href="#sessions"`: 1, "no request of this level names a session": 1, "are shown: the slowest": 0,
 		"<caption>Requests by turn</caption>": 0, "jobs per hour</a>": 0, // not asked for
-		`<th scope="row"><div><bdi>first</bdi></div></th><td>finished</td><td>0</td><td>5</td><td>1</td><td>0</td>`:           1,
+		`<th scope="row"><div><bdi>first</bdi></div></th><td>finished</td><td>0</td><td>5</td><td>1</td><td>0</td>`:              1,
 		`<th scope="row"><div><bdi>second&lt;b&gt;</bdi></div></th><td>failed</td><td>0.2000</td><td>5</td><td>2</td><td>1</td>`: 1,
-		`<th scope="row"><div>root</div></th><td>5</td>`:                                                                      1, `<th scope="row"><div>root</div></th><td>4</td>`: 1,
+		`<th scope="row"><div>root</div></th><td>5</td>`:                                                                         1, `<th scope="row"><div>root</div></th><td>4</td>`: 1,
 		`<th scope="row"><div>· <bdi>sub&lt;i&gt;</bdi></div></th><td>1</td>`: 1, "second<b>": 0, "sub<i>": 0,
 		`class="failure"`: 1, `class="ttft"`: 9, `class="decode"`: 9,
 	} {
