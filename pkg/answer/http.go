@@ -205,7 +205,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		return
 	}
 	h.stream.Add(c)
-	if len(c.Choices) == 0 && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
+	if len(c.Choices) == 0 && c.Messages == openai.NotMessages && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
 		data := frame
 		if e := sse.Parse(frame); e.HasData {
 			data = e.Data

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"net/http"
 	"strconv"
 
@@ -61,6 +62,16 @@ func MessagesStatus(errorType string) int {
 		return overloaded
 	}
 	return 0
+}
+
+// IsMessageStop reports whether a frame is the event message_stop.
+func IsMessageStop(frame []byte) bool {
+	const longest = 128
+	if len(frame) > longest || !bytes.Contains(frame, []byte("message_stop")) {
+		return false
+	}
+	var c Chunk
+	return parseFrame(frame, &c) == nil && c.Messages == MessageStop
 }
 
 // A messagesPart is the value of delta, of content_block, or of an element of content. Names that are not
