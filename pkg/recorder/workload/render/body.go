@@ -121,6 +121,22 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	return openai.MergeRequest(b.close(), fields(extra))
 }
 
+// KeyHeader returns the header that holds a key, and its value.
+func (a API) KeyHeader(key string) (name, value string) {
+	if a == Messages {
+		return "x-api-key", key
+	}
+	return "Authorization", "Bearer " + key
+}
+
+// KeyVariable returns the environment variable with the key of the API's own service.
+func (a API) KeyVariable() string {
+	if a == Messages {
+		return "ANTHROPIC_API_KEY"
+	}
+	return "OPENAI_API_KEY"
+}
+
 // Converses reports whether requests hold the messages of a conversation.
 func (a API) Converses() bool { return a == Chat || a == Messages }
 

@@ -463,3 +463,25 @@ func WithLength(body []byte) ([]byte, error) {
 	}
 	return openai.MergeRequest(body, fmt.Appendf(nil, `{"max_tokens":%d}`, DefaultMaxTokens))
 }
+
+// LengthNote returns the note that requests ask for DefaultMaxTokens; "" if the API needs no length, or the first entries of src
+// say one.
+func LengthNote(api API, src workload.Source) string {
+	const most = 1000
+	if api != Messages {
+		return ""
+	}
+	for k := range min(src.Len(), most) {
+		e, err := src.At(k)
+		if err != nil {
+			return "" // the recorder reports it
+		}
+		if e.Prompt == nil || e.Prompt.Body != nil || e.Prompt.MaxTokens > 0 { // few whole requests have no length, and a server may say so
+			continue
+		}
+		if _, own := e.Prompt.Extra.Get("max_tokens"); !own {
+			return fmt.Sprintf("requests without a length of the answer ask for max_tokens %d, because the endpoint needs one; --output-tokens N sets another", DefaultMaxTokens)
+		}
+	}
+	return ""
+}
