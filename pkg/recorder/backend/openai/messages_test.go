@@ -3,7 +3,6 @@ package openai
 import (
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -45,27 +44,27 @@ var messagesForms = []struct {
 	slow   bool // a pause between the pieces
 	status export.Status
 	msg    string
-	outNum int // responses that hold output
+	tokens int // events that hold output
 }{
-	{name: "whole", pieces: []string{`{"id":"msg_9","type":"message","role":"assistant","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`}, outNum: 1},
-	{name: "streamed", pieces: []string{messageStart, blockStart(`{"type":"text","text":""}`), ping, blockDelta("text_delta", "text", "a"), blockDelta("text_delta", "text", "b"), blockStop, messageDelta, messageStop}, outNum: 2},
+	{name: "whole", pieces: []string{`{"id":"msg_9","type":"message","role":"assistant","content":[{"type":"text","text":"a"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}`}, tokens: 1},
+	{name: "streamed", pieces: []string{messageStart, blockStart(`{"type":"text","text":""}`), ping, blockDelta("text_delta", "text", "a"), blockDelta("text_delta", "text", "b"), blockStop, messageDelta, messageStop}, tokens: 2},
 	{
 		name: "tool call", pieces: []string{messageStart, blockStart(`{"type":"tool_use","id":"t","name":"ls","input":{}}`), blockDelta("input_json_delta", "partial_json", `{\"d\":`), blockDelta("input_json_delta", "partial_json", "1}"), blockStop, messageDelta, messageStop},
-		outNum: 3,
+		tokens: 3,
 	},
-	{name: "thinking", pieces: []string{messageStart, blockStart(`{"type":"thinking","thinking":""}`), blockDelta("thinking_delta", "thinking", "hm"), blockDelta("signature_delta", "signature", "xyz"), blockStop, messageDelta, messageStop}, outNum: 1},
+	{name: "thinking", pieces: []string{messageStart, blockStart(`{"type":"thinking","thinking":""}`), blockDelta("thinking_delta", "thinking", "hm"), blockDelta("signature_delta", "signature", "xyz"), blockStop, messageDelta, messageStop}, tokens: 1},
 	{name: "error before", code: 529, pieces: []string{`{"type":"error","error":{"type":"overloaded_error","message":"busy"},"request_id":"r"}`}, status: export.StatusHTTPError, msg: "busy"},
-	{name: "error within", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), named(`{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`)}, status: export.StatusRPCError, msg: "overloaded_error: busy", outNum: 1},
+	{name: "error within", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), named(`{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`)}, status: export.StatusRPCError, msg: "overloaded_error: busy", tokens: 1},
 	{name: "context overflow within", pieces: []string{messageStart, named(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9 tokens > 8 maximum"}}`)}, status: export.StatusContextOverflow, msg: "invalid_request_error: prompt is too long"},
-	{name: "cut", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), blockDelta("text_delta", "text", "b")[:40]}, cut: true, status: export.StatusTruncated, outNum: 1},
-	{name: "without the end", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), blockStop, messageDelta}, status: export.StatusTruncated, msg: "the stream ended without message_stop", outNum: 1},
-	{name: "cut after the end", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), messageDelta, messageStop}, cut: true, outNum: 1},
-	{name: "slow", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), ping, blockDelta("text_delta", "text", "b"), messageDelta, messageStop}, slow: true, outNum: 2},
+	{name: "cut", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), blockDelta("text_delta", "text", "b")[:40]}, cut: true, status: export.StatusTruncated, tokens: 1},
+	{name: "without the end", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), blockStop, messageDelta}, status: export.StatusTruncated, msg: "the stream ended without message_stop", tokens: 1},
+	{name: "cut after the end", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), messageDelta, messageStop}, cut: true, tokens: 1},
+	{name: "slow", pieces: []string{messageStart, blockDelta("text_delta", "text", "a"), ping, blockDelta("text_delta", "text", "b"), messageDelta, messageStop}, slow: true, tokens: 2},
 	{
 		name: "unknown events", pieces: []string{
 			messageStart, named(`{"type":"new_event","text":"x"}`), blockStart(`{"type":"new_block","text":"x"}`), blockDelta("new_delta", "text", "x"), blockDelta("text_delta", "text", "a"),
 			blockDelta("citations_delta", "citation", "x"), messageDelta, messageStop,
-		}, outNum: 1,
+		}, tokens: 1,
 	},
 }
 
@@ -75,7 +74,7 @@ func TestMessages(t *testing.T) {
 	onEach(t, func(t *testing.T, tr Transport) {
 		t.Parallel()
 		for _, coding := range []string{"", "gzip"} {
-			testMessages(t, coding, false, func(t *testing.T, h http.HandlerFunc) Config {
+			testMessages(t, coding, func(t *testing.T, h http.HandlerFunc) Config {
 				return Config{URL: serve(t, h).URL, Transport: tr}
 			})
 		}
@@ -83,12 +82,12 @@ func TestMessages(t *testing.T) {
 	bothWays(t, func(t *testing.T, secure bool) {
 		t.Parallel()
 		for _, coding := range []string{"", "gzip"} {
-			testMessages(t, coding, true, func(t *testing.T, h http.HandlerFunc) Config { return serveHTTP2(t, secure, h) })
+			testMessages(t, coding, func(t *testing.T, h http.HandlerFunc) Config { return serveHTTP2(t, secure, h) })
 		}
 	})
 }
 
-func testMessages(t *testing.T, coding string, http2 bool, server func(t *testing.T, h http.HandlerFunc) Config) {
+func testMessages(t *testing.T, coding string, server func(t *testing.T, h http.HandlerFunc) Config) {
 	for _, tt := range messagesForms {
 		t.Run(strings.TrimSpace(coding+" "+tt.name), func(t *testing.T) {
 			cfg := server(t, func(w http.ResponseWriter, r *http.Request) {
@@ -134,45 +133,55 @@ func testMessages(t *testing.T, coding string, http2 bool, server func(t *testin
 			if tt.name == "error within" && x.Request.Code != 529 {
 				t.Errorf("code %d", x.Request.Code)
 			}
-			if got := x.Tokens.Several; got {
-				t.Error("several choices")
+			if x.Tokens.N != tt.tokens || x.Tokens.Several {
+				t.Errorf("%+v, want %d", x.Tokens, tt.tokens)
 			}
 			if r := x.Request.Responses; want == export.StatusOK && !r[len(r)-1].Final {
 				t.Error("the last response is not final")
 			}
-			_ = http2
 		})
 	}
 }
 
 // The requests of a conversation carry the instructions of the first turn, and the blocks of the answers.
 func TestMessagesConversation(t *testing.T) {
-	b := newBackend(t, Config{URL: "h", Endpoint: "v1/messages", Model: "m"})
-	c := b.NewConversation()
-	turn := func(p *workload.Prompt, want string) {
-		t.Helper()
-		payload, err := c.Turn(&workload.Entry{Prompt: p})
+	t.Parallel()
+	srv := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		for _, e := range []string{
+			messageStart, blockStart(`{"type":"thinking","thinking":"","signature":""}`), blockDelta("thinking_delta", "thinking", "hm"), blockDelta("signature_delta", "signature", "xyz"), blockStop,
+			strings.ReplaceAll(blockStart(`{"type":"text","text":""}`)+blockDelta("text_delta", "text", "b"), `"index":0`, `"index":1`), messageDelta, messageStop,
+		} {
+			_, _ = io.WriteString(w, e)
+		}
+	})
+	b := newBackend(t, Config{URL: srv.URL, Endpoint: "v1/messages", Model: "m"})
+	s, c := open(t, b), b.NewConversation()
+	const answer = `{"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"xyz"},{"type":"text","text":"b"}]}`
+	for i, turn := range []struct {
+		prompt workload.Prompt
+		want   string
+	}{
+		{workload.Prompt{System: "s", Text: "a", MaxTokens: 5}, `{"model":"m","system":"s","messages":[{"role":"user","content":"a"}],"max_tokens":5}`},
+		{workload.Prompt{Text: "c", MaxTokens: 5}, `{"model":"m","messages":[{"role":"user","content":"a"},` + answer + `,{"role":"user","content":"c"}],"max_tokens":5,"system":"s"}`},
+		{
+			workload.Prompt{System: "t", Messages: []byte(`[{"role":"system","content":"t"},{"role":"user","content":"d"}]`)},
+			`{"model":"m","system":"t","messages":[{"role":"user","content":"a"},` + answer + `,{"role":"user","content":"c"},` + answer + `,{"role":"user","content":"d"}],"max_tokens":1024}`,
+		},
+	} {
+		p, err := c.Turn(&workload.Entry{Prompt: &turn.prompt})
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, _ := payload.Inputs().Get("payload")
-		if string(body.Data) != want {
-			t.Errorf("sent\n%s, want\n%s", body.Data, want)
+		if payload, _ := p.Inputs().Get("payload"); string(payload.Data) != turn.want {
+			t.Errorf("turn %d:\n%s, want\n%s", i, payload.Data, turn.want)
 		}
-	}
-	turn(&workload.Prompt{System: "s", Text: "a", MaxTokens: 5}, `{"model":"m","system":"s","messages":[{"role":"user","content":"a"}],"max_tokens":5}`)
-	answers := []string{
-		messageStart, blockStart(`{"type":"thinking","thinking":"","signature":""}`), blockDelta("thinking_delta", "thinking", "hm"), blockDelta("signature_delta", "signature", "xyz"), blockStop,
-		strings.ReplaceAll(blockStart(`{"type":"text","text":""}`)+blockDelta("text_delta", "text", "b"), `"index":0`, `"index":1`), messageDelta, messageStop,
-	}
-	x := &backend.Exchange{}
-	x.Request.Status = export.StatusOK
-	for e := range slices.Values(answers) {
-		x.Raw = append(x.Raw, []byte(e))
-	}
-	_ = x
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://h", nil)
-	if err != nil || r == nil {
-		t.Fatal(err)
+		x := &backend.Exchange{}
+		s.Send(t.Context(), p, x)
+		if contentless, err := c.AddReply(x); err != nil || contentless {
+			t.Fatalf("turn %d: %v, %v (%s)", i, contentless, err, x.Request.Message)
+		}
+		if got := c.(*conversation).ReplyText(); got != "b" {
+			t.Errorf("turn %d: the answer is %q", i, got)
+		}
 	}
 }
