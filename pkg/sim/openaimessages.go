@@ -53,16 +53,16 @@ func (q *messagesRequest) chat() (*openAIRequest, error) {
 			return nil, fmt.Errorf("messages[%d].role: expected user or assistant", i)
 		}
 		var err error
+		m.ToolCalls = blockCalls(m.Content)
 		if m.Content, err = blockTexts(m.Content); err != nil {
 			return nil, fmt.Errorf("messages[%d].content: %w", i, err)
 		}
-		m.ToolCalls = nil
 		c.Messages = append(c.Messages, m)
 	}
 	return c, nil
 }
 
-// blockTexts returns a content, a text or blocks, as a text or parts with a text. The text of a call is its input.
+// blockTexts returns a content, a text or blocks, as a text or parts with a text.
 func blockTexts(content json.RawMessage) (json.RawMessage, error) {
 	var text string
 	if json.Unmarshal(content, &text) == nil {
@@ -72,7 +72,6 @@ func blockTexts(content json.RawMessage) (json.RawMessage, error) {
 		Type     string          `json:"type"`
 		Text     string          `json:"text"`
 		Thinking string          `json:"thinking"`
-		Input    json.RawMessage `json:"input"`
 		Content  json.RawMessage `json:"content"`
 	}
 	if json.Unmarshal(content, &blocks) != nil {
@@ -86,8 +85,6 @@ func blockTexts(content json.RawMessage) (json.RawMessage, error) {
 		switch b.Type {
 		case "thinking":
 			parts = append(parts, part{b.Thinking})
-		case "tool_use":
-			parts = append(parts, part{string(b.Input)})
 		case "tool_result":
 			var inner []part
 			if json.Unmarshal(b.Content, &text) == nil {
@@ -101,6 +98,23 @@ func blockTexts(content json.RawMessage) (json.RawMessage, error) {
 		}
 	}
 	return json.Marshal(parts)
+}
+
+// blockCalls returns the calls among the blocks of a content, as tool_calls of a chat; nil for none.
+func blockCalls(content json.RawMessage) (calls json.RawMessage) {
+	var blocks []json.RawMessage
+	if json.Unmarshal(content, &blocks) != nil {
+		return nil
+	}
+	for _, raw := range blocks {
+		var b struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(raw, &b) == nil && b.Type == "tool_use" {
+			calls = append(calls, raw...)
+		}
+	}
+	return calls
 }
 
 // tool returns the name of the tool that the answer must call; "" for none.
