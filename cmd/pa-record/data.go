@@ -89,6 +89,11 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if note := credentialsNote(credentials(e.Source)); note != "" {
 		e.notes = append(e.notes, note)
 	}
+	if api, _ := render.APIOf(s.endpointPath()); s.ServiceKind == kindOpenAI && s.template == nil && s.extraLength == "" {
+		if note := render.LengthNote(api, e.Source); note != "" {
+			e.notes = append(e.notes, note)
+		}
+	}
 	if used := tokens.meta(); used != nil && e.meta != nil {
 		e.meta.Tokenizer = used
 	}

@@ -208,6 +208,8 @@ func (s *settings) noUsage(api render.API) string {
 		return ""
 	case !s.streams():
 		return "answers are not streamed; add --streaming"
+	case api == render.Messages:
+		return "v1/messages always says them"
 	case api != render.Chat && api != render.Completions:
 		return "only chats and completions can be asked for it"
 	}

@@ -101,6 +101,11 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	if made {
 		return body, nil
 	}
+	if b.target.api == render.Messages {
+		if body, err = render.WithLength(body); err != nil {
+			return nil, fmt.Errorf("payload: %w", err)
+		}
+	}
 	return b.withModel(body, cmp.Or(e.Model, b.model))
 }
 
@@ -197,6 +202,9 @@ func (b *Backend) headers(hasBody bool) []Header {
 	ours("Host", b.target.host)
 	ours("User-Agent", userAgent)
 	ours("Accept", "*/*")
+	if b.target.api == render.Messages {
+		ours("anthropic-version", "2023-06-01")
+	}
 	if auth := b.target.auth; auth.Value != "" {
 		ours(auth.Name, auth.Value)
 	}
