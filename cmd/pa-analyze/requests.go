@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -33,8 +34,10 @@ func requestsCommand() *cli.Command {
 		Description: `Lists all requests of a run, with the reason if a request does not count. csv
 and jsonl hold nanoseconds and more columns than the table. --metrics adds
 columns: how smoothly the tokens of each request came, rates of its user, input
-tokens that the server had cached, times at the server.`,
-		Flags: slices.Concat(flags, outputFlags(), []cli.Flag{namesFlag("jsonl", &otel), widthFlag()}, a.measureOwnFlags(), []cli.Flag{a.metricsFlag()}, a.qualityFlags(), inputFlags()),
+tokens that the server had cached, times at the server, the session. With
+--metrics sessions and --tokenizer the file is read twice, for the tokens that
+a prefix cache could have held.`,
+		Flags: slices.Concat(flags, outputFlags(), []cli.Flag{namesFlag("jsonl", &otel), widthFlag()}, a.measureOwnFlags(), []cli.Flag{a.metricsFlag()}, a.sessionFlags(), a.qualityFlags(), inputFlags()),
 		Action: analyzed(a, oneRunFiles, func(c *call, files fileNames, cfg analyze.Config) error {
 			l.Config = cfg
 			return c.listRequests(files, &l, a.groups, otel)
@@ -55,7 +58,20 @@ func rowOrder(key string, groups report.Groups) (func(a, b *report.Row) int, err
 // listRequests writes a row for each request of the run in files, in the order of l. otel asks for the names of
 // OpenTelemetry.
 func (c *call) listRequests(files fileNames, l *report.List, groups report.Groups, otel bool) error {
-	return c.useOne(files, func(run recording, r export.Reader) error {
+	run, err := c.run(files)
+	if err != nil {
+		return err
+	}
+	if cfg := &l.Config; cfg.Sessions != nil && cfg.Sessions.Encode != nil {
+		if slices.Contains(run.paths, "-") {
+			return cmdline.Usagef("--metrics sessions with --tokenizer reads the file twice, and standard input can be read only once; give a file")
+		}
+		_ = c.use(run, func(r export.Reader) (err error) { // the second reading names what is wrong with the file
+			l.Hits, err = analyze.PossibleHits(c.Context, r, *cfg)
+			return err
+		})
+	}
+	return c.use(run, func(r export.Reader) error {
 		err := c.writeRequests(func(out io.Writer) error {
 			w := c.rowWriter(out, groups, otel)
 			err := l.Write(c.Context, r, w)

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/pa-tools/pa/cmd/pa-record/tlsfiles"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -258,9 +259,9 @@ func tlsFlags() []cli.Flag {
 		&cli.IntFlag{Name: "ssl-https-verify-host", Category: catTLS, Usage: "verify the name in the server's certificate: `0|1|2`, 1 being 2", Value: 2},
 		readsFile(&cli.StringFlag{Name: "ssl-https-ca-certificates-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"}),
 		readsFile(&cli.StringFlag{Name: "ssl-https-client-certificate-file", Category: catTLS, Usage: "certificate of the client in `FILE`"}),
-		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: formatPEM},
+		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
 		readsFile(&cli.StringFlag{Name: "ssl-https-private-key-file", Category: catTLS, Usage: "private key of the client in `FILE`; if not given, from the certificate's"}),
-		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: formatPEM},
+		&cli.StringFlag{Name: "ssl-https-private-key-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},
 	}
 }
 
@@ -323,17 +324,17 @@ type tlsSettings struct {
 }
 
 // tlsFiles reads the flags of the protocol of s.
-func (p *parser) tlsFiles(s *settings) (*tlsFiles, tlsChecks) {
-	file := func(name string) tlsFile { return tlsFile{Flag: name, Path: p.c.String(name)} }
+func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
+	file := func(name string) tlsfiles.File { return tlsfiles.File{Flag: name, Path: p.c.String(name)} }
 	if s.Protocol == protocolGRPC {
-		return &tlsFiles{
+		return &tlsfiles.Files{
 			CA: file("ssl-grpc-root-certifications-file"), Certificate: file("ssl-grpc-certificate-chain-file"), Key: file("ssl-grpc-private-key-file"),
-			CertificateFormat: formatPEM, KeyFormat: formatPEM,
-		}, tlsChecks{Peer: true, Host: true}
+			CertificateFormat: tlsfiles.PEM, KeyFormat: tlsfiles.PEM,
+		}, tlsfiles.Checks{Peer: true, Host: true}
 	}
 	format := func(name string) string {
 		value := strings.ToUpper(p.c.String(name))
-		p.refuse(value != formatPEM && value != formatDER, "--%s %s: the format is PEM or DER", name, p.c.String(name))
+		p.refuse(value != tlsfiles.PEM && value != tlsfiles.DER, "--%s %s: the format is PEM or DER", name, p.c.String(name))
 		return value
 	}
 	verify := func(name string, most int) bool {
@@ -341,8 +342,8 @@ func (p *parser) tlsFiles(s *settings) (*tlsFiles, tlsChecks) {
 		p.refuse(n < 0 || n > most, "--%s %d: must be 0 to %d", name, n, most)
 		return n != 0
 	}
-	return &tlsFiles{
+	return &tlsfiles.Files{
 		CA: file("ssl-https-ca-certificates-file"), Certificate: file("ssl-https-client-certificate-file"), Key: file("ssl-https-private-key-file"),
 		CertificateFormat: format("ssl-https-client-certificate-type"), KeyFormat: format("ssl-https-private-key-type"), KeyInCertificate: true,
-	}, tlsChecks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
+	}, tlsfiles.Checks{Peer: verify("ssl-https-verify-peer", 1), Host: verify("ssl-https-verify-host", 2)}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,7 +17,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export/recordlog"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/forecast"
-	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // trace has three rows at 0, 60 and 90 s.
@@ -310,39 +308,5 @@ func TestDiskForecastOfFolders(t *testing.T) {
 	code := run(t.Context(), args, env, strings.NewReader(""), &stdout, &stderr)
 	if want := "warning: exports need at most 23.5 kB in " + small + ", which has 1.00 kB free: free space there, write elsewhere with --artifact-dir, export .parquet (a fraction of the size), or send less\n"; code != 0 || strings.Count(stderr.String(), " need ") != 1 || !strings.Contains(stderr.String(), want) {
 		t.Errorf("exit code %d, %s, want %s", code, &stderr, want)
-	}
-}
-
-// The time left is of the level, and where it is known of all levels or runs.
-func TestTimeLeftText(t *testing.T) {
-	t.Parallel()
-	exact := func(seconds float64) recorder.Figure { return recorder.Figure{Value: seconds, Bound: recorder.Exact} }
-	several := runIndex{number: 1, total: 3}
-	for _, tt := range []struct {
-		left   time.Duration
-		atMost bool
-		later  recorder.Figure // levels
-		after  recorder.Figure // runs
-		index  runIndex
-		want   string
-	}{
-		{12 * time.Second, false, exact(0), exact(0), runIndex{}, "12 s left"},
-		{12 * time.Second, false, exact(60), exact(0), runIndex{}, "12 s left (all levels: 1m12s)"},
-		{12 * time.Second, true, exact(60), exact(0), runIndex{}, "at most 12 s left (all levels: at most 1m12s)"},
-		{12 * time.Second, false, exact(60).Within(recorder.AtMost), exact(0), runIndex{}, "12 s left (all levels: at most 1m12s)"},
-		{12 * time.Second, false, exact(60), exact(3600), several, "12 s left (all runs: 1h01m)"},
-		{12 * time.Second, false, recorder.Figure{}, exact(0), runIndex{}, "12 s left"},
-		{12 * time.Second, false, exact(0), recorder.Figure{}, several, "12 s left"},
-		{0, false, exact(60), exact(0), runIndex{}, ""},
-	} {
-		var out strings.Builder
-		p := newDisplay(&out, tt.index, func(string) string { return "" }, nil)
-		p.last = time.Time{}
-		p.runsAfter(tt.after)
-		p.show(recorder.Progress{Levels: 1, Load: load.Concurrency{N: 1}, Left: tt.left, AtMost: tt.atMost, Later: tt.later})
-		_, got, _ := strings.Cut(strings.TrimSuffix(out.String(), ", 0 s so far\n"), "0 in flight")
-		if got = strings.TrimPrefix(got, ", "); got != tt.want {
-			t.Errorf("%+v: %q, want %q", tt, got, tt.want)
-		}
 	}
 }

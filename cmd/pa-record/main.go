@@ -27,6 +27,7 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
+	"github.com/pa-tools/pa/cmd/pa-record/printer"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/heap"
@@ -113,9 +114,9 @@ const abandonAfter = 500 * time.Millisecond
 
 // run is the whole program; args[0] is its name.
 func run(ctx context.Context, args []string, env environment, stdin io.Reader, stdout, stderr io.Writer) int {
-	p := newPrinter(stdout, stderr)
-	env.takeLogs(logsTo(env, p.err))
-	env.relay = newSignalRelay(env.signals, p.hurry)
+	p := printer.New(stdout, stderr)
+	env.takeLogs(logsTo(env, p.Err))
+	env.relay = newSignalRelay(env.signals, p.Hurry)
 	code := runCommand(ctx, args, env, stdin, p)
 	whole, err := p.Close()
 	env.relay.Close()
@@ -131,7 +132,7 @@ func run(ctx context.Context, args []string, env environment, stdin io.Reader, s
 // runCommand runs the command line. After a signal that no stage claimed, it cancels
 // the context and returns within abandonAfter. After the second signal for a stage that
 // claimed them, it returns within a second, whatever the stage does.
-func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer) int {
+func runCommand(ctx context.Context, args []string, env environment, stdin io.Reader, p *printer.Printer) int {
 	app := wholeApp(args, env)
 	app.Action = cmdline.WithSignals(app.Action)
 	for _, c := range app.Commands {
@@ -145,14 +146,14 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		}
 	}()
 	ended := make(chan int, 1)
-	go func() { ended <- app.Run(ctx, args, stdin, p.out, p.err) }() // may be left behind after a signal
+	go func() { ended <- app.Run(ctx, args, stdin, p.Out, p.Err) }() // may be left behind after a signal
 	select {
 	case code := <-ended:
 		return code
 	case <-env.relay.overdue:
 		abandoned = true
 		cause := cmdline.SignalError{Signal: env.relay.last()}
-		fmt.Fprintf(p.err, "pa-record: %v%s\n", cause, env.journal.advice())
+		fmt.Fprintf(p.Err, "pa-record: %v%s\n", cause, env.journal.advice())
 		return cause.Code()
 	case sig := <-env.relay.unclaimed:
 		cause := cmdline.SignalError{Signal: sig}
@@ -161,7 +162,7 @@ func runCommand(ctx context.Context, args []string, env environment, stdin io.Re
 		case code := <-ended:
 			return code
 		case <-time.After(abandonAfter):
-			fmt.Fprintf(p.err, "pa-record: %v\n", cause)
+			fmt.Fprintf(p.Err, "pa-record: %v\n", cause)
 			return cause.Code()
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/progress"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/redact"
@@ -125,12 +126,12 @@ func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 	display := x.progress(x.target.s, x.plan.runIndex)
 	r := x.repeatedRun
 	r.runsLeft--
-	display.runsAfter(forecast.Later(r.forecast.Run.Time, r.took, r.runsLeft))
-	x.cfg.Progress = display.callback()
+	display.RunsAfter(forecast.Later(r.forecast.Run.Time, r.took, r.runsLeft))
+	x.cfg.Progress = display.Callback()
 	x.cfg.Begins = r.begins
 	if done := x.cfg.LevelDone; done != nil {
 		x.cfg.LevelDone = func(l *recorder.Level) {
-			display.clear()
+			display.Clear()
 			done(l)
 		}
 	}
@@ -142,7 +143,7 @@ func (x *liveRun) sendLoad(ctx context.Context) (*recorder.Result, error) {
 	}
 	x.positions.ended(x.plan, res)
 	x.loadEnds() // also if nothing was recorded
-	display.clear()
+	display.Clear()
 	return res, err
 }
 
@@ -219,14 +220,15 @@ func (r *repeatedRun) setOf(index runIndex) int {
 }
 
 // progress returns the display of a run's progress that the settings ask for; nil for none.
-func (r *repeatedRun) progress(s *settings, index runIndex) *progressDisplay {
+func (r *repeatedRun) progress(s *settings, index runIndex) *progress.Display {
+	columns := r.env.columns
 	switch {
 	case s.quiet || s.ui == uiNone:
 		return nil
 	case s.ui == uiPlain:
-		return newDisplay(r.stderr, index, r.env.getenv, nil)
+		columns = nil
 	}
-	return newDisplay(r.stderr, index, r.env.getenv, r.env.columns)
+	return progress.New(r.stderr, progress.Run{Prefix: index.prefix(), Short: index.short()}, r.env.getenv, columns)
 }
 
 // console returns the console of a run: perf_analyzer's report. For servers whose runs end

@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/tlsfiles"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/redact"
@@ -191,7 +192,7 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
-		key, err := disk.ReadFile(p.c.Context, path, maxTLSFileBytes)
+		key, err := disk.ReadFile(p.c.Context, path, tlsfiles.MaxBytes)
 		p.refuse(err != nil, "--api-key-file: %v", err)
 		s.apiKey = strings.TrimSpace(string(key))
 		p.refuse(err == nil && s.apiKey == "", "--api-key-file: %s is empty", path)

@@ -215,3 +215,58 @@ func TestWrittenSessions(t *testing.T) {
 		})
 	}
 }
+
+// The hashes of sessions tell apart what is sent, and nothing else: neither the name of a file nor what the requests do not depend on.
+func TestSessionHashes(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	recorded, made := writeFile(t, dir, "l.jsonl", recordedSessions["lmcache"]), writeFile(t, dir, "w.jsonl", recordedSessions["weka"])
+	copied := writeFile(t, dir, "copy.jsonl", recordedSessions["lmcache"])
+	hashes := func(args ...string) (data, prompts string) {
+		path := filepath.Join(dir, "out.json")
+		all := []string{
+			"-u", "sim://?ttft=1ms&itl=100us&output_tokens=1", "--service-kind", "openai", "-m", "m", "--session-concurrency", "2", "--session-delay-ratio", "0",
+			"--quiet", "--profile-export-file", path, "--overwrite",
+		}
+		if code, _, stderr := inProcess(t.Context(), t, append(all, args...)...); code != 0 {
+			t.Fatalf("exit code %d:\n%s", code, stderr)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var x struct {
+			PA struct {
+				Data    string `json:"dataset_sha256"`
+				Prompts string `json:"prompts_sha256"`
+			} `json:"pa"`
+		}
+		if err := json.Unmarshal(text, &x); err != nil || x.PA.Data == "" || x.PA.Prompts == "" {
+			t.Fatalf("no hashes: %v", err)
+		}
+		return x.PA.Data, x.PA.Prompts
+	}
+	for _, tt := range []struct {
+		name          string
+		file          string
+		args          []string
+		data, prompts bool // they are as without the flags
+	}{
+		{"a copy", copied, nil, true, true},
+		{"a seed of nothing", recorded, []string{"--random-seed", "5"}, true, true},
+		{"a parameter", recorded, []string{"--extra-body", `{"temperature":0.5}`}, false, true},
+		{"fewer sessions", recorded, []string{"--num-dataset-entries", "1"}, false, false},
+		{"another beginning", recorded, []string{"--cache-salt", "x"}, false, false},
+		{"a seed of texts", made, []string{"--random-seed", "5"}, false, false},
+	} {
+		of := recorded
+		if tt.file == made {
+			of = made
+		}
+		data, prompts := hashes("--input-data", of)
+		otherData, otherPrompts := hashes(append(tt.args, "--input-data", tt.file)...)
+		if (data == otherData) != tt.data || (prompts == otherPrompts) != tt.prompts {
+			t.Errorf("%s: equal hashes of the data: %v, of the prompts: %v; want %v, %v", tt.name, data == otherData, prompts == otherPrompts, tt.data, tt.prompts)
+		}
+	}
+}

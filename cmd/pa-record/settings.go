@@ -229,8 +229,8 @@ func (s *settings) note(format string, args ...any) {
 
 // noEffect adds what was asked for in vain, and why, to be printed on standard error and kept
 // in the export.
-func (s *settings) noEffect(what, format string, args ...any) {
-	s.withoutEffect = append(s.withoutEffect, export.WithoutEffect{What: what, Why: fmt.Sprintf(format, args...)})
+func (s *settings) noEffect(what, why string) {
+	s.withoutEffect = append(s.withoutEffect, export.WithoutEffect{What: what, Why: why})
 }
 
 // warn adds a warning, to be printed on standard error and kept in the export.

@@ -11,10 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/tlsfiles"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
@@ -45,6 +45,11 @@ func serveSim(c *cli.Context, cfg *sim.Config, env environment) (err error) {
 	}
 	if err := readSim(c, cfg); err != nil {
 		return err
+	}
+	if path := c.String("tokenizer"); path != "" {
+		if cfg.Encode, err = loadEncoder(path); err != nil {
+			return &cmdline.UsageError{Msg: fmt.Sprintf("--tokenizer: %v", err)}
+		}
 	}
 	var ledger *disk.Output // nil: none is asked for
 	if path := c.String("ledger"); path != "" {
@@ -106,9 +111,9 @@ func resolveTarget(ctx context.Context, s *settings) (urls []string, metrics str
 	if !s.simulated() {
 		return s.rawURLs, "", func() {}, nil
 	}
-	cfg, err := simConfigOf(s.rawURLs[0])
+	cfg, err := sim.ParseAddress(s.rawURLs[0], loadEncoder)
 	if err != nil {
-		return nil, "", nil, &cmdline.UsageError{Msg: err.Error()}
+		return nil, "", nil, &cmdline.UsageError{Msg: "-u " + err.Error()}
 	}
 	cfg.LedgerLimit = -1
 	if s.Model != "" {
@@ -179,7 +184,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
-		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, nil),
+		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, tokenizer.FilesAt),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
 		&cli.Int64Flag{Name: "cache-tokens", Category: "Behaviour", Usage: "size of the prefix cache in tokens: `N`; the least recently used block leaves it", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "cache-block", Category: "Behaviour", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: sim.DefaultCacheBlock},
@@ -227,7 +232,7 @@ Faults, for --fault FAULT[:every=n,after=k]: each n-th request suffers it
 }
 
 // readSim checks the flags and completes the configuration. Its error is a [*cmdline.UsageError]
-// with all mistakes. It does not open the ledger's file.
+// with all mistakes. It does not open the ledger's file, nor the tokenizer's.
 func readSim(c *cli.Context, cfg *sim.Config) error {
 	cfg.Models = c.StringSlice("model")
 	var errs []error
@@ -251,24 +256,27 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 	default:
 		errs = append(errs, fmt.Errorf("--ledger-content %s: expected bytes, hash, times or none", content))
 	}
+	settings := sim.Settings{Config: cfg}
+	set := func(flag, value string) {
+		errs = append(errs, settings.Set(strings.ReplaceAll(flag, "-", "_"), "--"+flag, value))
+	}
 	for _, name := range []string{"prefix-cache", "cache-tokens", "cache-block", "cache-prompts-only"} {
 		if c.IsSet(name) {
-			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, fmt.Sprint(c.Value(name))))
+			set(name, fmt.Sprint(c.Value(name)))
 		}
 	}
-	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary", "tokenizer"} {
+	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
 		if v := c.String(name); v != "" {
-			errs = append(errs, setSim(cfg, strings.ReplaceAll(name, "-", "_"), "--"+name, v))
+			set(name, v)
 		}
 	}
-	for _, m := range c.StringSlice("triton-model") {
-		errs = append(errs, setSim(cfg, "triton_model", "--triton-model", m))
-	}
-	for _, rule := range c.StringSlice("fault") {
-		errs = append(errs, setSim(cfg, "fault", "--fault", rule))
+	for _, name := range []string{"triton-model", "fault"} {
+		for _, v := range c.StringSlice(name) {
+			set(name, v)
+		}
 	}
 	if path := c.String("api-key-file"); path != "" {
-		key, err := disk.ReadFile(c.Context, path, maxTLSFileBytes)
+		key, err := disk.ReadFile(c.Context, path, tlsfiles.MaxBytes)
 		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
 	}
@@ -276,6 +284,15 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 		return &cmdline.UsageError{Msg: err.Error()}
 	}
 	return nil
+}
+
+// loadEncoder returns what encodes with the tokenizer in a file or folder, for a simulated server.
+func loadEncoder(path string) (func(dst []uint32, text string) []uint32, error) {
+	tok, err := tokenizer.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return tok.AppendEncode, nil
 }
 
 // offersModel returns a usage error when a simulated Triton server has no model of
@@ -294,100 +311,4 @@ func offersModel(models []sim.TritonModel, name string) error {
 	}
 	return &cmdline.UsageError{Msg: fmt.Sprintf("model %q: the simulated server has %s; to give it one of this name that takes what vLLM's backend takes write -u 'sim://?triton_model=%s:vllm', or :tensorrtllm",
 		name, strings.Join(names, ", "), url.QueryEscape(name))}
-}
-
-// simConfigOf returns the configuration that an address such as sim://?ttft=20ms&seed=7 sets.
-// Its keys are the flags of the simulator that shape an answer, with _ for -; [setSim] has the
-// list. Its error names the address, and the key whose value is wrong or unknown.
-func simConfigOf(s string) (cfg sim.Config, err error) {
-	u, err := url.Parse(s)
-	if err != nil {
-		return cfg, fmt.Errorf("-u %s: %w", s, err)
-	}
-	if u.Host != "" || strings.Trim(u.Path, "/") != "" {
-		return cfg, fmt.Errorf("-u %s: a simulated server has no address; write sim:// or sim://?ttft=20ms&itl=5ms", s)
-	}
-	q, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return cfg, fmt.Errorf("-u %s: %w", s, err)
-	}
-	for key, values := range q {
-		for _, v := range values {
-			if err := setSim(&cfg, key, key, v); err != nil {
-				return cfg, fmt.Errorf("-u %s: %w", s, err)
-			}
-		}
-	}
-	return cfg, nil
-}
-
-// setSim sets one field of a simulated server's configuration by its key. name is what an error calls the key.
-func setSim(cfg *sim.Config, key, name, value string) (err error) {
-	switch key {
-	case "ttft":
-		cfg.TTFT, err = plan.ParseDelay(value)
-	case "itl":
-		cfg.ITL, err = plan.ParseDelay(value)
-	case "output_tokens":
-		cfg.OutputTokens, err = plan.ParseLength(value)
-	case "prefill_per_token":
-		cfg.PrefillPerToken, err = parseSim(value, time.ParseDuration, "a duration such as 5ms")
-	case "prefix_cache":
-		var on bool
-		if on, err = parseSim(value, strconv.ParseBool, "true or false"); on {
-			prefixCache(cfg)
-		}
-	case "cache_tokens":
-		prefixCache(cfg).Tokens, err = parseSim(value, func(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }, "a whole number")
-	case "cache_block":
-		prefixCache(cfg).BlockTokens, err = parseSim(value, strconv.Atoi, "a whole number")
-	case "cache_prompts_only":
-		prefixCache(cfg).PromptsOnly, err = parseSim(value, strconv.ParseBool, "true or false")
-	case "tokenizer":
-		var tok *tokenizer.Tokenizer
-		if tok, err = tokenizer.Load(value); err == nil {
-			cfg.Encode = tok.AppendEncode
-		}
-	case "tokens_per_event":
-		cfg.TokensPerEvent, err = parseSim(value, strconv.Atoi, "a whole number")
-	case "max_concurrency":
-		cfg.MaxConcurrency, err = parseSim(value, strconv.Atoi, "a whole number")
-	case "seed":
-		cfg.Seed, err = parseSim(value, func(s string) (uint64, error) { return strconv.ParseUint(s, 10, 64) }, "a whole number that is not negative")
-	case "kernel_sends":
-		cfg.KernelSends, err = parseSim(value, strconv.ParseBool, "true or false")
-	case "vocabulary":
-		cfg.Vocabulary, err = plan.ParseVocabulary(value)
-	case "triton_model":
-		var m sim.TritonModel
-		m, err = sim.ParseTritonModel(value)
-		cfg.TritonModels = append(cfg.TritonModels, m)
-	case "fault":
-		var rule plan.FaultRule
-		rule, err = plan.ParseFaultRule(value)
-		cfg.Faults = append(cfg.Faults, rule)
-	default:
-		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokenizer, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
-}
-
-// prefixCache returns the prefix cache of cfg, which has one from then on.
-func prefixCache(cfg *sim.Config) *sim.PrefixCache {
-	if cfg.PrefixCache == nil {
-		cfg.PrefixCache = &sim.PrefixCache{}
-	}
-	return cfg.PrefixCache
-}
-
-// parseSim parses a value; the error names the expected kind of value.
-func parseSim[T any](value string, parse func(string) (T, error), expected string) (T, error) {
-	v, err := parse(value)
-	if err != nil {
-		return v, fmt.Errorf("%q is not %s", value, expected)
-	}
-	return v, nil
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/tlsfiles"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -203,7 +204,7 @@ func (s *settings) tlsFor(host string) *tls.Config {
 	if s.tls == nil {
 		return nil
 	}
-	return tlsChecks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
+	return tlsfiles.Checks{Peer: s.TLS.VerifyPeer, Host: s.TLS.VerifyHost}.Config(s.tls, host)
 }
 
 // watchers returns the collectors of the servers' metrics and statistics during a run; b

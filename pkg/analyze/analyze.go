@@ -149,7 +149,7 @@ func (a *analysis) read(ctx context.Context) (stop bool, err error) {
 			}
 			a.prompts.Add(i, &p.Measured, p.prompt)
 			if p.session != nil {
-				p.session.Prompt = a.cache.Path(&p.session.texts, p.complete || p.Events > 0, p.complete)
+				p.place(a.cache)
 			}
 			if a.queue.Pass(i, &p.Measured) {
 				a.use(i, p)
@@ -213,7 +213,7 @@ func (a *analysis) finishLevel(i int, e *export.Experiment, l *level) Experiment
 	_, l.startsUnknown = a.run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 	x := l.finish(a.run, i, a.cfg, a.memory)
 	if l.sessions != nil && x.Problem == nil {
-		a.err = errors.Join(a.err, l.finishSessions(a.run, &x, a.cache))
+		a.err = errors.Join(a.err, l.finishSessions(a.run, e, &x, a.cache))
 	}
 	x.dropUnsureRates(a.run)
 	if why, partial := a.run.LevelLacks(e.Mode, e.Value, export.PartRequests); partial {

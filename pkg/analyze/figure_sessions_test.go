@@ -239,8 +239,10 @@ func TestSessionStates(t *testing.T) {
 		{"the run ends during a turn", []turn2{ok("a", 0, 1e9, 2e9), {"a", 1, 3e9, 4e9, export.StatusCancelled}}, Config{}, "0 finished, 1 cut by the end"},
 		{"played twice", []turn2{ok("a", 0, 1e9, 2e9), ok("a", 1, 3e9, 4e9), ok("a", 0, 5e9, 6e9), ok("a", 1, 7e9, 8e9)}, Config{}, "2 finished"},
 		{
-			"a part", []turn2{ok("a", 0, 1e9, 2e9), ok("b", 0, 1e9, 5e9), ok("c", 0, 4e9, 6e9), ok("d", 0, 5e9, 9e9), ok("e", 0, 1e9, 1e10)},
-			Config{Selection: Selection{Window: &Interval{From: 2e9, To: 7e9}}}, "2 finished, 2 cut by the end, 1 ended before; 1 of the finished ones began before the time of the rates",
+			"a part",
+			[]turn2{ok("a", 0, 1e9, 2e9), ok("b", 0, 1e9, 5e9), ok("c", 0, 4e9, 6e9), ok("d", 0, 5e9, 9e9), ok("e", 0, 1e9, 1e10)},
+			Config{Selection: Selection{Window: &Interval{From: 2e9, To: 7e9}}},
+			"2 finished, 2 cut by the end, 1 ended before; 1 of the finished ones began before the time of the rates",
 		},
 	} {
 		var all []turn
@@ -292,6 +294,38 @@ func withoutInputs(r *memrun.Reader) *memrun.Reader {
 		r.Requests[0][i].Inputs = nil
 	}
 	return r
+}
+
+// Sessions that were between two requests when the run ended look finished; the recorder's count says how many.
+func TestSessionsCutBetweenRequests(t *testing.T) {
+	r := sessionRun(tree()...)
+	r.Header.Experiments[0].Meta = &export.ExperimentMeta{Sessions: &export.SessionCounts{Begun: 2, Completed: 1, Cut: 1}}
+	s := sessionsOf(t, r, Config{Sessions: &figure.SessionsConfig{}})
+	if want := "2 finished; by the recorder's count the end of the run cut 1 of the finished ones between two requests"; s.Ended() != want || s.Figure(figure.KeyJobsPerHour).Value != 3600e9/1200 {
+		t.Errorf("%q, %v jobs per hour", s.Ended(), s.Figure(figure.KeyJobsPerHour).Value)
+	}
+	part := sessionsOf(t, r, Config{Sessions: &figure.SessionsConfig{}, Selection: Selection{Window: &Interval{To: 1e9}}})
+	if part.Unfinished != 0 {
+		t.Errorf("%+v", part)
+	}
+}
+
+// Agents that a damaged file puts below each other, or at a great depth, end in a report.
+func TestSessionsOfDamagedAgents(t *testing.T) {
+	all := []turn{
+		{session: "s", begin: 1000, first: 1, end: 1010, history: "a", answer: "b c", cached: -1},
+		{session: "s", agent: "x", parent: "y", depth: 1, turn: 1, begin: 1020, first: 1, end: 1030, history: "a", answer: "b c", cached: -1},
+		{session: "s", agent: "y", parent: "x", depth: 1, turn: 2, begin: 1040, first: 1, end: 1050, history: "a", answer: "b c", cached: -1},
+		{session: "s", agent: "z", parent: "z", depth: 1 << 40, turn: 1 << 40, begin: 1060, first: 1, end: 1070, history: "a", answer: "b c", cached: -1},
+	}
+	s := sessionsOf(t, sessionRun(all...), wordsConfig(1, 0))
+	var got []string
+	for _, d := range s.Depths {
+		got = append(got, fmt.Sprintf("%d: %d of %.0f turns", d.Depth, d.N, d.Value("session_turns").Mean))
+	}
+	if diff := cmp.Diff([]string{"0: 1 of 4 turns", "1: 2 of 1 turns", "64: 1 of 1 turns"}, got); diff != "" {
+		t.Errorf("depths (-want +got):\n%s", diff)
+	}
 }
 
 // Levels of a run share a cache, and warm-up requests fill it.

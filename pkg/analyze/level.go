@@ -161,12 +161,15 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 }
 
 // finishSessions sets the figures of sessions in the analysis x of the level.
-func (l *level) finishSessions(run *export.Run, x *Experiment, cache *figure.PromptCache) (err error) {
+func (l *level) finishSessions(run *export.Run, e *export.Experiment, x *Experiment, cache *figure.PromptCache) (err error) {
 	in := func(uint64) bool { return true }
+	var counts *export.SessionCounts
 	if sel := x.Selected; sel != nil {
 		in = sel.holds
+	} else if e.Meta != nil {
+		counts = e.Meta.Sessions
 	}
-	x.Sessions, err = l.sessions.Finish(&x.Level, run, l.ratesSpan(x.Selected), in, cache)
+	x.Sessions, err = l.sessions.Finish(&x.Level, run, l.ratesSpan(x.Selected), in, counts, cache)
 	return err
 }
 

@@ -164,25 +164,12 @@ func (b *batch) add(r *export.Request, q *answer.Measured) {
 		b.observe(&p, r, q.Answer)
 	}
 	if b.cfg.Sessions != nil {
-		b.addSession(&p, r, q.Answer)
+		p.inSession(r, q.Answer, b.parts, b.cfg.Sessions)
 	}
 	room := cap(b.requests)
 	b.requests = append(b.requests, p)
 	if cap(b.requests) > room {
 		b.sizes.requests.Store(max(b.sizes.requests.Load(), int64(cap(b.requests))))
-	}
-}
-
-// addSession adds to p what the figures of sessions need of its request r and the answer a.
-func (b *batch) addSession(p *Point, r *export.Request, a *answer.Answer) {
-	p.inSession(r)
-	prompt := answer.PromptOf(r)
-	if prompt == nil {
-		return
-	}
-	p.session.Fixed = prompt.FixedOutput()
-	if b.parts != nil {
-		p.session.texts = b.parts.Of(prompt, a, r.Stated, !b.cfg.Sessions.WithoutAnswers)
 	}
 }
 

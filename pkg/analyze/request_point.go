@@ -92,8 +92,8 @@ type sessionPoint struct {
 	texts figure.PromptTexts
 }
 
-// inSession sets what the figures of sessions need of the request r of p.
-func (p *Point) inSession(r *export.Request) {
+// inSession sets what the figures of sessions need of the request r of p and its answer a. parts may be nil.
+func (p *Point) inSession(r *export.Request, a *answer.Answer, parts *figure.PromptParts, cfg *figure.SessionsConfig) {
 	p.session = &sessionPoint{SessionRequest: figure.SessionRequest{
 		Session: strings.Clone(r.SessionID), Agent: strings.Clone(r.Agent), ParentAgent: strings.Clone(r.ParentAgent),
 		Depth: r.Depth, Turn: r.Turn, StartNS: p.StartNS, EndNS: p.EndNS,
@@ -101,6 +101,19 @@ func (p *Point) inSession(r *export.Request) {
 	if r.SessionID != "" {
 		p.turn = max(r.Turn, 0) + 1
 	}
+	prompt := answer.PromptOf(r)
+	if prompt == nil {
+		return
+	}
+	p.session.Fixed = prompt.FixedOutput()
+	if parts != nil {
+		p.session.texts = parts.Of(prompt, a, r.Stated, !cfg.WithoutAnswers)
+	}
+}
+
+// place finds the place of the prompt in the cache.
+func (p *Point) place(cache *figure.PromptCache) {
+	p.session.Prompt = cache.Path(&p.session.texts, p.complete || p.Events > 0, p.complete)
 }
 
 // sessionRequest returns the request for the figures of sessions, when it is known whether it was streamed.

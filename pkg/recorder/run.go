@@ -317,11 +317,15 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 		}
 	}
 	levels, err := r.firstLevels()
-	if err != nil || !slices.ContainsFunc(levels, func(l load.Level) bool { return l.Traits().Conversations }) {
+	plays := func(l load.Level) bool { return l.Traits().Conversations }
+	if err != nil || !slices.ContainsFunc(levels, plays) {
 		return err
 	}
 	if err := r.requests.FindSessions(ctx); err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(levels, func(l load.Level) bool { return !plays(l) }) {
+		r.requests.Drop() // sessions encode their requests, with the history
 	}
 	for _, l := range levels {
 		if t, ok := l.(load.SessionTimetable); ok && len(t.Offsets) != r.requests.Sessions() {

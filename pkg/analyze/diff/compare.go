@@ -277,6 +277,7 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 		case res.Single:
 			res.single(l)
 			l.server("one run a side does not tell how they vary")
+			l.jobs()
 		default:
 			res.several(l)
 			l.server("")

@@ -59,6 +59,8 @@ type RunLevel struct {
 	Together, TokenEvents int
 	// Server has the figures of servers and GPUs, and then the level's figures that the Config asked for.
 	Server []serverfigures.Figure
+	// Jobs are the finished sessions of the level, if the Config asked for sessions.
+	Jobs []figure.Job
 
 	settings map[string]string // of the recorder, as JSON; nil if not recorded
 	// datasetHash and promptHash are hashes of the input data, with and without
@@ -78,8 +80,12 @@ type RunLevel struct {
 	follow *levelSeries
 }
 
-// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it.
+// Name returns "concurrency 8"; "load not known" if the file of another tool does not state it. A load of sessions or a schedule, for
+// whose number perf_analyzer writes 0.0, has the recorder's description.
 func (l *RunLevel) Name() string {
+	if l.Mode == export.ModeRequestRate && l.Value == "0.0" && l.Load != "" {
+		return l.Load
+	}
 	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
 		return name
 	}
@@ -120,6 +126,9 @@ func level(e *analyze.Experiment, run *export.Run, m *export.ExperimentMeta) Run
 		TokenSource: e.TokenSource, Stamps: e.Stamps, Starts: e.Starts, Backward: e.Backward, Hidden: e.Hidden,
 		Input: e.Metric(answer.InputTokens), Output: e.Metric(answer.OutputTokens), Server: slices.Concat(e.Server, levelFigures(e)),
 		Pauses: e.Pauses, Paused: e.Paused, Together: e.SharedStamps, TokenEvents: e.TokenEvents,
+	}
+	if x := e.Sessions; x != nil {
+		l.Jobs = x.Jobs
 	}
 	for _, why := range e.Unsteady {
 		l.Unsteady = append(l.Unsteady, why.Brief)

@@ -48,3 +48,20 @@ func TestRunsAndLevels(t *testing.T) {
 		t.Errorf("a metric that does not exist is %v", got)
 	}
 }
+
+// A level is named by its mode and value, or by the recorder's words where the value is no number of its own.
+func TestLevelName(t *testing.T) {
+	t.Parallel()
+	for want, l := range map[string]RunLevel{
+		"concurrency 8":         {Mode: "concurrency", Value: "8"},
+		"concurrency 9":         {Mode: "concurrency", Value: "9", Load: "concurrency 9 of sessions"},
+		"session concurrency 2": {Mode: "request_rate", Value: "0.0", Load: "session concurrency 2"},
+		"request_rate 0.0":      {Mode: "request_rate", Value: "0.0"},
+		"request_rate 2.0":      {Mode: "request_rate", Value: "2.0", Load: "request rate 2, poisson"},
+		"load not known":        {},
+	} {
+		if got := l.Name(); got != want {
+			t.Errorf("%+v is named %q, want %q", l, got, want)
+		}
+	}
+}

@@ -212,6 +212,21 @@ func (c *PromptCache) Compute(levels []*SessionCollector) {
 	}
 }
 
+// A PossibleHit says how many tokens of a prompt a prefix cache could have held. The numbers are missing if the prompt is not
+// known.
+type PossibleHit struct{ Prompt, Longest, Blocks, Limited answer.Value }
+
+// Hits returns the hits of all requests, in the order of Add; Compute has been called.
+func (c *SessionCollector) Hits(cache *PromptCache) []PossibleHit {
+	all := make([]PossibleHit, len(c.requests))
+	for i := range c.requests {
+		if r := &c.requests[i]; cache.cache != nil && r.path.known && r.start != 0 {
+			all[i] = PossibleHit{answer.Some(cache.cache.Tokens(r.path.prompt)), answer.Some(r.hit.Tokens), answer.Some(r.hit.Blocks), answer.Some(r.hit.Kept)}
+		}
+	}
+	return all
+}
+
 // pool returns the sums of the requests that count and are in the part that is reported.
 func (c *PromptCache) pool(requests []sessionRequest, in func(startNS uint64) bool, run *export.Run) PossibleCache {
 	p := PossibleCache{Block: c.cfg.Block(), Limit: c.cfg.CacheTokens, Answers: !c.cfg.WithoutAnswers}

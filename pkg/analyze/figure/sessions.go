@@ -47,6 +47,9 @@ type Sessions struct {
 	Finished, Failed, Cut, Outside int
 	// BegunBefore counts the finished sessions that began before Span.
 	BegunBefore int
+	// Unfinished counts the sessions among the finished ones that the end of the run cut between two requests: more look
+	// finished than the recorder has counted. Jobs per hour leave them out; which ones they are is not known.
+	Unfinished int
 	// GPUs is the number of GPUs, 0 if it is not known.
 	GPUs int
 	// Figures holds the figures that SessionFigures lists, without the ones that were not asked for.
@@ -59,8 +62,16 @@ type Sessions struct {
 	InFlight *SessionsInFlight
 	// List holds the first MostListed sessions in the order of their starts.
 	List []Session
+	// Jobs holds the finished sessions in the order of their starts.
+	Jobs []Job
 	// Cache says what a prefix cache could have held.
 	Cache PossibleCache
+}
+
+// A Job is a finished session. Times are nanoseconds.
+type Job struct {
+	ID              string
+	TimeNS, ModelNS int64
 }
 
 // MostListed bounds Sessions.List.
@@ -89,10 +100,9 @@ type Session struct {
 	JobNS, ModelNS, RequestNS int64
 	// WaitNS is the sum of the TTFT, and NormalizedNS of the normalized times of the requests. They and the tokens are
 	// missing if a successful request lacks its part.
-	WaitNS, NormalizedNS        answer.Value
-	InputTokens, OutputTokens   answer.Value
-	CachedTokens                answer.Value
-	withoutNormalized, notFixed bool
+	WaitNS, NormalizedNS      answer.Value
+	InputTokens, OutputTokens answer.Value
+	notFixed                  bool // a request asks for no length
 }
 
 // ToolNS returns the time without a request in flight: tools, users, and the client.
@@ -236,7 +246,7 @@ func (c *SessionCollector) Add(r *SessionRequest) {
 		promptRequest: promptRequest{path: r.Prompt},
 	}
 	if r.Session != "" {
-		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(r.Depth), int32(r.Turn) //nolint:gosec // small numbers
+		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(max(0, min(r.Depth, mostDepth))), int32(r.Turn) //nolint:gosec // a turn that does not fit is of a damaged file
 	}
 	c.requests = append(c.requests, x)
 }
@@ -256,8 +266,9 @@ func (c *SessionCollector) name(s string) int32 {
 func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) { c.turns.add(q, turn) }
 
 // Finish returns the figures of the level x, which has its duration; span is the time of the rates. in reports whether a
-// request that started at a time belongs to the part that is reported. hits are of the whole run.
-func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, cache *PromptCache) (*Sessions, error) {
+// request that started at a time belongs to the part that is reported. counts are the recorder's, of a whole level; nil for none.
+// cache is of the whole run.
+func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, counts *export.SessionCounts, cache *PromptCache) (*Sessions, error) {
 	s := &Sessions{Config: *c.cfg, Span: span, Figures: slices.Clone(SessionFigures[:])}
 	if c.cfg.CacheTokens == 0 {
 		s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Key == KeyPossibleLimitedHit })
@@ -266,7 +277,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 	s.Requests, s.Single = len(c.requests)-single, single
 	var finished []*sessionTree
 	for _, t := range trees {
-		t.whole = t.unit(c.names, func(*sessionRequest) bool { return true })
+		t.whole = unitOf(t.requests)
 		t.whole.ID, t.whole.State = c.names[t.requests[0].session], t.state(span)
 		switch t.whole.State {
 		case SessionFinished:
@@ -275,6 +286,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 				s.BegunBefore++
 			}
 			finished = append(finished, t)
+			s.Jobs = append(s.Jobs, Job{t.whole.ID, t.whole.JobNS, t.whole.ModelNS})
 		case SessionFailed:
 			s.Failed++
 		case SessionCut:
@@ -286,7 +298,10 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 			s.List = append(s.List, t.whole)
 		}
 	}
-	s.Depths = depthsOf(finished, c.names)
+	if counts != nil {
+		s.Unfinished = max(0, s.Finished-counts.Completed)
+	}
+	s.Depths = depthsOf(finished)
 	s.InFlight = inFlight(trees, span)
 	var err error
 	s.Turns, err = c.turns.finish()
@@ -326,7 +341,7 @@ func (s *Sessions) setTimes(x *Level, run *export.Run, finished []*sessionTree) 
 	case seconds <= 0:
 		s.set(KeyJobsPerHour, 0, cmp.Or(x.WhyNot("throughput"), withoutDuration(run)))
 	default:
-		s.set(KeyJobsPerHour, 3600*float64(s.Finished)/seconds, "")
+		s.set(KeyJobsPerHour, 3600*float64(s.Finished-s.Unfinished)/seconds, "")
 	}
 	var whole *SessionDepth
 	if len(s.Depths) > 0 {
@@ -472,15 +487,12 @@ func (t *sessionTree) state(span Span) SessionState {
 	return SessionFinished
 }
 
-// unit returns the figures of some requests of the session.
-func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Session {
-	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0)}
+// unitOf returns the figures of requests, which are in the order of their starts.
+func unitOf(requests []*sessionRequest) Session {
+	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
-	for _, r := range t.requests {
-		if !of(r) {
-			continue
-		}
+	for _, r := range requests {
 		agents[r.agent] = true
 		s.Turns++
 		s.Depth = max(s.Depth, int(r.depth))
@@ -499,7 +511,6 @@ func (t *sessionTree) unit(names []string, of func(*sessionRequest) bool) Sessio
 		plus(&s.WaitNS, r.ttft)
 		plus(&s.InputTokens, r.input)
 		plus(&s.OutputTokens, r.output)
-		plus(&s.CachedTokens, r.cached)
 		plus(&s.NormalizedNS, r.normalized())
 		s.notFixed = s.notFixed || r.fixedOutput == answer.Missing
 	}
@@ -533,7 +544,7 @@ func (r *sessionRequest) normalized() int64 {
 }
 
 // depthsOf describes finished sessions, and the agents at each depth with their sub-agents.
-func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
+func depthsOf(finished []*sessionTree) []SessionDepth {
 	var units [][]Session
 	for _, t := range finished {
 		if units == nil {
@@ -547,7 +558,7 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 			for len(units) <= int(a.depth) {
 				units = append(units, nil)
 			}
-			units[a.depth] = append(units[a.depth], t.unit(names, func(r *sessionRequest) bool { return a.below[r.agent] }))
+			units[a.depth] = append(units[a.depth], unitOf(a.requests))
 		}
 	}
 	var all []SessionDepth
@@ -573,31 +584,31 @@ func depthsOf(finished []*sessionTree, names []string) []SessionDepth {
 	return all
 }
 
-// A sessionAgent is an agent below a root; below holds the agent and its sub-agents.
+// A sessionAgent is an agent below a root, with its requests and the ones of its sub-agents.
 type sessionAgent struct {
-	depth int32
-	below map[int32]bool
+	depth    int32
+	requests []*sessionRequest
 }
+
+// mostDepth bounds the depth of agents that is told apart. A damaged file may have a ring of agents.
+const mostDepth = 64
 
 // agents returns the agents below the root, in the order of their starts.
 func (t *sessionTree) agents() []*sessionAgent {
 	var all []*sessionAgent
 	of, parent := map[int32]*sessionAgent{}, map[int32]int32{}
 	for _, r := range t.requests {
-		if r.depth <= 0 || of[r.agent] != nil {
-			continue
+		if r.depth > 0 && of[r.agent] == nil {
+			a := &sessionAgent{depth: r.depth}
+			of[r.agent], parent[r.agent] = a, r.parent
+			all = append(all, a)
 		}
-		a := &sessionAgent{depth: r.depth, below: map[int32]bool{r.agent: true}}
-		of[r.agent], parent[r.agent] = a, r.parent
-		all = append(all, a)
 	}
-	for agent := range of {
-		up := agent
-		for range len(of) { // a damaged file may have a ring
-			if up = parent[up]; of[up] == nil {
-				break
-			}
-			of[up].below[agent] = true
+	for _, r := range t.requests {
+		above := int32(mostDepth + 1) // each agent stands above its sub-agents
+		for agent := r.agent; of[agent] != nil && of[agent].depth < above; agent = parent[agent] {
+			above = of[agent].depth
+			of[agent].requests = append(of[agent].requests, r)
 		}
 	}
 	return all
@@ -751,6 +762,9 @@ func (s *Sessions) Ended() string {
 	}
 	if s.BegunBefore > 0 {
 		text += fmt.Sprintf("; %s of the finished ones began before the time of the rates", plural.Grouped(s.BegunBefore))
+	}
+	if s.Unfinished > 0 {
+		text += fmt.Sprintf("; by the recorder's count the end of the run cut %s of the finished ones between two requests", plural.Grouped(s.Unfinished))
 	}
 	return text
 }

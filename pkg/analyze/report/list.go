@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
@@ -18,6 +19,8 @@ type List struct {
 	// Order sorts the rows, which are then all kept in memory; nil leaves them in the
 	// order of the file.
 	Order func(a, b *Row) int
+	// Hits are the possible hits of each request, in the order of the file, as [analyze.PossibleHits] returns them; nil for none.
+	Hits []figure.PossibleHit
 
 	// NotCounted is the number of requests whose output the tokenizer could not count,
 	// and Refusal the error of the first of them.
@@ -56,6 +59,9 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 		}
 		rowOf := func() Row {
 			row := newRow(level, &r.Run().Experiments[level], n, request, d)
+			if n < uint64(len(l.Hits)) {
+				row.Possible = l.Hits[n]
+			}
 			if smooth != nil {
 				q := smooth.Measure(d)
 				row.Quality = &q

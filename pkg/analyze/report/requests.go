@@ -46,6 +46,7 @@ type Row struct {
 
 	Session, Agent string // "" outside of a session, and for the root of one
 	Turn, Depth    int    // in the session
+	Possible       figure.PossibleHit
 
 	StartWrong bool // StartNS is missing because it cannot be true
 }
@@ -417,8 +418,19 @@ var (
 		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
 		{name: "agent", text: func(r *Row) string { return r.Agent }, quote: true, head: "agent", width: -8, rare: true},
 		{name: "depth", text: func(r *Row) string { return ofSession(r, r.Depth) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Depth), OK: r.Session != ""} }},
+		ofPossible("prompt_tokens", func(h *figure.PossibleHit) answer.Value { return h.Prompt }, column{}),
+		ofPossible("possible_cached_tokens", func(h *figure.PossibleHit) answer.Value { return h.Longest }, column{head: "possible", width: 8, rare: true}),
+		ofPossible("possible_cached_tokens_in_blocks", func(h *figure.PossibleHit) answer.Value { return h.Blocks }, column{}),
+		ofPossible("possible_cached_tokens_limited", func(h *figure.PossibleHit) answer.Value { return h.Limited }, column{}),
 	}
 )
+
+// ofPossible returns the column c with a value of the possible hit.
+func ofPossible(name string, value func(*figure.PossibleHit) answer.Value, c column) column {
+	c.name, c.order = name, func(r *Row) answer.Value { return value(&r.Possible) }
+	c.text = func(r *Row) string { return whole(value(&r.Possible)) }
+	return c
+}
 
 // ofSession formats a number of a request of a session; "" for other requests.
 func ofSession(r *Row, n int) string {

@@ -179,7 +179,7 @@ func jsonSessions(x *figure.Sessions) sheet.Object {
 	}
 	return sheet.Object{
 		"requests", x.Requests, "requests_without_session", x.Single, "finished", x.Finished, "failed", x.Failed, "cut", x.Cut, "ended_before", x.Outside,
-		"finished_begun_before", x.BegunBefore, "start_ns", sheet.Opt(x.Span.FromNS), "end_ns", sheet.Opt(x.Span.ToNS), "gpus", sheet.Opt(x.GPUs),
+		"finished_begun_before", x.BegunBefore, "finished_but_cut", sheet.Opt(x.Unfinished), "start_ns", sheet.Opt(x.Span.FromNS), "end_ns", sheet.Opt(x.Span.ToNS), "gpus", sheet.Opt(x.GPUs),
 		"figures", jsonLevelFigures(x.Figures),
 		"by_depth", sheet.List(x.Depths, func(d *figure.SessionDepth) sheet.Object {
 			o := sheet.Object{"depth", d.Depth, "n", d.N}

@@ -39,29 +39,30 @@ func PossibleHits(s *Session) []Hit {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Nodes[a].Past.Start, s.Nodes[b].Past.Start) })
-	type block struct {
-		scope string
-		id    int64
-	}
-	since := map[block]time.Duration{} // when the first request with the block had ended
+	scopes := map[string]map[int64]time.Duration{} // by scope and id, when the first request with the block had ended
 	for _, i := range order {
 		b, past := s.Blocks(i), s.Nodes[i].Past
+		since := scopes[b.Scope]
+		if since == nil {
+			since = map[int64]time.Duration{}
+			scopes[b.Scope] = since
+		}
 		ids := b.Full()
-		hits[i].Total = len(ids)
+		hit := &hits[i]
+		hit.Total = len(ids)
 		for _, id := range ids {
-			at, ok := since[block{b.Scope, id}]
-			if !ok || at > past.Start {
+			if at, ok := since[id]; !ok || at > past.Start {
 				break
 			}
-			hits[i].Hit++
+			hit.Hit++
 		}
 		end := past.Start
 		if past.Ended {
 			end = past.End
 		}
-		for _, id := range b.IDs {
-			if at, ok := since[block{b.Scope, id}]; !ok || end < at {
-				since[block{b.Scope, id}] = end
+		for _, id := range b.IDs[hit.Hit:] { // the others were there before it began
+			if at, ok := since[id]; !ok || end < at {
+				since[id] = end
 			}
 		}
 	}

@@ -127,7 +127,7 @@ func (x *SessionFacts) String() string {
 			plural.GroupedOf(x.Agents, "sub-agent"), plural.Grouped(x.Forked), plural.Grouped(x.Spawned), plural.Grouped(x.Background)))
 	}
 	if x.Joins > 0 {
-		parts = append(parts, plural.GroupedOf(x.Joins, "request")+" that wait for several others")
+		parts = append(parts, plural.GroupedOf(x.Joins, "join"))
 	}
 	if x.Delays > 0 {
 		parts = append(parts, fmt.Sprintf("delays of %v before %s", x.Waiting.Round(time.Millisecond), plural.GroupedOf(x.Delays, "request")))

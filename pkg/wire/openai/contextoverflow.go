@@ -34,10 +34,11 @@ func (e *Error) ContextOverflow() bool {
 // IsContextOverflow reports whether the body of an answer with an HTTP status of 400 and above says that the request is longer
 // than the context of the model. Statuses other than 400, 413 and 422 say something else.
 func IsContextOverflow(status int, body []byte) bool {
-	if status != 400 && status != 413 && status != 422 {
-		return false
+	switch status {
+	case 400, 413, 422:
+		return errorOf(body).ContextOverflow()
 	}
-	return errorOf(body).ContextOverflow()
+	return false
 }
 
 // errorOf returns the error that the body of an answer with an error status holds. The message of a body without one is its

@@ -190,7 +190,7 @@ func (b *Backend) headers(hasBody bool) []Header {
 	var all []Header
 	ours := func(name, value string) {
 		set := slices.ContainsFunc(b.fixed, func(h Header) bool { return strings.EqualFold(h.Name, name) })
-		if !set && !(hasBody && b.perRequest.Has(name)) {
+		if !set && (!hasBody || !b.perRequest.Has(name)) {
 			all = append(all, Header{name, value})
 		}
 	}

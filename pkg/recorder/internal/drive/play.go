@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -44,12 +45,13 @@ type play struct {
 	sending context.Context // done when the session sends nothing more
 	stop    context.CancelFunc
 
+	sends atomic.Bool // a request was sent
+
 	mu         sync.Mutex // guards the fields below
 	nodes      []nodeState
-	sends      bool // a request was sent
-	sent       int  // requests that have ended
-	unanswered int  // requests that began without the answer before them
-	failures   int  // in a row
+	sent       int // requests that have ended
+	unanswered int // requests that began without the answer before them
+	failures   int // in a row
 	// quotes holds the texts of the answers that other nodes quote, by node; nil if none does.
 	quotes map[int]string
 	broken endOfSession // why the session has ended early
@@ -73,7 +75,7 @@ type nodeState struct {
 	thought bool                 // one of these has a delay
 	tokens  bool                 // its first token has come
 	failed  bool                 // it has no answer
-	begun   bool                 // it was sent
+	begun   bool                 // it was sent before the measurement
 	talk    backend.Conversation // with its answer, for the nodes that continue it
 	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
@@ -159,7 +161,7 @@ func (p *play) over() {
 	switch {
 	case p.warming:
 		return
-	case !p.sends:
+	case !p.sends.Load():
 		p.notStarted(p.number, p.first)
 		return
 	}
@@ -191,11 +193,13 @@ func (p *play) follow(ctx context.Context, l *line, nodes readyNodes) {
 
 // begins notes that node i is sent.
 func (p *play) begins(i int) {
-	p.mu.Lock()
-	first := !p.sends && !p.warming
-	p.sends, p.nodes[i].begun = true, true
-	p.mu.Unlock()
-	if first {
+	if p.warming {
+		p.mu.Lock()
+		p.nodes[i].begun = true
+		p.mu.Unlock()
+		return
+	}
+	if !p.sends.Load() && !p.sends.Swap(true) {
 		p.started(p.number)
 	}
 }
@@ -349,8 +353,8 @@ func (p *play) await(i int, dueNS uint64) bool {
 	if i > 0 {
 		near = nil
 	}
-	if nowNS := p.Clock.NowNS(); dueNS > nowNS {
-		return p.Wait(time.Now().Add(time.Duration(dueNS-nowNS)), p.sending.Done(), near) && p.sending.Err() == nil
+	if dueNS > 0 && dueNS > p.Clock.NowNS() {
+		return p.instants.wait(time.Now().Add(time.Duration(dueNS)-time.Duration(p.Clock.NowNS())), p.sending.Done(), near, p.Wait) && p.sending.Err() == nil
 	}
 	if near != nil {
 		near()

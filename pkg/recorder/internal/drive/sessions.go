@@ -89,6 +89,8 @@ type sessions struct {
 	// aheadBytes is the memory of the requests that are prepared ahead.
 	aheadBytes atomic.Int64
 
+	instants instants // at which requests of the sessions are due
+
 	opening sync.Mutex // held while the next session is found and opened; guards the fields below
 	begun   int        // sessions of the level that were opened; sessions of other shares are passed over
 	turns   int        // requests of the sessions that were opened or passed over

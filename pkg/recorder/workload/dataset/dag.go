@@ -140,7 +140,7 @@ func dagSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, err
 	if f.dag.child[r.i] {
 		return nil, nil
 	}
-	t := &dagTree{f: f, row: r.i, o: o, read: map[string]*dagConv{}, agents: map[string]bool{}, times: map[string]int{}, s: &workload.Session{Agents: []workload.Agent{{Parent: -1}}}}
+	t := &dagTree{f: f, row: r.i, o: o, read: map[string]*dagConv{}, agents: map[string]bool{}, times: map[string]int{}, waits: o.waits(), s: &workload.Session{Agents: []workload.Agent{{Parent: -1}}}}
 	c, err := readDAGConversation(r.row)
 	if err != nil {
 		return nil, err
@@ -507,6 +507,7 @@ type dagTree struct {
 	// agents has the ids of all agents, and times how often a conversation was begun again.
 	agents map[string]bool
 	times  map[string]int
+	waits  waitCount
 	s      *workload.Session
 	nodes  []dagNode
 }
@@ -526,11 +527,11 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 	if _, err := t.begin(c, c.pre, "pre_session_spawns", agent, workload.Spawned, begin, -1); err != nil {
 		return nil, err
 	}
-	joins := map[int]moment{}
+	joins := map[int][]moment{}
 	for k, turn := range c.turns {
 		at := begin
 		if k > 0 {
-			at = after(from).and(joins[k])
+			at = latest(append([]moment{after(from)}, joins[k]...)...)
 		}
 		at, ok := at.plus(turn.delay)
 		if !ok {
@@ -543,6 +544,9 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 		node := len(t.nodes)
 		if node == t.o.mostRequests() {
 			return nil, &rowError{t.row, fmt.Errorf("session %q has more than %d requests, since its conversations begin others again and again", clip([]byte(t.s.ID)), node)}
+		}
+		if err := t.waits.add(at); err != nil {
+			return nil, &rowError{t.row, err}
 		}
 		t.s.Nodes = append(t.s.Nodes, workload.Node{After: at, Agent: agent, Continues: before, Model: turn.model})
 		t.nodes = append(t.nodes, dagNode{c, k})
@@ -557,7 +561,7 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 				return nil, err
 			}
 			if b.joinAt > 0 {
-				joins[b.joinAt] = joins[b.joinAt].and(ends)
+				joins[b.joinAt] = append(joins[b.joinAt], ends)
 			}
 		}
 	}
@@ -581,7 +585,8 @@ func (t *dagTree) playRounds(c *dagConv, agent int, begin moment) (moment, error
 }
 
 // begin adds the requests of conversations that c names in a member. It returns when all have ended.
-func (t *dagTree) begin(c *dagConv, names []string, member string, agent int, kind workload.AgentKind, at moment, from int) (ends moment, err error) {
+func (t *dagTree) begin(c *dagConv, names []string, member string, agent int, kind workload.AgentKind, at moment, from int) (moment, error) {
+	var ends []moment
 	for _, name := range names {
 		child, err := t.conversation(name)
 		if err != nil {
@@ -601,9 +606,9 @@ func (t *dagTree) begin(c *dagConv, names []string, member string, agent int, ki
 		if err != nil {
 			return nil, err
 		}
-		ends = ends.and(end)
+		ends = append(ends, end)
 	}
-	return ends, nil
+	return latest(ends...), nil
 }
 
 // conversation returns the conversation of an id; nil if there is none.

@@ -245,6 +245,7 @@ func TestDAGErrors(t *testing.T) {
 		{"no rounds", one(`"orchestrator":true,"spawns":["x"],"rounds":0`), Options{}, `in: line 2: "rounds": expected a number from 1`},
 		{"rounds of nobody else", one(`"turns":[{` + q + `}],"rounds":2`), Options{}, `in: line 2: "rounds": only a conversation with "orchestrator": true has it`},
 		{"a mode of nobody", one(`"context_mode":"all","turns":[{` + q + `}]`), Options{}, `in: line 2: "context_mode": "all"; expected deltas_without_responses, `},
+		{"many that wait for many", []string{`{"session_id":"o","orchestrator":true,"rounds":2,"spawns":[` + strings.Repeat(`"x",`, 449) + `"x"]}`, `{"session_id":"x","turns":[{` + q + `}]}`}, Options{MaxSessionRequests: 1000}, `in: line 1: the requests of a session wait for each other in more than 20000 ways`},
 		{"children of children of children", chain, Options{MaxSessionRequests: 1000}, `in: line 7: session "s6" has more than 1000 requests`},
 	})
 }

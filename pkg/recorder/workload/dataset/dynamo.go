@@ -209,6 +209,9 @@ func dynamoTree(f *file, o *Options, root string, all []dynamoEvent, parents map
 			w.spawn(cause, i)
 		default:
 			before := ends.before(w.requests, i)
+			if len(before) >= mostBefore {
+				f.assume(fmt.Sprintf("a request waits for at most %d others, those that ended last", mostBefore))
+			}
 			for _, j := range before {
 				w.wait(j, i)
 			}
@@ -247,6 +250,9 @@ func (w *weka) inventBlocks(i int, stream []int) {
 	}
 }
 
+// mostBefore bounds the requests that one waits for: as many as run beside each other could be as many again.
+const mostBefore = 100
+
 // endings are the requests of a tree so far, in the order of their ends.
 type endings struct {
 	all    []int
@@ -281,7 +287,7 @@ func (x *endings) before(requests []wekaRequest, i int) (all []int) {
 		return nil
 	}
 	last := x.latest[n-1]
-	for k := n - 1; k >= 0 && requests[x.all[k]].end > requests[last].start; k-- {
+	for k := n - 1; k >= 0 && requests[x.all[k]].end > requests[last].start && len(all) < mostBefore; k-- {
 		all = append(all, x.all[k])
 	}
 	if !slices.Contains(all, last) {

@@ -46,7 +46,7 @@ func executionSession(f *file, o *Options, rows []groupRow) ([]*workload.Session
 	if js := r.get("events"); js == nil || json.Unmarshal(js, &events) != nil {
 		return nil, errors.New(`"events": expected an array of objects`)
 	}
-	x := &execution{f: f, o: o, id: cmp.Or(id, fmt.Sprint(r.i)), step: r.i, agents: []workload.Agent{{Parent: -1}}, ids: map[string]int{}}
+	x := &execution{f: f, o: o, id: cmp.Or(id, fmt.Sprint(r.i)), step: r.i, agents: []workload.Agent{{Parent: -1}}, ids: map[string]int{}, waits: o.waits()}
 	x.branches = map[string]*executionBranch{"": newExecutionBranch(0, nil)}
 	for k, js := range events {
 		if err := x.event(js, k); err != nil {
@@ -83,6 +83,7 @@ type execution struct {
 	ids      map[string]int // how often a branch was there
 	branches map[string]*executionBranch
 	parallel []executionRegion
+	waits    waitCount
 }
 
 // An executionRegion is a parallel region that has begun.
@@ -160,7 +161,7 @@ func (x *execution) event(js []byte, k int) error {
 		return x.message(b, r, k)
 	case "tool_call":
 		d, _, err := r.milliseconds("duration_ms")
-		if b.sleep += d; b.at == nil {
+		if b.sleep += d; len(b.at) == 0 {
 			b.early += d
 		}
 		return err
@@ -210,14 +211,14 @@ func (x *execution) end() error {
 	region := x.parallel[last]
 	x.parallel = x.parallel[:last]
 	parent := x.branches[region.parent]
-	at := parent.over()
+	ends := []moment{parent.over()}
 	for _, path := range region.children {
 		child := x.branches[path]
-		at = at.and(child.over())
+		ends = append(ends, child.over())
 		x.noteRest(child)
 		delete(x.branches, path)
 	}
-	if parent.at, parent.sleep = at, 0; at != nil {
+	if parent.at, parent.sleep = latest(ends...), 0; len(parent.at) > 0 {
 		parent.early = 0
 	}
 	return nil
@@ -230,7 +231,7 @@ func (x *execution) noteRest(b *executionBranch) {
 			x.f.leaveOut("messages that no request follows")
 		}
 	}
-	if b.agent == 0 && b.at != nil && b.sleep > 0 {
+	if b.agent == 0 && len(b.at) > 0 && b.sleep > 0 {
 		x.f.leaveOut("tools after the last request")
 	}
 }
@@ -329,10 +330,13 @@ func (x *execution) request(b *executionBranch, t *executionTalk, r *row, answer
 	if q.whole {
 		node.Continues = -1
 	} else if t.last >= 0 {
-		node.After = moment(node.After).and(after(t.last))
+		node.After = latest(node.After, after(t.last))
 	}
-	if b.at == nil && b.early > 0 {
+	if len(b.at) == 0 && b.early > 0 {
 		x.f.leaveOut("tools before the first request")
+	}
+	if err := x.waits.add(node.After); err != nil {
+		return err
 	}
 	x.nodes, x.requests = append(x.nodes, node), append(x.requests, q)
 	b.at, b.sleep, b.early = after(len(x.nodes)-1), 0, 0
@@ -371,6 +375,7 @@ func (x *execution) entry(i int) (workload.Entry, error) {
 		out = append(out, '}')
 	}
 	out[0] = '['
-	p.Messages = append(out, ']')
+	out = append(out, ']')
+	p.Messages = out
 	return e, nil
 }

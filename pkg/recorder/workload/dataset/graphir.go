@@ -145,6 +145,16 @@ type irGraph struct {
 	writers map[string][]int // nodes by the channel that they write
 	// ended says of each node which others have ended when it begins.
 	ended []nodeSet
+	// leads says of each node what the channel that its prompt begins with holds.
+	leads []irLead
+}
+
+// An irLead is a channel that a prompt begins with.
+type irLead struct {
+	last int // the node that has written it last; −1 for none, or if the prompt begins with a message
+	// goesOn says that the messages of the channel are those of the last node and its answer; ifUnset, that they are if the trace has none.
+	goesOn, ifUnset bool
+	err             error
 }
 
 // mostGraphNodes bounds the nodes of a graph, since ended grows with their square.
@@ -647,7 +657,28 @@ func orderGraph(nodes []*irNode, reducers map[string]string) (*irGraph, error) {
 			return nil, err
 		}
 	}
+	for i := range g.nodes {
+		g.leads = append(g.leads, g.lead(i))
+	}
 	return g, nil
+}
+
+// lead returns what the channel that the prompt of node i begins with holds.
+func (g *irGraph) lead(i int) irLead {
+	channel := g.nodes[i].prompt[0].channel
+	if channel == "" {
+		return irLead{last: -1}
+	}
+	chain, err := g.chain(i, channel)
+	if err != nil || len(chain) == 0 {
+		return irLead{last: -1, err: err}
+	}
+	last := chain[len(chain)-1]
+	if g.nodes[last].prompt[0].channel != channel {
+		return irLead{last: last, ifUnset: len(chain) == 1}
+	}
+	before, err := g.chain(last, channel)
+	return irLead{last: last, goesOn: err == nil && slices.Equal(before, chain[:len(chain)-1])}
 }
 
 // isRoot reports whether a node waits for no other.
@@ -761,10 +792,13 @@ func (f *file) traceSession(o *Options, r *row, step int) (*workload.Session, er
 	if r.get("replay_outputs") != nil {
 		f.ignore("replay_outputs")
 	}
-	s := &workload.Session{ID: id, Recorded: true}
+	s, waits := &workload.Session{ID: id, Recorded: true}, o.waits()
 	for i := range g.nodes {
 		n, _, err := t.node(i)
 		if err != nil {
+			return nil, err
+		}
+		if err := waits.add(n.After); err != nil {
 			return nil, err
 		}
 		s.Recorded = s.Recorded && n.Continues < 0 && len(n.Quotes) == 0
@@ -789,34 +823,32 @@ func (t *irTrace) node(i int) (workload.Node, []byte, error) {
 	n := t.nodes[i]
 	x := &irPrompt{irTrace: t, out: []byte{'['}}
 	items, continues := n.prompt, -1
-	if channel := items[0].channel; channel != "" {
-		chain, err := t.chain(i, channel)
-		if err != nil {
-			return workload.Node{}, nil, n.fault(err)
-		}
-		if t.goesOn(chain, channel) {
-			items, continues = items[1:], chain[len(chain)-1]
-		}
+	switch lead := t.leads[i]; {
+	case lead.err != nil:
+		return workload.Node{}, nil, n.fault(lead.err)
+	case lead.goesOn, lead.ifUnset && t.init[items[0].channel] == nil:
+		items, continues = items[1:], lead.last
 	}
 	for _, item := range items {
 		if err := x.item(i, item); err != nil {
 			return workload.Node{}, nil, n.fault(err)
 		}
 	}
-	var at moment
+	all := moment{}
 	for _, e := range n.after {
-		at = at.and(moment{{From: t.number[e.from], Anchor: e.anchor, Delay: e.delay + n.delay}})
+		all = append(all, workload.Edge{From: t.number[e.from], Anchor: e.anchor, Delay: e.delay + n.delay})
 	}
+	at := latest(all, nil)
 	first := t.nodes[0]
 	if begins := n.begins - first.begins - first.delay; i > 0 && n.isRoot() {
 		if begins += n.delay; begins > 0 {
 			at = moment{{Anchor: workload.AfterStart, Delay: begins}}
 		}
 	} else if i > 0 && begins > 0 {
-		at = at.and(moment{{Anchor: workload.AfterStart, Delay: begins}})
+		at = latest(at, moment{{Anchor: workload.AfterStart, Delay: begins}})
 	}
 	if continues >= 0 {
-		at = at.and(after(continues))
+		at = latest(at, after(continues))
 	}
 	return workload.Node{After: at, Continues: continues, Quotes: x.quotes, Model: n.model}, append(x.out, ']'), nil
 }
@@ -827,36 +859,23 @@ func (n *irNode) fault(err error) error {
 }
 
 // chain returns the nodes that have written a channel when node i reads it, in the order of their writes.
-func (t *irTrace) chain(i int, channel string) ([]int, error) {
+func (g *irGraph) chain(i int, channel string) ([]int, error) {
 	var all []int
-	for _, w := range t.writers[channel] {
+	for _, w := range g.writers[channel] {
 		switch {
-		case w == i || t.ended[w].has(i):
-		case t.ended[i].has(w):
+		case w == i || g.ended[w].has(i):
+		case g.ended[i].has(w):
 			all = append(all, w)
 		default:
-			return nil, fmt.Errorf("the channel %q is written by %q, which neither ends before nor begins after", clip([]byte(channel)), clip([]byte(t.nodes[w].id)))
+			return nil, fmt.Errorf("the channel %q is written by %q, which neither ends before nor begins after", clip([]byte(channel)), clip([]byte(g.nodes[w].id)))
 		}
 	}
 	for k := 1; k < len(all); k++ {
-		if !t.ended[all[k]].has(all[k-1]) {
-			return nil, fmt.Errorf("the channel %q is written by %q and %q in an order that is not known before", clip([]byte(channel)), clip([]byte(t.nodes[all[k-1]].id)), clip([]byte(t.nodes[all[k]].id)))
+		if !g.ended[all[k]].has(all[k-1]) {
+			return nil, fmt.Errorf("the channel %q is written by %q and %q in an order that is not known before", clip([]byte(channel)), clip([]byte(g.nodes[all[k-1]].id)), clip([]byte(g.nodes[all[k]].id)))
 		}
 	}
 	return all, nil
-}
-
-// goesOn reports whether the messages of a channel that a chain of nodes has written are those of the last one and its answer.
-func (t *irTrace) goesOn(chain []int, channel string) bool {
-	if len(chain) == 0 {
-		return false
-	}
-	last := chain[len(chain)-1]
-	if t.nodes[last].prompt[0].channel != channel {
-		return len(chain) == 1 && t.init[channel] == nil
-	}
-	before, err := t.chain(last, channel)
-	return err == nil && slices.Equal(before, chain[:len(chain)-1])
 }
 
 // An irPrompt are the messages of a prompt while they are put together.
@@ -949,7 +968,7 @@ func (x *irPrompt) channel(i int, channel string) error {
 		return x.noValue(channel)
 	}
 	if js != nil {
-		if err := x.initial(channel, js); err != nil {
+		if err := x.initial(js); err != nil {
 			return fmt.Errorf("\"initial_state\": %q: %w", clip([]byte(channel)), err)
 		}
 	}
@@ -971,7 +990,7 @@ func (x *irPrompt) channel(i int, channel string) error {
 }
 
 // initial adds the messages that a trace has for a channel.
-func (x *irPrompt) initial(channel string, js []byte) error {
+func (x *irPrompt) initial(js []byte) error {
 	items, err := parseList(js, readIRItem)
 	if err != nil {
 		return err

@@ -64,6 +64,14 @@ func TestGraphIR(t *testing.T) {
 			want: []string{"t", "root:0" + prompt(u("a")) + " whole", "root:1 after root:0" + prompt(u("begin"), u("a"), a("{{answer of request 0}}")) + " whole"},
 		},
 		{
+			name: "a writer that does not read what was written before",
+			in:   []string{graph(`"nodes":{"a":` + node("h", u("a")) + `,"b":` + node("h", u("b")) + `,"c":` + node("x", `"@h"`) + `},"edges":[{"source":"a","target":"b"},{"source":"b","target":"c"}]`), plain},
+			want: []string{
+				"t", "root:0" + prompt(u("a")) + " whole", "root:1 after root:0" + prompt(u("b")) + " whole",
+				"root:2 after root:1" + prompt(u("a"), a("{{answer of request 0}}"), u("b"), a("{{answer of request 1}}")) + " whole",
+			},
+		},
+		{
 			name: "delays after the end, the start and the first token, and after all",
 			in: []string{
 				graph(`"nodes":{"a":` + node("h", u("a")) + `,"b":` + node("x", u("b")) + `,"c":{"prompt":[` + u("c") + `],"output":"y","min_start_delay_us":1000}},"edges":[` +

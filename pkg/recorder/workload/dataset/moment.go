@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -13,24 +14,26 @@ type moment []workload.Edge
 // after returns the moment when a request has ended.
 func after(node int) moment { return moment{{From: node}} }
 
-// and returns the later one of two moments.
-func (m moment) and(other moment) moment {
+// latest returns the latest of moments.
+func latest(moments ...moment) moment {
 	var all moment
-	for _, e := range append(m[:len(m):len(m)], other...) {
-		all = all.with(e)
-	}
-	return all
-}
-
-// with adds an edge to m, or makes an edge like it longer.
-func (m moment) with(e workload.Edge) moment {
-	for i, old := range m {
-		if old.From == e.From && old.Anchor == e.Anchor {
-			m[i].Delay = max(old.Delay, e.Delay)
+	places := map[workload.Edge]int{} // in all, of edges without their delays
+	for k, m := range moments {
+		if len(all) == 0 && k == len(moments)-1 {
 			return m
 		}
+		for _, e := range m {
+			key := e
+			key.Delay = 0
+			if at, ok := places[key]; ok {
+				all[at].Delay = max(all[at].Delay, e.Delay)
+				continue
+			}
+			places[key] = len(all)
+			all = append(all, e)
+		}
 	}
-	return append(m, e)
+	return all
 }
 
 // plus returns the moment a time after m. ok is false if that cannot be said: nothing comes before m.
@@ -44,4 +47,18 @@ func (m moment) plus(d time.Duration) (_ moment, ok bool) {
 		later[i] = e
 	}
 	return later, true
+}
+
+// waitCount counts the edges of a session, which grow with the product of those that wait and those that are waited for.
+type waitCount struct{ n, most int }
+
+// waits returns the count for a session.
+func (o *Options) waits() waitCount { return waitCount{most: 20 * o.mostRequests()} }
+
+// add counts the edges of a node.
+func (c *waitCount) add(m moment) error {
+	if c.n += len(m); c.n > c.most {
+		return fmt.Errorf("the requests of a session wait for each other in more than %d ways: too many wait for too many", c.most)
+	}
+	return nil
 }

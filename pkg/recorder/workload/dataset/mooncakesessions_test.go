@@ -49,6 +49,36 @@ func TestMooncakeSessions(t *testing.T) {
 			facts: [3]int{0, 1, 0},
 		},
 		{
+			name: "new parts and whole prompts, which begin like the first row or the row before",
+			in: `{"session_id":"s","input_length":600,"hash_ids":[1,2]}
+				{"session_id":"s","input_length":601,"hash_ids":[7,8]}
+				{"session_id":"s","input_length":602,"hash_ids":[7,9]}
+				{"session_id":"s","input_length":603,"hash_ids":[1,3]}`,
+			want: []string{
+				`s`,
+				`root:0 = "600 tokens in blocks of 512: [1 2]"`,
+				`root:1 after root:0 on root:0 = "601 tokens in blocks of 512: [7 8]"`,
+				`root:2 after root:1 = "602 tokens in blocks of 512: [7 9]" whole`,
+				`root:3 after root:2 = "603 tokens in blocks of 512: [1 3]" whole`,
+			},
+			facts: [3]int{2, 1, 0},
+		},
+		{
+			name: "a chat whose id comes again",
+			in: `{"chat_id":1,"parent_chat_id":-1,"input_length":1,"turn":1}
+				{"chat_id":2,"parent_chat_id":1,"input_length":2,"turn":2}
+				{"chat_id":2,"parent_chat_id":1,"input_length":3,"turn":2}
+				{"chat_id":3,"parent_chat_id":2,"input_length":4,"turn":3}`,
+			want: []string{
+				`1 recorded`,
+				`root:0 = "text 0 of 1" whole`,
+				`root:1 after root:0 = "text 1 of 2" whole`,
+				`root:2 after root:0 = "text 2 of 3" whole`,
+				`root:3 after root:2 = "text 3 of 4" whole`,
+			},
+			facts: [3]int{3, 0, 0},
+		},
+		{
 			name: "a row that its ids say nothing of, among others that are new",
 			in: added + `
 				{"session_id":"u","input_length":9,"output_length":1,"hash_ids":[20]}
@@ -197,5 +227,34 @@ func TestMooncakeSessionErrors(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want %s", tt.name, err, tt.want)
 		}
+	}
+}
+
+// TestWholeMessages checks that rows of prompts with the messages of the turn before and more hold the history.
+func TestWholeMessages(t *testing.T) {
+	const a, b, c = `{"role":"user","content":"a"}`, `{"role":"assistant","content":"b"}`, `{"role":"user","content":"c"}`
+	in := `{"session_id":"s","messages":[` + a + `]}` + "\n" +
+		`{"session_id":"t","messages":[` + a + `, ` + b + `]}` + "\n" +
+		`{"session_id":"s","messages":[` + a + `, ` + b + `, ` + c + `]}` + "\n" +
+		`{"session_id":"s","messages":[` + a + `]}` + "\n" +
+		`{"session_id":"s","messages":[` + a + `]}` + "\n" +
+		`{"messages":[` + a + `,` + b + `]}` + "\n"
+	s, err := open(t, "in", in, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		`messages:[` + a + `] session:s/0`,
+		`messages:[` + a + `,` + b + `] session:t/0`,
+		`messages:[` + a + `,` + b + `,` + c + `] session:s/1 whole`,
+		`messages:[` + a + `] session:s/2`,
+		`messages:[` + a + `] session:s/3`,
+		`messages:[` + a + `,` + b + `]`,
+	}
+	if diff := cmp.Diff(want, all(t, s)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{`assumed: turns whose "messages" begin with those of the turn before are taken for the whole history (1)`}, s.Notes()); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }

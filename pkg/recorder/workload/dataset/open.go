@@ -69,17 +69,18 @@ type file struct {
 	sessionColumn string
 	hit           workload.Hit // of all sessions with blocks
 
-	ignored memberNames             // members that requests do not get
-	passed  memberNames             // unknown members that requests get
-	facts   *Facts                  // of the Set
-	blocks  map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
-	unknown []uint32                // rows of a trace of which nothing says whether they hold the history
-	start   time.Time               // of a trace with times of day: its earliest row, or its first one
-	whole   []uint64                // bit i: trace row i extends the row before in its session
-	leftOut map[string]int          // number of skipped rows, or of skipped entries, by reason
-	assumed map[string]int          // how often what the data leaves open was taken so
-	opening bool                    // during the first pass, which records notes
-	reading func(path string) error // see Options.Reading
+	ignored  memberNames             // members that requests do not get
+	passed   memberNames             // unknown members that requests get
+	facts    *Facts                  // of the Set
+	blocks   map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
+	unknown  []uint32                // rows of a trace of which nothing says whether they hold the history
+	start    time.Time               // of a trace with times of day: its earliest row, or its first one
+	messages map[string]lastMessages // while opening: of the last row of a session
+	whole    []uint64                // bit i: row i holds the history of its session
+	leftOut  map[string]int          // number of skipped rows, or of skipped entries, by reason
+	assumed  map[string]int          // how often what the data leaves open was taken so
+	opening  bool                    // during the first pass, which records notes
+	reading  func(path string) error // see Options.Reading
 
 	last        int // row of lastEntries, or −1
 	lastEntries []workload.Entry
@@ -253,7 +254,7 @@ func (f *file) detect(ctx context.Context, o *Options) (err error) {
 // readAll reads all entries.
 func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 	f.opening, f.sessionIDs = true, sessionIDs{}
-	defer func() { f.opening, f.blocks, f.sessionIDs = false, nil, nil }()
+	defer func() { f.opening, f.blocks, f.messages, f.sessionIDs = false, nil, nil, nil }()
 	f.rowsRead = f.rows.len()
 	if most := f.options.MaxRows; most > 0 {
 		f.rowsRead = min(f.rowsRead, most)

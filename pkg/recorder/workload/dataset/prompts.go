@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func hasPrompt(r *row) bool {
 //	{"text_input": "…", "output_length": 64, "session_id": "a", "delay": 500}
 //	{"messages": [{"role": "user", "content": "…"}], "temperature": 0.5}
 //	{"input": {"messages": […], "max_tokens": 64}}
-func promptOrRequest(f *file, o *Options, r *row, _ int) ([]workload.Entry, error) {
+func promptOrRequest(f *file, o *Options, r *row, i int) ([]workload.Entry, error) {
 	if o.Layout == "" && fitsRequests(r, f) {
 		return wholeRequest(r) // as in a file that begins with it
 	}
@@ -73,7 +74,38 @@ func promptOrRequest(f *file, o *Options, r *row, _ int) ([]workload.Entry, erro
 	if err != nil {
 		return nil, err
 	}
+	e.Whole = e.Whole || f.repeatsHistory(&e, i)
 	return []workload.Entry{e}, nil
+}
+
+// A lastMessages is what is kept of the messages of a turn: their length as JSON, and a hash of it up to the last bracket.
+type lastMessages struct {
+	length int
+	sum    uint64
+}
+
+// repeatsHistory reports whether row i, a turn of a session, holds the messages of the turn before and more.
+func (f *file) repeatsHistory(e *workload.Entry, i int) bool {
+	js := e.Prompt.Messages
+	if e.Session == "" || js == nil {
+		return false
+	}
+	if f.opening {
+		sum := func(js []byte) uint64 {
+			h := fnv.New64a()
+			h.Write(js)
+			return h.Sum64()
+		}
+		if before := f.messages[e.Session]; before.length > 0 && before.length < len(js) && js[before.length-1] == ',' && sum(js[:before.length-1]) == before.sum {
+			f.assume("turns whose \"messages\" begin with those of the turn before are taken for the whole history")
+			f.setWhole(i)
+		}
+		if f.messages == nil {
+			f.messages = map[string]lastMessages{}
+		}
+		f.messages[e.Session] = lastMessages{len(js), sum(js[:len(js)-1])}
+	}
+	return f.isWhole(i)
 }
 
 // readPrompt reads a row with a prompt and its other members. The caller reads the known members.

@@ -102,8 +102,11 @@ func (l mooncake) whole(i int) bool {
 	case RowsNew:
 		return false
 	}
-	return i/64 < len(l.f.whole) && l.f.whole[i/64]>>(i%64)&1 == 1
+	return l.f.isWhole(i)
 }
+
+// isWhole reports whether setWhole was called for row i.
+func (f *file) isWhole(i int) bool { return i/64 < len(f.whole) && f.whole[i/64]>>(i%64)&1 == 1 }
 
 // compare finds out by the hash ids of row i whether it is a whole prompt: then it begins like the first row of its session, or like
 // the row before if the context was reset. partial says that the last block is not full.

@@ -585,7 +585,19 @@ type wekaNode struct {
 	text    wekaText
 	in, out int
 	number  int // in the file
+
+	prompt *wekaPrompt // kept for those that are built from it; nil for most
 }
+
+// A wekaPrompt is what a prompt was built to be.
+type wekaPrompt struct {
+	messages []wekaMessage
+	ids      []int64
+}
+
+// mostLinks is the largest number of prompts that one is built from, one on the other: each of a long session would
+// otherwise be built from all before it.
+const mostLinks = 64
 
 // A wekaTexts makes the prompts of an open session.
 type wekaTexts struct {
@@ -626,12 +638,17 @@ func (w *weka) session() *workload.Session {
 			t.before = place[t.before]
 		}
 		s.Nodes = append(s.Nodes, n)
-		texts.nodes = append(texts.nodes, wekaNode{t, q.in, q.out, i})
+		texts.nodes = append(texts.nodes, wekaNode{text: t, in: q.in, out: q.out, number: i})
 	}
+	texts.keepPrompts()
 	s.Blocks = texts.blocks
 	step := w.step
-	s.Entry = func(i int) (workload.Entry, error) {
-		messages, err := texts.messages(i)
+	opening := w.f.opening // only what is asked for counts
+	s.Entry = func(i int) (e workload.Entry, err error) {
+		messages := []byte(`[{"role":"user","content":""}]`)
+		if !opening {
+			messages, err = texts.messages(i)
+		}
 		return workload.Entry{
 			Step: step, Whole: true,
 			Prompt: &workload.Prompt{Messages: messages, MaxTokens: max(texts.nodes[i].out, 1), Exact: true},
@@ -666,19 +683,50 @@ func (w *weka) order() []int {
 	return order
 }
 
-// line returns the nodes that the prompt of node i is built from, in order; i is the last one.
-func (x *wekaTexts) line(i int) []int {
-	var line []int
-	for ; i >= 0; i = x.nodes[i].text.before {
-		line = append(line, i)
+// keepPrompts keeps one of mostLinks prompts that are built on each other.
+func (x *wekaTexts) keepPrompts() {
+	const unknown = -1
+	links := slices.Repeat([]int{unknown}, len(x.nodes))
+	var waiting []int
+	for i := range x.nodes {
+		for k := i; k >= 0 && links[k] == unknown; k = x.nodes[k].text.before {
+			waiting = append(waiting, k)
+		}
+		for _, k := range slices.Backward(waiting) {
+			n := &x.nodes[k]
+			if links[k] = 0; n.text.keep > 0 {
+				links[k] = links[n.text.before] + 1
+			}
+			if links[k] == mostLinks {
+				p, line := x.line(k)
+				n.prompt, links[k] = &wekaPrompt{x.said(p.messages, line), x.ids(p.ids, line)}, 0
+			}
+		}
+		waiting = waiting[:0]
 	}
-	slices.Reverse(line)
-	return line
 }
 
-// ids returns the ids of the blocks of node i.
-func (x *wekaTexts) ids(line []int) []int64 {
-	var ids []int64
+// line returns what the prompt of node i is built from: a prompt that is kept, and the nodes after it, in order. i is the last one.
+func (x *wekaTexts) line(i int) (from wekaPrompt, line []int) {
+	for {
+		n := &x.nodes[i]
+		if n.prompt != nil {
+			from = *n.prompt
+			break
+		}
+		line = append(line, i)
+		if n.text.keep == 0 {
+			break
+		}
+		i = n.text.before
+	}
+	slices.Reverse(line)
+	return from, line
+}
+
+// ids returns the ids of the blocks of a line that begins with those of a prompt.
+func (x *wekaTexts) ids(from []int64, line []int) []int64 {
+	ids := slices.Clone(from)
 	for _, k := range line {
 		t := &x.nodes[k].text
 		ids = append(ids[:t.keep], t.ids...)
@@ -686,9 +734,19 @@ func (x *wekaTexts) ids(line []int) []int64 {
 	return ids
 }
 
+// said returns the messages of a line that begins with those of a prompt.
+func (x *wekaTexts) said(from []wekaMessage, line []int) []wekaMessage {
+	all := slices.Clone(from)
+	for _, k := range line {
+		all = x.nodes[k].text.appendTo(all)
+	}
+	return all
+}
+
 // blocks implements workload.Session.Blocks.
 func (x *wekaTexts) blocks(i int) workload.Blocks {
-	return workload.Blocks{Scope: x.scope, Size: x.block, IDs: x.ids(x.line(i)), Tokens: x.nodes[i].in}
+	p, line := x.line(i)
+	return workload.Blocks{Scope: x.scope, Size: x.block, IDs: x.ids(p.ids, line), Tokens: x.nodes[i].in}
 }
 
 // A wekaMessage is a message of some of the blocks of a prompt.
@@ -699,12 +757,8 @@ type wekaMessage struct {
 
 // messages returns the messages of node i as JSON.
 func (x *wekaTexts) messages(i int) ([]byte, error) {
-	line := x.line(i)
-	var all []wekaMessage
-	for _, k := range line {
-		all = x.nodes[k].text.appendTo(all)
-	}
-	ids, t := x.ids(line), &x.nodes[i].text
+	p, line := x.line(i)
+	all, ids, t := x.said(p.messages, line), x.ids(p.ids, line), &x.nodes[i].text
 	var out []byte
 	for n, m := range all {
 		rest := 0

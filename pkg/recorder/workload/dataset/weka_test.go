@@ -3,12 +3,13 @@ package dataset
 import (
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -332,5 +333,50 @@ func TestWekaErrors(t *testing.T) {
 	}
 	if _, err := open(t, "in", wekaExample, Options{}); err == nil || !strings.Contains(err.Error(), "making texts needs a tokenizer") {
 		t.Errorf("without texts: %v", err)
+	}
+}
+
+// A prompt of a long session is built from few others, and is the same as if it was built from all before it.
+func TestWekaLongSession(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	all := &wekaTexts{}
+	for i := range 1500 {
+		n := wekaNode{text: wekaText{before: -1, full: 3, ids: []int64{1, 2, 3}}, number: i}
+		if i > 0 && r.IntN(700) > 0 {
+			before := i - 1 // mostly a line, with branches
+			if r.IntN(40) == 0 {
+				before = r.IntN(i)
+			}
+			keep := all.nodes[before].text.full
+			if r.IntN(20) == 0 {
+				keep = max(0, keep-r.IntN(20))
+			}
+			n.text = wekaText{before: before, keep: keep, full: keep + r.IntN(3) + 1, answer: r.IntN(2)}
+			for k := keep; k < n.text.full; k++ {
+				n.text.ids = append(n.text.ids, int64(10*i+k))
+			}
+		}
+		all.nodes = append(all.nodes, n)
+	}
+	slow := wekaTexts{nodes: slices.Clone(all.nodes)}
+	all.keepPrompts()
+	longest := 0
+	for i := range all.nodes {
+		p, line := all.line(i)
+		if len(line) > mostLinks {
+			t.Fatalf("prompt %d is built from %d others, want at most %d", i, len(line), mostLinks)
+		}
+		_, from := slow.line(i)
+		longest = max(longest, len(from))
+		if got, want := all.ids(p.ids, line), slow.ids(nil, from); !slices.Equal(got, want) {
+			t.Fatalf("prompt %d has the blocks %v, want %v", i, got, want)
+		}
+		if got, want := all.said(p.messages, line), slow.said(nil, from); !slices.Equal(got, want) {
+			t.Fatalf("prompt %d has the messages %v, want %v", i, got, want)
+		}
+	}
+	if longest < 3*mostLinks {
+		t.Errorf("the longest line has %d prompts", longest)
 	}
 }

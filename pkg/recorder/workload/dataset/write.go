@@ -31,12 +31,13 @@ type SessionFile struct {
 // LMCache, others, and agents, as AIPerf's dag_jsonl. notes say what the rows leave out. What the layout cannot say is an error
 // that names the session and the request.
 func WriteSessions(ctx context.Context, out io.Writer, f SessionFile) (notes []string, err error) {
-	w := &sessionWriter{SessionFile: f, out: bufio.NewWriterSize(out, 64<<10), ids: map[string]bool{}}
+	w := &sessionWriter{SessionFile: f, out: bufio.NewWriterSize(out, 64<<10), ids: map[string]bool{}, sessions: map[string]bool{}}
 	if total := f.Sessions.Sessions(); f.N > total {
 		return nil, fmt.Errorf("there are only %d sessions, and none can be written twice", total)
 	}
 	write := w.lmcache
 	err = w.each(ctx, func(s *workload.Session) error {
+		w.sessions[s.ID] = true
 		if !s.Recorded || !isLine(s.Nodes) {
 			write = w.dag
 		}
@@ -65,8 +66,9 @@ func WriteSessions(ctx context.Context, out io.Writer, f SessionFile) (notes []s
 type sessionWriter struct {
 	SessionFile
 
-	out *bufio.Writer
-	ids map[string]bool // of the conversations so far
+	out      *bufio.Writer
+	ids      map[string]bool // of the conversations so far
+	sessions map[string]bool // ids of all sessions
 }
 
 // each calls do for each session.
@@ -200,6 +202,11 @@ func (w *sessionWriter) lmcache(s *workload.Session) error {
 			m.add("output_length", r.length)
 		}
 		m.add("pre_gap", gap.Seconds())
+		for name := range r.extra {
+			if !requestMembers[name] {
+				return fmt.Errorf("request %d: a row of lmcache has no place for %q; give it to the run that sends the rows", i, clip([]byte(name)))
+			}
+		}
 		m.addAll(r.extra)
 		w.row(&m)
 		gap = r.think
@@ -286,13 +293,13 @@ func errNoDAG(agent, turn int, format string, args ...any) error {
 	return fmt.Errorf("request %d of agent %d "+format+", which dag_jsonl cannot say", append([]any{turn, agent}, args...)...)
 }
 
-// writtenAgents returns the agents of a session as conversations. The error says what conversations cannot be.
+// agents returns the agents of a session as conversations. The error says what conversations cannot be.
 func (w *sessionWriter) agents(s *workload.Session) ([]*writtenAgent, error) {
 	agents := make([]*writtenAgent, max(1, len(s.Agents)))
 	for i := range agents {
 		id := s.ID
 		if i > 0 {
-			if id = s.Agents[i].ID; w.ids[id] {
+			if id = s.Agents[i].ID; w.ids[id] || w.sessions[id] {
 				id = s.ID + "/" + id
 			}
 		}
@@ -360,7 +367,7 @@ func (w *sessionWriter) place(s *workload.Session, agents []*writtenAgent, numbe
 			case k > 0 && e.From == a.nodes[k-1]:
 				follows = true
 			case k == 0:
-			case s.Agents[from.Agent].Parent != number || agents[from.Agent].nodes[len(agents[from.Agent].nodes)-1] != e.From:
+			case from.Agent == number || s.Agents[from.Agent].Parent != number || agents[from.Agent].nodes[len(agents[from.Agent].nodes)-1] != e.From:
 				return errNoDAG(number, k, "waits for request %d of agent %d, which is not the last one of an agent that it began", turnOf[e.From], from.Agent)
 			}
 			think := agents[from.Agent].turns[turnOf[e.From]].think

@@ -14,26 +14,27 @@ func TestUnwrittenSessions(t *testing.T) {
 		Nodes: []workload.Node{{Continues: -1}, {Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}},
 	}
 	for _, tt := range []struct {
-		name string
-		node workload.Node
-		want string
+		name  string
+		nodes []workload.Node
+		want  string
 	}{
-		{"an anchor", workload.Node{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}, "request 0 of agent 1 waits for the start or the first token of another one, which dag_jsonl cannot say"},
-		{"a quote", workload.Node{Continues: 0, After: []workload.Edge{{From: 0}}, Quotes: []int{0}}, "request 1 of agent 0 quotes the answer to another one, which dag_jsonl cannot say"},
-		{"an own beginning", workload.Node{Continues: -1, After: []workload.Edge{{From: 0}}}, "request 1 of agent 0 has another history than the messages before it, which dag_jsonl cannot say"},
-		{"several ways", workload.Node{Continues: 0, After: nil}, "request 1 of agent 0 does not wait for the one before, or has a delay of its own after each of several others, which dag_jsonl cannot say"},
+		{"an anchor", []workload.Node{{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}}, "request 0 of agent 1 waits for the start or the first token of another one, which dag_jsonl cannot say"},
+		{"a quote", []workload.Node{{Continues: 0, After: []workload.Edge{{From: 0}}, Quotes: []int{0}}}, "request 1 of agent 0 quotes the answer to another one, which dag_jsonl cannot say"},
+		{"an own beginning", []workload.Node{{Continues: -1, After: []workload.Edge{{From: 0}}}}, "request 1 of agent 0 has another history than the messages before it, which dag_jsonl cannot say"},
+		{"a join of its own", []workload.Node{{Continues: 0, After: []workload.Edge{{From: 0}}}, {Continues: 1, After: []workload.Edge{{From: 1}, {From: 0}}}}, "request 2 of agent 0 waits for request 0 of agent 0, which is not the last one of an agent that it began, which dag_jsonl cannot say"},
+		{"several ways", []workload.Node{{Continues: 0, After: nil}}, "request 1 of agent 0 does not wait for the one before, or has a delay of its own after each of several others, which dag_jsonl cannot say"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := *all
-			s.Nodes = []workload.Node{{Continues: -1}, tt.node}
-			if tt.node.Agent == 0 {
+			s.Nodes = append([]workload.Node{{Continues: -1}}, tt.nodes...)
+			if tt.nodes[0].Agent == 0 {
 				s.Agents = nil
 			}
 			s.Entry = func(int) (workload.Entry, error) {
 				return workload.Entry{Prompt: &workload.Prompt{Text: "a"}}, nil
 			}
 			body := func(*workload.Entry) ([]byte, error) { return []byte(`{"messages":[]}`), nil }
-			w := &sessionWriter{SessionFile: SessionFile{Body: body}, ids: map[string]bool{}}
+			w := &sessionWriter{SessionFile: SessionFile{Body: body}, ids: map[string]bool{}, sessions: map[string]bool{}}
 			if _, err := w.agents(&s); err == nil || err.Error() != tt.want {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}

@@ -1,4 +1,4 @@
-package main
+package progress
 
 import (
 	"fmt"
@@ -16,14 +16,14 @@ import (
 // plainEvery is the period of progress lines where there is no terminal.
 const plainEvery = 10 * time.Second
 
-// A progressDisplay shows a run that is under way. A nil progressDisplay shows nothing.
-type progressDisplay struct {
+// A Display shows a run that is under way. A nil Display shows nothing.
+type Display struct {
 	w io.Writer
 	// columns returns the width of the terminal; nil means plain lines.
 	columns func() int
 	style   displayStyle
 	now     func() time.Time
-	index   runIndex
+	run     Run
 
 	after recorder.Figure // time of the runs after this one, in seconds
 
@@ -32,6 +32,15 @@ type progressDisplay struct {
 	erase   string      // removes what is on a terminal; "" if nothing is
 }
 
+// A Run names a run among several. The zero value is an only run.
+type Run struct {
+	Prefix string // of a plain line: "run 2 of 3, "
+	Short  string // on a terminal: "run 2/3"
+}
+
+// A redrawer keeps a text last on a terminal, as a stream of package printer does.
+type redrawer interface{ Redraw(text, erase string) }
+
 // A displayStyle says what a terminal shows beside plain ASCII.
 type displayStyle struct {
 	color bool
@@ -39,13 +48,13 @@ type displayStyle struct {
 	blocks bool
 }
 
-// newDisplay returns a display that writes to w. index is the run's number among the runs of --repeat.
+// New returns a display that writes to w, for a run among those of --repeat.
 // getenv returns environment variables (NO_COLOR, TERM, and the locale). columns returns the width
 // of the terminal; nil means plain lines.
-func newDisplay(w io.Writer, index runIndex, getenv func(string) string, columns func() int) *progressDisplay {
-	p := &progressDisplay{
+func New(w io.Writer, run Run, getenv func(string) string, columns func() int) *Display {
+	p := &Display{
 		w: sanitize.Raw(w), style: displayStyle{color: getenv("NO_COLOR") == "", blocks: sheet.ShowsSparklines(getenv)},
-		now: time.Now, index: index,
+		now: time.Now, run: run,
 	}
 	if columns != nil && getenv("TERM") != "dumb" {
 		p.columns = columns
@@ -54,22 +63,22 @@ func newDisplay(w io.Writer, index runIndex, getenv func(string) string, columns
 	return p
 }
 
-// callback returns the function that shows a snapshot of the run; nil for a nil progressDisplay.
-func (p *progressDisplay) callback() func(recorder.Progress) {
+// Callback returns the function that shows a snapshot of the run; nil for a nil Display.
+func (p *Display) Callback() func(recorder.Progress) {
 	if p == nil {
 		return nil
 	}
 	return p.show
 }
 
-// runsAfter sets the time of the runs after this one, in seconds.
-func (p *progressDisplay) runsAfter(time recorder.Figure) {
+// RunsAfter sets the time of the runs after this one, in seconds.
+func (p *Display) RunsAfter(time recorder.Figure) {
 	if p != nil {
 		p.after = time
 	}
 }
 
-func (p *progressDisplay) show(s recorder.Progress) {
+func (p *Display) show(s recorder.Progress) {
 	s.Later = s.Later.Add(p.after)
 	if p.columns != nil {
 		p.history.add(s)
@@ -78,15 +87,15 @@ func (p *progressDisplay) show(s recorder.Progress) {
 	}
 	if now := p.now(); now.Sub(p.last) >= plainEvery {
 		p.last = now
-		fmt.Fprint(p.w, "pa-record: "+plainLine(s, p.index)+"\n")
+		fmt.Fprint(p.w, "pa-record: "+plainLine(s, p.run)+"\n")
 	}
 }
 
 // screen returns the lines for a terminal, and what erases them when the cursor is at
 // their end.
-func (p *progressDisplay) screen(s recorder.Progress) (text, erase string) {
+func (p *Display) screen(s recorder.Progress) (text, erase string) {
 	columns := p.columns()
-	text, erase = redrawnLine(s, p.index, columns, p.style), "\r\x1b[K"
+	text, erase = redrawnLine(s, p.run, columns, p.style), "\r\x1b[K"
 	if recent := recentLine(s, p.history.rates, columns, p.style); recent != "" {
 		text += "\n" + recent
 		erase += "\x1b[A\x1b[K"
@@ -96,17 +105,17 @@ func (p *progressDisplay) screen(s recorder.Progress) (text, erase string) {
 
 // redraw shows text in place of the previous one. It drops a text that has not been
 // written yet.
-func (p *progressDisplay) redraw(text, erase string) {
-	if w, ok := p.w.(*printerStream); ok {
-		w.redraw(text, erase) // it erases, also when something else is printed
+func (p *Display) redraw(text, erase string) {
+	if w, ok := p.w.(redrawer); ok {
+		w.Redraw(text, erase) // it erases, also when something else is printed
 	} else {
 		fmt.Fprint(p.w, p.erase+text)
 	}
 	p.erase = erase
 }
 
-// clear removes the lines from the terminal.
-func (p *progressDisplay) clear() {
+// Clear removes the lines from the terminal.
+func (p *Display) Clear() {
 	if p != nil && p.erase != "" {
 		p.redraw("", "")
 	}
@@ -150,13 +159,13 @@ func throughput(s *recorder.Progress) float64 {
 }
 
 // plainLine returns a line that says how far the run is.
-func plainLine(s recorder.Progress, index runIndex) string {
-	line := index.prefix() + levelText(s, " (level %d of %d)") + ": "
+func plainLine(s recorder.Progress, run Run) string {
+	line := run.Prefix + levelText(s, " (level %d of %d)") + ": "
 	if s.Warmup {
 		line += "warming up: "
 	}
 	line += requestsDone(s)
-	for _, part := range []string{failedText(s), fmt.Sprintf("%d in flight", s.InFlight), latencyText(s), tokenRateText(s), timeLeftText(s, index)} {
+	for _, part := range []string{failedText(s), fmt.Sprintf("%d in flight", s.InFlight), latencyText(s), tokenRateText(s), timeLeftText(s, run)} {
 		if part != "" {
 			line += ", " + part
 		}
@@ -200,7 +209,7 @@ const (
 
 // redrawnLine returns the line for a terminal of that many columns that says how far the
 // run is. It never fills the last column, where some terminals wrap.
-func redrawnLine(s recorder.Progress, index runIndex, columns int, style displayStyle) string {
+func redrawnLine(s recorder.Progress, run Run, columns int, style displayStyle) string {
 	level := levelText(s, " (%d/%d)")
 	if s.Warmup {
 		level += " warm-up"
@@ -210,13 +219,13 @@ func redrawnLine(s recorder.Progress, index runIndex, columns int, style display
 		done = fmt.Sprintf("%d/%d", s.Done, s.Target)
 	}
 	parts := []linePart{
-		{4, index.short(), 0},
+		{4, run.Short, 0},
 		{9, level, 0},
 		{5, "", 0}, // the bar
 		{8, done, 0},
 		{7, failedText(s), red},
 		{1, fmt.Sprintf("%d in flight", s.InFlight), 0},
-		{6, timeLeftText(s, index), 0},
+		{6, timeLeftText(s, run), 0},
 	}
 	if s.Fraction > 0 || s.Target > 0 {
 		bar := &parts[2].text
@@ -388,14 +397,14 @@ func requestRateText(s recorder.Progress) string {
 
 // timeLeftText returns how much of the level is left, and of all levels or runs if that is known
 // and more.
-func timeLeftText(s recorder.Progress, index runIndex) string {
+func timeLeftText(s recorder.Progress, run Run) string {
 	if s.Left < time.Second {
 		return ""
 	}
 	text := forecast.BoundedTime(s.Left, s.AtMost) + " left"
 	if later := s.Later; later.Known() && later.Value >= 1 {
 		of := "all levels"
-		if index.prefix() != "" {
+		if run.Prefix != "" {
 			of = "all runs"
 		}
 		all := s.Left + time.Duration(min(later.Value, forecast.MaxSeconds/2)*float64(time.Second))

@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"errors"
@@ -24,27 +24,27 @@ const (
 // errNotRead is the error of writing to a full queue after a signal.
 var errNotRead = errors.New("nobody reads it")
 
-// A printer writes standard output and standard error in the background. A stopped
+// A Printer writes standard output and standard error in the background. A stopped
 // terminal (Ctrl-S, a pager) takes no more bytes after some kilobytes. Without the
 // printer it would block the goroutine that prints: the recorder of answers, or the
 // handler of signals.
 //
 // Two streams to one file share a queue, so that their texts keep their order.
 // Otherwise each has its own queue, and a blocked stream does not block the other.
-type printer struct {
-	out, err *printerStream
+type Printer struct {
+	Out, Err *Stream // standard output and standard error
 	queues   []*printQueue
 }
 
-// newPrinter starts a printer for two streams. Close ends it.
-func newPrinter(stdout, stderr io.Writer) *printer {
+// New starts a printer for two streams. Close ends it.
+func New(stdout, stderr io.Writer) *Printer {
 	q := newPrintQueue()
-	p := &printer{queues: []*printQueue{q}, out: &printerStream{name: "standard output", dst: stdout, queue: q}}
+	p := &Printer{queues: []*printQueue{q}, Out: &Stream{name: "standard output", dst: stdout, queue: q}}
 	if !sameStream(stdout, stderr) {
 		q = newPrintQueue()
 		p.queues = append(p.queues, q)
 	}
-	p.err = &printerStream{name: "standard error", dst: stderr, queue: q}
+	p.Err = &Stream{name: "standard error", dst: stderr, queue: q}
 	return p
 }
 
@@ -60,25 +60,25 @@ func sameStream(a, b io.Writer) bool {
 	return reflect.TypeOf(a).Comparable() && reflect.TypeOf(b).Comparable() && a == b
 }
 
-// hurry makes the printer drop the text of a stream that accepts nothing, instead of
+// Hurry makes the printer drop the text of a stream that accepts nothing, instead of
 // waiting. It is called after a signal, perhaps more than once.
-func (p *printer) hurry() {
+func (p *Printer) Hurry() {
 	for _, q := range p.queues {
 		q.hurry()
 	}
 }
 
 // Close ends the printer when all text is written, or when a stream accepts nothing
-// after a call of hurry. whole is false if text was dropped. err is the first error
+// after a call of Hurry. whole is false if text was dropped. err is the first error
 // of standard output; Close prints it.
-func (p *printer) Close() (whole bool, err error) {
+func (p *Printer) Close() (whole bool, err error) {
 	whole = true
 	for _, q := range p.queues {
 		whole = q.drain() && whole
 	}
-	if err = p.out.failure(); err != nil {
-		fmt.Fprintf(p.err, "pa-record: %v\n", err)
-		whole = p.err.queue.drain() && whole
+	if err = p.Out.failure(); err != nil {
+		fmt.Fprintf(p.Err, "pa-record: %v\n", err)
+		whole = p.Err.queue.drain() && whole
 	}
 	for _, q := range p.queues {
 		q.close()
@@ -86,9 +86,9 @@ func (p *printer) Close() (whole bool, err error) {
 	return whole, err
 }
 
-// A printerStream is one stream of a printer. Its Write returns at once unless
+// A Stream is one stream of a printer. Its Write returns at once unless
 // maxQueuedBytes are queued.
-type printerStream struct {
+type Stream struct {
 	name  string
 	dst   io.Writer
 	queue *printQueue
@@ -98,22 +98,22 @@ type printerStream struct {
 
 // Write implements io.Writer. It returns the error of an earlier write, because b is
 // written later.
-func (s *printerStream) Write(b []byte) (int, error) {
+func (s *Stream) Write(b []byte) (int, error) {
 	if err := s.queue.add(queuedText{to: s, text: slices.Clone(b)}); err != nil {
 		return 0, err
 	}
 	return len(b), nil
 }
 
-// redraw shows a text that stays last on a terminal until another text is written, to this
+// Redraw shows a text that stays last on a terminal until another text is written, to this
 // stream or to another one of the same file: that text comes after erase, which must remove
-// what text drew. A text of redraw that has not been written yet is dropped. An empty text
+// what text drew. A text of Redraw that has not been written yet is dropped. An empty text
 // only removes the previous one.
-func (s *printerStream) redraw(text, erase string) {
+func (s *Stream) Redraw(text, erase string) {
 	_ = s.queue.add(queuedText{to: s, text: []byte(text), drawn: true, erase: []byte(erase)})
 }
 
-func (s *printerStream) failure() error {
+func (s *Stream) failure() error {
 	s.queue.mu.Lock()
 	defer s.queue.mu.Unlock()
 	return s.err
@@ -121,9 +121,9 @@ func (s *printerStream) failure() error {
 
 // A queuedText is text that waits to be written.
 type queuedText struct {
-	to    *printerStream
+	to    *Stream
 	text  []byte
-	drawn bool   // by redraw: the next drawn text may replace it
+	drawn bool   // by Redraw: the next drawn text may replace it
 	erase []byte // what removes it from the terminal
 	// reached, if not nil, is closed when the queue reaches this text.
 	reached chan struct{}
@@ -211,7 +211,7 @@ func (q *printQueue) run() {
 }
 
 // write writes a text, and keeps the first error of the stream. It unlocks q.mu meanwhile.
-func (q *printQueue) write(to *printerStream, text []byte) {
+func (q *printQueue) write(to *Stream, text []byte) {
 	if to.err != nil || len(text) == 0 {
 		return
 	}

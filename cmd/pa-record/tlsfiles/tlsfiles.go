@@ -1,4 +1,4 @@
-package main
+package tlsfiles
 
 import (
 	"bytes"
@@ -18,43 +18,43 @@ import (
 
 // Formats of certificates and keys.
 const (
-	formatPEM = "PEM"
-	formatDER = "DER"
+	PEM = "PEM"
+	DER = "DER"
 )
 
-// tlsFiles are the files that secure a connection: certificates of authorities, the client's certificate and its
+// Files are the files that secure a connection: certificates of authorities, the client's certificate and its
 // private key. A file without a path is none. Certificates are PEM or DER. Private keys are PKCS #8, PKCS #1 or SEC 1,
 // and are not encrypted.
-type tlsFiles struct {
-	CA, Certificate, Key         tlsFile
+type Files struct {
+	CA, Certificate, Key         File
 	CertificateFormat, KeyFormat string // PEM or DER
 	// KeyInCertificate allows a client certificate without Key: its file then holds the
 	// key, too.
 	KeyInCertificate bool
 }
 
-// A tlsFile is the value of a flag that names a file.
-type tlsFile struct{ Flag, Path string }
+// A File is the value of a flag that names a file.
+type File struct{ Flag, Path string }
 
-func (f tlsFile) errorf(format string, args ...any) error {
+func (f File) errorf(format string, args ...any) error {
 	return fmt.Errorf("--%s: %s: "+format, append([]any{f.Flag, f.Path}, args...)...)
 }
 
 // read reads the file. Its error names the flag and the file.
-func (f tlsFile) read() ([]byte, error) {
-	text, err := disk.ReadFile(context.Background(), f.Path, maxTLSFileBytes)
+func (f File) read() ([]byte, error) {
+	text, err := disk.ReadFile(context.Background(), f.Path, MaxBytes)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", f.Flag, err) // names the path
 	}
 	return text, nil
 }
 
-// maxTLSFileBytes bounds a file with a certificate or a key.
-const maxTLSFileBytes = 1 << 20
+// MaxBytes bounds a file with a certificate or a key.
+const MaxBytes = 1 << 20
 
 // Config reads the files and returns the configuration of a client. Its error names the
 // flag and the file.
-func (f *tlsFiles) Config() (*tls.Config, error) {
+func (f *Files) Config() (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if f.CA.Path != "" {
 		text, err := f.CA.read()
@@ -77,7 +77,7 @@ func (f *tlsFiles) Config() (*tls.Config, error) {
 }
 
 // own returns the client's certificate with its key.
-func (f *tlsFiles) own() (tls.Certificate, error) {
+func (f *Files) own() (tls.Certificate, error) {
 	var c tls.Certificate
 	key, keyFormat := f.Key, f.KeyFormat
 	switch {
@@ -85,10 +85,10 @@ func (f *tlsFiles) own() (tls.Certificate, error) {
 		return c, fmt.Errorf("--%s needs --%s", f.Key.Flag, f.Certificate.Flag)
 	case key.Path == "" && !f.KeyInCertificate:
 		return c, fmt.Errorf("--%s needs --%s", f.Certificate.Flag, f.Key.Flag)
-	case key.Path == "" && f.CertificateFormat == formatDER:
+	case key.Path == "" && f.CertificateFormat == DER:
 		return c, fmt.Errorf("--%s needs --%s: a DER file holds no key beside the certificate", f.Certificate.Flag, f.Key.Flag)
 	case key.Path == "":
-		key, keyFormat = f.Certificate, formatPEM
+		key, keyFormat = f.Certificate, PEM
 	}
 	text, err := f.Certificate.read()
 	if err != nil {
@@ -117,7 +117,7 @@ func (f *tlsFiles) own() (tls.Certificate, error) {
 
 // certificates returns the certificates of a chain, each as DER.
 func certificates(text []byte, format string) (chain [][]byte, err error) {
-	if format == formatDER {
+	if format == DER {
 		if _, err := x509.ParseCertificate(text); err != nil {
 			return nil, expectedFormat(text, format, "a certificate")
 		}
@@ -139,9 +139,9 @@ func certificates(text []byte, format string) (chain [][]byte, err error) {
 func expectedFormat(text []byte, format, what string) error {
 	isPEM := bytes.Contains(text, []byte("-----BEGIN"))
 	switch {
-	case format == formatDER && isPEM:
+	case format == DER && isPEM:
 		return fmt.Errorf("expected %s as DER; this is PEM", what)
-	case format == formatPEM && !isPEM:
+	case format == PEM && !isPEM:
 		return fmt.Errorf("expected %s as PEM; this is something else, DER perhaps", what)
 	}
 	return fmt.Errorf("no %s in it; expected one as %s", strings.TrimPrefix(what, "a "), format)
@@ -150,7 +150,7 @@ func expectedFormat(text []byte, format, what string) error {
 // privateKey returns the first private key of a file. Its error for an encrypted key
 // names path in the command that decrypts it.
 func privateKey(text []byte, format, path string) (crypto.Signer, error) {
-	if format == formatDER {
+	if format == DER {
 		switch {
 		case isEncrypted(text):
 			return nil, fmt.Errorf("the private key is encrypted; decrypt it: openssl pkey -inform DER -in %s -outform DER -out KEY.der", path)
@@ -198,15 +198,15 @@ func parseKey(der []byte) (crypto.Signer, error) {
 	return nil, errors.New("the private key cannot be read; expected PKCS #8, PKCS #1 or SEC 1")
 }
 
-// tlsChecks says which parts of a server's certificate to verify; perf_analyzer can verify a part only.
-type tlsChecks struct {
+// Checks says which parts of a server's certificate to verify; perf_analyzer can verify a part only.
+type Checks struct {
 	Peer bool // who issued it
 	Host bool // the name in it
 }
 
 // Config returns cfg for connections to host with these checks. If both parts are
 // verified, it returns cfg itself.
-func (c tlsChecks) Config(cfg *tls.Config, host string) *tls.Config {
+func (c Checks) Config(cfg *tls.Config, host string) *tls.Config {
 	if c.Peer && c.Host {
 		return cfg
 	}
@@ -217,7 +217,7 @@ func (c tlsChecks) Config(cfg *tls.Config, host string) *tls.Config {
 }
 
 // verifier returns a function that verifies the parts of the certificate that c names.
-func (c tlsChecks) verifier(roots *x509.CertPool, host string) func(tls.ConnectionState) error {
+func (c Checks) verifier(roots *x509.CertPool, host string) func(tls.ConnectionState) error {
 	return func(cs tls.ConnectionState) error {
 		leaf := cs.PeerCertificates[0] // a server always has one
 		if c.Host {

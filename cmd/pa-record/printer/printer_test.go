@@ -1,4 +1,4 @@
-package main
+package printer
 
 import (
 	"bytes"
@@ -33,24 +33,24 @@ func (w *heldWriter) Write(b []byte) (int, error) {
 func TestPrinterOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{open: make(chan struct{})}
-		p := newPrinter(w, w)
-		io.WriteString(p.out, "1 ")
+		p := New(w, w)
+		io.WriteString(p.Out, "1 ")
 		synctest.Wait() // it is being written: nothing replaces it
 		for _, line := range []string{"a ", "b ", "c "} {
-			p.err.redraw(line, "<")
+			p.Err.Redraw(line, "<")
 		}
-		io.WriteString(p.out, "2 ")
+		io.WriteString(p.Out, "2 ")
 		for _, line := range []string{"d ", "e "} {
-			p.err.redraw(line, "<<")
+			p.Err.Redraw(line, "<<")
 		}
 		close(w.open)
 		synctest.Wait()
-		p.err.redraw("f ", "<<<")
+		p.Err.Redraw("f ", "<<<")
 		synctest.Wait()
-		p.err.redraw("", "")
+		p.Err.Redraw("", "")
 		synctest.Wait()
-		p.err.redraw("", "") // there is nothing to erase
-		io.WriteString(p.err, "3 ")
+		p.Err.Redraw("", "") // there is nothing to erase
+		io.WriteString(p.Err, "3 ")
 		if whole, err := p.Close(); !whole || err != nil {
 			t.Errorf("close = %v, %v", whole, err)
 		}
@@ -63,10 +63,10 @@ func TestPrinterOrder(t *testing.T) {
 // A stream does not erase the text of a stream of another file.
 func TestRedrawTwoFiles(t *testing.T) {
 	var stdout, stderr bytes.Buffer
-	p := newPrinter(&stdout, &stderr)
-	p.err.redraw("line", "<")
-	io.WriteString(p.out, "report")
-	io.WriteString(p.err, "warning")
+	p := New(&stdout, &stderr)
+	p.Err.Redraw("line", "<")
+	io.WriteString(p.Out, "report")
+	io.WriteString(p.Err, "warning")
 	p.Close()
 	if stdout.String() != "report" || stderr.String() != "line<warning" {
 		t.Errorf("written %q and %q", stdout.String(), stderr.String())
@@ -78,10 +78,10 @@ func TestRedrawTwoFiles(t *testing.T) {
 func TestPrinterStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck, out := &stuckWriter{open: make(chan struct{})}, &bytes.Buffer{}
-		p := newPrinter(out, stuck)
+		p := New(out, stuck)
 		for range 1000 {
-			io.WriteString(p.err, "progress\n")
-			io.WriteString(p.out, "report\n")
+			io.WriteString(p.Err, "progress\n")
+			io.WriteString(p.Out, "report\n")
 		}
 		ended := make(chan bool, 1)
 		go func() {
@@ -94,7 +94,7 @@ func TestPrinterStuck(t *testing.T) {
 			t.Error("close gave up text though there was no signal")
 		default:
 		}
-		p.hurry()
+		p.Hurry()
 		if whole := <-ended; whole {
 			t.Error("close says that all was written")
 		}
@@ -109,12 +109,12 @@ func TestPrinterStuck(t *testing.T) {
 func TestPrinterFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &heldWriter{open: make(chan struct{})}
-		p := newPrinter(w, w)
+		p := New(w, w)
 		block := make([]byte, maxQueuedBytes/4)
 		written := make(chan error, 1)
 		go func() {
 			for {
-				if _, err := p.out.Write(block); err != nil {
+				if _, err := p.Out.Write(block); err != nil {
 					written <- err
 					return
 				}
@@ -129,7 +129,7 @@ func TestPrinterFull(t *testing.T) {
 			t.Errorf("Write returned %v before the signal", err)
 		default:
 		}
-		p.hurry()
+		p.Hurry()
 		if err := <-written; !errors.Is(err, errNotRead) {
 			t.Errorf("error %v, want %v", err, errNotRead)
 		}
@@ -147,10 +147,10 @@ func TestPrinterBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		full := errors.New("no space")
 		var stderr bytes.Buffer
-		p := newPrinter(brokenWriter{full}, &stderr)
-		io.WriteString(p.out, "1")
+		p := New(brokenWriter{full}, &stderr)
+		io.WriteString(p.Out, "1")
 		synctest.Wait()
-		if _, err := io.WriteString(p.out, "2"); !errors.Is(err, full) {
+		if _, err := io.WriteString(p.Out, "2"); !errors.Is(err, full) {
 			t.Errorf("second write: %v, want %v", err, full)
 		}
 		whole, err := p.Close()
