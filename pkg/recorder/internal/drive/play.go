@@ -75,7 +75,7 @@ type nodeState struct {
 	thought bool                 // one of these has a delay
 	tokens  bool                 // its first token has come
 	failed  bool                 // it has no answer
-	begun   bool                 // it was sent
+	begun   bool                 // it was sent before the measurement
 	talk    backend.Conversation // with its answer, for the nodes that continue it
 	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
