@@ -1,6 +1,6 @@
 // Package openai encodes and decodes the bodies of OpenAI-compatible servers: requests,
 // the chunks of a streamed answer, whole answers and errors, of chat and text
-// completions. It reads the bodies of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp,
+// completions, responses, and Anthropic Messages. It reads the bodies of vLLM, SGLang, TensorRT-LLM, TGI, llama.cpp,
 // Ollama, transformers, Triton, OpenAI and Azure. They share little but the layout, so
 // the package reads leniently: it takes keys in any order, skips unknown keys, and treats
 // null or a value of another type as absent. Invalid JSON is an error.

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"net/http"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
@@ -38,28 +37,27 @@ const (
 // MessagesStatus returns the HTTP status for a type of error of Anthropic Messages, which has none of its own within a stream;
 // 0 for other types.
 func MessagesStatus(errorType string) int {
-	const overloaded = 529
 	switch errorType {
 	case "invalid_request_error":
-		return http.StatusBadRequest
+		return 400
 	case "authentication_error":
-		return http.StatusUnauthorized
+		return 401
 	case "billing_error":
-		return http.StatusPaymentRequired
+		return 402
 	case "permission_error":
-		return http.StatusForbidden
+		return 403
 	case "not_found_error":
-		return http.StatusNotFound
+		return 404
 	case "request_too_large":
-		return http.StatusRequestEntityTooLarge
+		return 413
 	case "rate_limit_error":
-		return http.StatusTooManyRequests
+		return 429
 	case "api_error":
-		return http.StatusInternalServerError
+		return 500
 	case "timeout_error":
-		return http.StatusGatewayTimeout
+		return 504
 	case "overloaded_error":
-		return overloaded
+		return 529
 	}
 	return 0
 }

@@ -133,6 +133,8 @@ func FuzzReply(f *testing.F) {
 	f.Add(`{"choices":[{"index":0,"delta":{"content":" the"}}]}`, `{"choices":[{"delta":{"content":"\ud83d\ude00"}}]}`)
 	f.Add(`{"choices":[{"message":{"role":"a","content":"b"}}]}`, `[DONE]`)
 	f.Add(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"x","arguments":"{}"}}]}}]}`, `{}`)
+	f.Add(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"x","input":{}}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}`)
+	f.Add(`{"type":"message","content":[{"type":"text","text":"a"}]}`, `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`)
 	f.Fuzz(func(t *testing.T, a, b string) {
 		testenv.BoundMemory(t, len(a), 1<<20, 200, func() { _ = new(Reply).Add([]byte("data: " + a + "\n\n")) })
 		var r Reply

@@ -197,5 +197,6 @@ func FuzzFindPattern(f *testing.F) {
 func FuzzTemplate(f *testing.F) {
 	f.Add([]byte(`data: {"object":"x","choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"object":"x","choices":[{"delta":{"content":"b"}}]}` + "\n\n"))
 	f.Add([]byte(`{"id":"1","choices":[{"text":"a"}]}` + "\n\n" + `{"id":"1","choices":[{"text":""}]}` + "\n\n" + `{"id":"1","choices":[{"text":"a\nb"}]}`))
+	f.Add([]byte(`{"type":"content_block_delta","delta":{"type":"text_delta","text":"a"}}` + "\n\n" + `{"type":"content_block_delta","delta":{"type":"text_delta","text":"b"}}` + "\n\n"))
 	f.Fuzz(func(t *testing.T, stream []byte) { parseAll(t, bytes.SplitAfter(stream, []byte("\n\n"))) })
 }
