@@ -181,6 +181,9 @@ type cachingServer struct {
 // TestSessionCache plays sessions on a real server and holds the cached tokens that it states against those that pa-analyze says
 // a prefix cache could have held. A server has no more than the longest beginning, with the tokens of the template, that
 // another request had. With one slot the number is known: what the request that was served before had in common.
+//
+// llama.cpp closes the connection after every stream. A request that meets the end of the old one would fail, and end its session:
+// each has a connection of its own.
 func TestSessionCache(t *testing.T) {
 	servers := []cachingServer{
 		{"no template, one slot", "llamacpp", []string{"--slots", "1", "--cache-ram", "0", "--template", "{% for m in messages %}{{ m.content }}{% endfor %}"}, texts, "1", true, 1},
@@ -189,7 +192,7 @@ func TestSessionCache(t *testing.T) {
 		{"four slots and main memory", "llamacpp", []string{"--slots", "4"}, chatML, "2", false, 1},
 	}
 	if os.Getenv("REALSERVERS") == "all" {
-		servers = append(servers, cachingServer{"vllm", "vllm", []string{"--enable-prompt-tokens-details", "--block-size", "16"}, chatML, "1", false, 16})
+		servers = append(servers, cachingServer{"vllm", "vllm", []string{"--enable-prompt-tokens-details", "--block-size", "32"}, chatML, "1", false, 32})
 	}
 	for _, c := range servers {
 		t.Run(c.name, func(t *testing.T) { testSessionCache(t, c) })
@@ -213,7 +216,7 @@ func testSessionCache(t *testing.T, c cachingServer) {
 			t.Fatal(err)
 		}
 		r := runProgram(t, dir, program(t, "pa-record"), "-m", "tiny", "--service-kind", "openai", "--streaming", "-u", s.HTTP,
-			"--session-concurrency", c.sessions, "--input-data", "sessions.jsonl", "--extra-body", `{"temperature": 0, "ignore_eos": true}`,
+			"--session-concurrency", c.sessions, "--connection-reuse", "fresh", "--input-data", "sessions.jsonl", "--extra-body", `{"temperature": 0, "ignore_eos": true}`,
 			"--profile-export-file", exportName)
 		if r.Code != 0 {
 			t.Fatalf("pa-record: %v", r)
@@ -240,7 +243,8 @@ func testSessionCache(t *testing.T, c cachingServer) {
 			if ended < q.Possible || ended > q.Possible+template {
 				t.Errorf("%s: pa-analyze says that %d tokens were possible; with at most %d of the template they were %d", what, q.Possible, template, ended)
 			}
-			if q.Cached > min(shared, q.Input-1) || q.Cached > q.Possible+template {
+			// What a run before had sent, or a request that had not ended yet, adds no more than the difference.
+			if q.Cached > min(shared, q.Input-1) || q.Cached > q.Possible+template+shared-ended {
 				t.Errorf("%s: the server says that %d of %d tokens were cached; possible are %d, with the template %d", what, q.Cached, q.Input, q.Possible, shared)
 			}
 			if c.kind == "vllm" && q.Cached%c.block != 0 {
@@ -269,9 +273,8 @@ func testSessionCache(t *testing.T, c cachingServer) {
 			sum.template += max(shared, q.Possible) - q.Possible
 			sum.another += max(shared, q.Possible) - held
 			sum.last += held - q.Cached
-			t.Logf("%s: %d tokens, %d possible, %d with the template, %d cached", what, q.Input, q.Possible, shared, q.Cached)
 		}
-		t.Logf("%s: of %d tokens %d possible + %d of the template − %d in another prompt than the last − %d more = %d cached",
+		t.Logf("%s: %d tokens; %d possible + %d of the template − %d in another prompt than the slot's − %d others = %d cached",
 			input.name, sum.input, sum.possible, sum.template, sum.another, sum.last, sum.cached)
 		figures := readSessions(t, path, "--tokenizer", model, "--cache-block", "1").Figures
 		for name, want := range map[string]float64{
@@ -322,7 +325,7 @@ func TestSessionOverflow(t *testing.T) {
 				t.Run(tt.name, func(t *testing.T) {
 					dir, r := record(t, lines.String(), append([]string{
 						"-m", "tiny", "--service-kind", "openai", "--streaming", "-u", s.HTTP, "--session-concurrency", "1",
-						"--input-data", "prompts.json", "--profile-export-file", exportName,
+						"--connection-reuse", "fresh", "--input-data", "prompts.json", "--profile-export-file", exportName,
 					}, tt.args...)...)
 					for _, want := range tt.want {
 						if !strings.Contains(r.Stderr, want) {
