@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -169,5 +170,21 @@ func TestSessionGraphQuotes(t *testing.T) {
 	}
 	if len(w.requests) != 4 {
 		t.Errorf("%d requests, want 4", len(w.requests))
+	}
+}
+
+// A delay that is longer than any run is waited for: the request is not sent at once.
+func TestSessionLongestDelay(t *testing.T) {
+	for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 / 2} {
+		of := graph(node(), next(0, delay))
+		of.List[0].Delay = delay
+		answers := func(uint64) answer { return answer{after: time.Millisecond, status: export.StatusOK, responses: 1} }
+		_, res, _, err := recordSessions(t, answers, Config{Entries: of, Levels: []load.Level{load.Sessions{N: 1}}, Measure: window.Measure{Duration: time.Hour}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Levels[0].OK; got != 1 {
+			t.Errorf("%d requests were sent with a delay of %v between them, want 1", got, delay)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -165,4 +166,6 @@ func ScaleThinkTime(ratio float64) func(k int, e *Entry) error {
 	}
 }
 
-func scaled(d time.Duration, ratio float64) time.Duration { return time.Duration(float64(d) * ratio) }
+func scaled(d time.Duration, ratio float64) time.Duration {
+	return time.Duration(min(float64(d)*ratio, math.MaxInt64/2)) // two of them can be added
+}

@@ -68,5 +68,6 @@ func appliedComputeSessions(f *file, o *Options, rows []groupRow) ([]*workload.S
 		steps = append(steps, lengthsStep{added: results[i], wait: waits[i]})
 	}
 	steps[turns].answer = last
-	return []*workload.Session{lengthsSession(f, o, id, "session "+id, r.i, steps)}, nil
+	s, err := lengthsSession(f, o, id, "session "+id, r.i, steps)
+	return []*workload.Session{s}, err
 }

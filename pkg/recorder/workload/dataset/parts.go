@@ -55,8 +55,9 @@ type lengthsStep struct {
 
 // lengthsSession returns a session of requests that are known by their lengths. The history of a request is all before it, with a made-up
 // answer of the recorded length. The new tokens of the first step are the same in all sessions with one head.
-func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) *workload.Session {
+func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) (*workload.Session, error) {
 	var all textParts
+	total := 0
 	waits, ends := make([]time.Duration, len(steps)), make([]int, len(steps))
 	for i, one := range steps {
 		waits[i] = one.wait
@@ -67,6 +68,10 @@ func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengt
 			all.add(partName(id, 2*i, 0), one.added)
 		}
 		ends[i] = len(all.names)
+		if total += one.added; total > mostTokens {
+			return nil, tooLong(total)
+		}
+		total += one.answer
 	}
 	return &workload.Session{ID: id, Nodes: chained(waits), Recorded: true, Entry: func(i int) (workload.Entry, error) {
 		p, err := o.partsPrompt(all.first(ends[i]))
@@ -75,7 +80,7 @@ func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengt
 		}
 		p.MaxTokens = f.atLeastOne(steps[i].answer)
 		return workload.Entry{Step: row, Prompt: p, Whole: true}, nil
-	}}
+	}}, nil
 }
 
 // parseList parses an array.

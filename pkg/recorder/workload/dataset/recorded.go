@@ -65,7 +65,7 @@ func scheduled(starts []time.Time) []workload.Node {
 		nodes[i].Continues = -1
 		if i > 0 {
 			nodes[i].After = []workload.Edge{
-				{From: i - 1, Anchor: workload.AfterStart, Delay: starts[i].Sub(starts[i-1])},
+				{From: i - 1, Anchor: workload.AfterStart, Delay: between(starts[i-1], starts[i])},
 				{From: i - 1},
 			}
 		}

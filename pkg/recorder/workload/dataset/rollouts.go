@@ -41,10 +41,14 @@ func rolloutSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session,
 		if err == nil {
 			steps, err = rolloutSteps(r.row, prompt)
 		}
+		var s *workload.Session
+		if err == nil {
+			s, err = lengthsSession(f, o, group+"/"+stream, "group "+group, r.i, steps)
+		}
 		if err != nil {
 			return nil, r.fault("%w", err)
 		}
-		all = append(all, lengthsSession(f, o, group+"/"+stream, "group "+group, r.i, steps))
+		all = append(all, s)
 	}
 	return all, nil
 }
