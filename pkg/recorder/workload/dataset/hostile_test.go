@@ -2,11 +2,13 @@ package dataset
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // list returns n elements of a list in JSON.
@@ -204,5 +206,55 @@ func TestAgenticMooncakeUnnamed(t *testing.T) {
 	}
 	if want := []string{"s recorded k=spawned(root)", "root:0", "k:0 after root:0", "root:1 after root:0", "k:1 after k:0"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// checkGraphs checks what workload.Sessions promises.
+func checkGraphs(t *testing.T, in string, all workload.Sessions) {
+	t.Helper()
+	for k := range all.Sessions() {
+		s, err := all.Open(k)
+		if err != nil {
+			t.Fatalf("%q: %v", in, err)
+		}
+		ids := map[string]bool{}
+		for i, a := range s.Agents {
+			if a.Parent >= i || i > 0 && a.Parent < 0 || ids[a.ID] || (a.ID == "") != (i == 0) {
+				t.Fatalf("%q: agent %d is %+v", in, i, a)
+			}
+			ids[a.ID] = true
+		}
+		for i, n := range s.Nodes {
+			ended := n.Continues < 0
+			for _, e := range n.After {
+				ended = ended || e.From == n.Continues && e.Anchor == workload.AfterEnd
+				if e.From < 0 || e.From >= i || e.Delay < 0 {
+					t.Fatalf("%q: an edge of request %d is %+v", in, i, e)
+				}
+			}
+			p := n.Past
+			if !ended || n.Agent < 0 || n.Agent >= max(1, len(s.Agents)) || p.Start < 0 || p.Ended && (p.End < p.Start || !p.Known) || s.Recorded && n.Continues >= 0 {
+				t.Fatalf("%q: request %d is %+v", in, i, n)
+			}
+		}
+	}
+}
+
+// Each value of a file may be another one than expected.
+func TestHostileValues(t *testing.T) { // not in parallel, since it counts allocations
+	values := []string{"null", `""`, "[]", "{}", "-1", "0", "1e300", "9223372036854775807", "true", `"\ud800"`, `"7"`, "[[[null]]]", "[null]", `"NaN"`}
+	if !testenv.IsLong() {
+		values = []string{"null", "-1", "0", "4e12", `""`, "[]", "[null]"}
+	}
+	value := regexp.MustCompile(`("(?:[^"\\]|\\.)*"|-?[0-9][0-9.e+]*|true|false|null|\[\]|\[[0-9,]*\]):?`)
+	for _, seed := range openSeeds {
+		for _, at := range value.FindAllStringIndex(seed, -1) {
+			if seed[at[1]-1] == ':' {
+				continue
+			}
+			for _, v := range values {
+				fuzzOpen(t, seed[:at[0]]+v+seed[at[1]:], true)
+			}
+		}
 	}
 }
