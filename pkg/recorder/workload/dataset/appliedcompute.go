@@ -52,7 +52,7 @@ func appliedComputeSessions(f *file, o *Options, rows []groupRow) ([]*workload.S
 		return nil, err
 	}
 	if r.get("tool_call_latency") == nil {
-		return nil, errors.New(`no "tool_call_latency": it has ` + columnNames(r.row))
+		return nil, missing(r.row, "tool_call_latency")
 	}
 	waits, err := waitsOf(r.row, "tool_call_latency", turns)
 	if err != nil {

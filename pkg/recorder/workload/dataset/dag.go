@@ -405,7 +405,7 @@ func readDAGTurn(js []byte, k, n int) (t dagTurn, err error) {
 		}
 	}
 	if t.row.get("messages") == nil {
-		return t, fmt.Errorf(`no "messages": it has %s`, columnNames(t.row))
+		return t, missing(t.row, "messages")
 	}
 	if t.model, _, err = t.row.string("model"); err != nil {
 		return t, err

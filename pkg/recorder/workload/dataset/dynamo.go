@@ -384,7 +384,7 @@ func (e *dynamoEvent) readContext(r *row) (err error) {
 func (e *dynamoEvent) readRequest(outer, record *row) error {
 	js := record.get("request")
 	if js == nil {
-		return fmt.Errorf("no \"request\": it has %s", columnNames(record))
+		return missing(record, "request")
 	}
 	r, err := parseObject(js)
 	if err == nil {

@@ -478,7 +478,7 @@ func (n *irNode) readPrompt(r *row) error {
 	}
 	js := r.get(name)
 	if js == nil {
-		return fmt.Errorf("no \"prompt\": it has %s", columnNames(r))
+		return missing(r, "prompt")
 	}
 	items, err := parseList(js, readIRItem)
 	if err == nil && len(items) == 0 {

@@ -67,7 +67,7 @@ func rolloutSteps(r *row, prompt int) ([]lengthsStep, error) {
 	case err != nil:
 		return nil, err
 	case !ok && len(outs) > 1:
-		return nil, errors.New(`no "obs_lens": it has ` + columnNames(r))
+		return nil, missing(r, "obs_lens")
 	case ok && len(seen) != len(outs) && len(seen) != len(outs)-1:
 		return nil, fmt.Errorf("\"obs_lens\": expected %d numbers, one for each of \"out_lens\", found %d", len(outs), len(seen))
 	}

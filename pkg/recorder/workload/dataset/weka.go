@@ -262,10 +262,7 @@ func (w *weka) readSub(r *row, i, depth int) (*wekaAgent, error) {
 
 // timeOf returns the time of a request or a sub-agent.
 func timeOf(r *row) (time.Duration, error) {
-	s, ok, err := r.number("t")
-	if err == nil && !ok {
-		err = errors.New(`no "t": it has ` + columnNames(r))
-	}
+	s, err := requiredMember(r, "t", parseNumber)
 	if err != nil {
 		return 0, err
 	}
@@ -296,12 +293,10 @@ func (w *weka) readRequest(r *row, streamed bool) (q wekaRequest, err error) {
 	if q.model, _, err = r.string("model"); err != nil {
 		return q, err
 	}
-	in, given, err := r.count("in")
+	in, err := requiredCount(r, "in")
 	switch q.in = in; {
 	case err != nil:
 		return q, err
-	case !given:
-		return q, errors.New(`no "in": it has ` + columnNames(r))
 	case in > mostTokens:
 		return q, fmt.Errorf(`"in": %d: must be at most %d`, in, mostTokens)
 	case in == 0:
