@@ -3,6 +3,7 @@ package recorder
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -186,5 +187,37 @@ func TestSessionLongestDelay(t *testing.T) {
 		if got := res.Levels[0].OK; got != 1 {
 			t.Errorf("%d requests were sent with a delay of %v between them, want 1", got, delay)
 		}
+	}
+}
+
+// counted counts how often its entries are read.
+type counted struct {
+	graphs
+	reads *atomic.Int32
+}
+
+func (c counted) Open(k int) (*workload.Session, error) {
+	s, err := c.graphs.Open(k)
+	s.Entry = func(i int) (workload.Entry, error) {
+		c.reads.Add(1)
+		return c.At(i)
+	}
+	return s, err
+}
+
+// Of many requests that wait for one, no more are prepared ahead than the memory for them allows.
+func TestSessionManyAhead(t *testing.T) {
+	nodes := []workload.Node{node()}
+	for range 100 {
+		nodes = append(nodes, node(workload.Edge{From: 0}))
+	}
+	of := counted{graph(nodes...), new(atomic.Int32)}
+	answers := func(uint64) answer { return answer{after: time.Hour, status: export.StatusOK, responses: 1} }
+	_, _, _, err := recordSessions(t, answers, Config{Entries: of, KeepBytes: 40, Levels: []load.Level{load.Sessions{N: 1}}, Measure: window.Measure{Duration: time.Second}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := of.reads.Load(); n > 20 {
+		t.Errorf("%d requests were read while the first one was in flight, want a few", n)
 	}
 }
