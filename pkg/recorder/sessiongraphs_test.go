@@ -1,7 +1,9 @@
 package recorder
 
 import (
+	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,5 +171,53 @@ func TestSessionGraphQuotes(t *testing.T) {
 	}
 	if len(w.requests) != 4 {
 		t.Errorf("%d requests, want 4", len(w.requests))
+	}
+}
+
+// A delay that is longer than any run is waited for: the request is not sent at once.
+func TestSessionLongestDelay(t *testing.T) {
+	for _, delay := range []time.Duration{math.MaxInt64, math.MaxInt64 / 2} {
+		of := graph(node(), next(0, delay))
+		of.List[0].Delay = delay
+		answers := func(uint64) answer { return answer{after: time.Millisecond, status: export.StatusOK, responses: 1} }
+		_, res, _, err := recordSessions(t, answers, Config{Entries: of, Levels: []load.Level{load.Sessions{N: 1}}, Measure: window.Measure{Duration: time.Hour}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := res.Levels[0].OK; got != 1 {
+			t.Errorf("%d requests were sent with a delay of %v between them, want 1", got, delay)
+		}
+	}
+}
+
+// counted counts how often its entries are read.
+type counted struct {
+	graphs
+	reads *atomic.Int32
+}
+
+func (c counted) Open(k int) (*workload.Session, error) {
+	s, err := c.graphs.Open(k)
+	s.Entry = func(i int) (workload.Entry, error) {
+		c.reads.Add(1)
+		return c.At(i)
+	}
+	return s, err
+}
+
+// Of many requests that wait for one, no more are prepared ahead than the memory for them allows.
+func TestSessionManyAhead(t *testing.T) {
+	nodes := []workload.Node{node()}
+	for range 100 {
+		nodes = append(nodes, node(workload.Edge{From: 0}))
+	}
+	of := counted{graph(nodes...), new(atomic.Int32)}
+	answers := func(uint64) answer { return answer{after: time.Hour, status: export.StatusOK, responses: 1} }
+	_, _, _, err := recordSessions(t, answers, Config{Entries: of, KeepBytes: 40, Levels: []load.Level{load.Sessions{N: 1}}, Measure: window.Measure{Duration: time.Second}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := of.reads.Load(); n > 20 {
+		t.Errorf("%d requests were read while the first one was in flight, want a few", n)
 	}
 }

@@ -190,10 +190,13 @@ func (h *RequestHeaders) Returned(x *Exchange, get func(name string) string) {
 	if h.Return == "" || x.Line == nil {
 		return
 	}
-	if token := get(h.Return); token != "" {
+	if token := get(h.Return); token != "" && !strings.ContainsFunc(token, isControl) {
 		x.Line.keep(token)
 	}
 }
+
+// isControl reports whether a character would break the framing of a request, or be refused in the value of a header.
+func isControl(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f }
 
 // A Line is what the requests of one agent of a session share while the session is played: the header that the latest answer
 // asked to be sent back. The zero value is ready; calls may overlap. nil has no header and keeps none.

@@ -118,13 +118,13 @@ func TestReturned(t *testing.T) {
 		return all
 	}
 	var got []string
-	for _, token := range []string{"one", "", "two"} { // "": the answer has no such header
+	for _, token := range []string{"one", "", "two", "three\r\nX-Injected: 4", "five\x00"} { // "": the answer has no such header
 		got = append(got, sent(&a))
 		h.Returned(&Exchange{Line: &a}, answer(token))
 	}
 	h.Returned(&Exchange{}, answer("lost")) // of no session
 	got = append(got, sent(&a), sent(&b), sent(nil))
-	if want := []string{"", "X-Token: one", "X-Token: one", "X-Token: two", "", ""}; !slices.Equal(got, want) {
+	if want := []string{"", "X-Token: one", "X-Token: one", "X-Token: two", "X-Token: two", "X-Token: two", "", ""}; !slices.Equal(got, want) {
 		t.Errorf("sent back %q, want %q", got, want)
 	}
 }

@@ -3,6 +3,7 @@ package workload
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 )
@@ -201,4 +202,6 @@ func startToStart(nodes []Node, n *Node) {
 	}
 }
 
-func scaled(d time.Duration, ratio float64) time.Duration { return time.Duration(float64(d) * ratio) }
+func scaled(d time.Duration, ratio float64) time.Duration {
+	return time.Duration(min(float64(d)*ratio, math.MaxInt64/2)) // two of them can be added
+}

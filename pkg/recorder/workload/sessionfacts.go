@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -74,7 +75,7 @@ func (x *SessionFacts) Add(s *Session) {
 			}
 			join = join || e.From != n.After[0].From
 			delay = max(delay, e.Delay)
-			idle[i] = max(idle[i], idle[e.From]+e.Delay)
+			idle[i] = max(idle[i], together(idle[e.From], e.Delay))
 		}
 		longest = max(longest, idle[i])
 		if join {
@@ -82,13 +83,13 @@ func (x *SessionFacts) Add(s *Session) {
 		}
 		if delay > 0 {
 			x.Delays++
-			x.Waiting += delay
+			x.Waiting = together(x.Waiting, delay)
 		}
 		if n.Model != "" && len(x.Models) < mostModels && !slices.Contains(x.Models, n.Model) {
 			x.Models = append(x.Models, n.Model)
 		}
 	}
-	x.Idle += longest
+	x.Idle = together(x.Idle, longest)
 	for i, a := range s.Agents {
 		if i == 0 {
 			continue
@@ -104,6 +105,14 @@ func (x *SessionFacts) Add(s *Session) {
 			x.Background++
 		}
 	}
+}
+
+// together returns a + b, or the longest time if that is less.
+func together(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // below reports whether an agent came to be by another one, or by one below that.

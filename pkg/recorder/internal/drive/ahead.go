@@ -14,6 +14,7 @@ type aheadRequest struct {
 	talk    backend.Conversation
 	payload backend.Payload
 	bytes   int64
+	left    bool // not prepared, because the memory was full meanwhile
 	err     error
 }
 
@@ -42,6 +43,9 @@ func (p *play) prepareAhead(i int) {
 func (p *play) fill(a *aheadRequest, i int) {
 	defer close(a.done)
 	if a.err = p.sending.Err(); a.err != nil {
+		return
+	}
+	if a.left = p.aheadBytes.Load() >= p.Set.KeepBytes/4; a.left {
 		return
 	}
 	if a.entry, a.err = p.read(i); a.err != nil {

@@ -2,6 +2,7 @@ package drive
 
 import (
 	"context"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -353,8 +354,8 @@ func (p *play) await(i int, dueNS uint64) bool {
 	if i > 0 {
 		near = nil
 	}
-	if dueNS > 0 && dueNS > p.Clock.NowNS() {
-		return p.instants.wait(time.Now().Add(time.Duration(dueNS)-time.Duration(p.Clock.NowNS())), p.sending.Done(), near, p.Wait) && p.sending.Err() == nil
+	if nowNS := p.Clock.NowNS(); dueNS > nowNS {
+		return p.instants.wait(time.Now().Add(time.Duration(min(dueNS-nowNS, uint64(longestDelay)))), p.sending.Done(), near, p.Wait) && p.sending.Err() == nil
 	}
 	if near != nil {
 		near()
@@ -385,7 +386,7 @@ func (p *play) begin(i int) (talk backend.Conversation, dueNS uint64, thought bo
 
 // prepare encodes node i as the next turn of a conversation. It returns the conversation with the turn.
 func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ backend.Payload, _ backend.Conversation, err error) {
-	if a := p.takeAhead(i); a != nil {
+	if a := p.takeAhead(i); a != nil && !a.left {
 		if a.err != nil || a.payload != nil {
 			return a.entry, a.payload, a.talk, a.err
 		}
@@ -477,6 +478,9 @@ func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (
 	return ok, end, pause
 }
 
+// longestDelay bounds delays, so that two of them can be added; no run takes so long.
+const longestDelay = time.Duration(math.MaxInt64 / 2)
+
 // reached notes that node i has come to an anchor at a time. It returns the nodes that wait for nothing more.
 // thinkTime is added to the delays of the edges.
 func (p *play) reached(i int, anchor workload.Anchor, atNS uint64, thinkTime time.Duration) (ready readyNodes) {
@@ -496,7 +500,7 @@ func (p *play) reached(i int, anchor workload.Anchor, atNS uint64, thinkTime tim
 			return true
 		}
 		n := &p.nodes[e.to]
-		delay := e.delay + thinkTime
+		delay := min(e.delay, longestDelay) + min(thinkTime, longestDelay)
 		n.waits--
 		n.dueNS = max(n.dueNS, atNS+uint64(delay)) //nolint:gosec // not negative
 		n.thought = n.thought || delay > 0

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -66,9 +65,10 @@ func readAgenticRow(r groupRow) (a agenticRow, err error) {
 		if err != nil {
 			return a, err
 		}
-		if a.wait += d; a.wait < 0 {
-			return a, fmt.Errorf("%q: the delays together are longer than %v", name, time.Duration(math.MaxInt64))
+		if a.wait > mostTime-d {
+			return a, fmt.Errorf("%q: the delays together are longer than %v", name, mostTime)
 		}
+		a.wait += d
 	}
 	if r.get("delay") != nil && r.get("delay_ms") != nil {
 		return a, errors.New(`both "delay" and "delay_ms"; drop one`)
@@ -113,6 +113,12 @@ func agenticMooncakeSessions(f *file, o *Options, rows []groupRow) ([]*workload.
 			n.After = append(n.After, workload.Edge{From: number[id], Delay: a.wait})
 		}
 		agent, known := agents[a.session]
+		if a.session == "" && len(s.Agents) > 0 { // one without a name is of no agent but those that are there
+			agent, known = 0, true
+			if len(n.After) > 0 {
+				agent = s.Nodes[n.After[0].From].Agent
+			}
+		}
 		if !known {
 			agent = len(s.Agents)
 			agents[a.session] = agent
@@ -222,6 +228,8 @@ func agenticLengths(o *Options, r *row) (tokens int, ids []int64, block int, err
 	switch {
 	case tokens == 0:
 		err = errors.New(`neither an "input_length" nor "hash_ids" of at least 1`)
+	case tokens > mostTokens:
+		err = tooLong(tokens)
 	case ids != nil:
 		err = checkBlocks(tokens, ids, block)
 	}

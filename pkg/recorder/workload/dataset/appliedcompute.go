@@ -52,7 +52,7 @@ func appliedComputeSessions(f *file, o *Options, rows []groupRow) ([]*workload.S
 		return nil, err
 	}
 	if r.get("tool_call_latency") == nil {
-		return nil, errors.New(`no "tool_call_latency": it has ` + columnNames(r.row))
+		return nil, missing(r.row, "tool_call_latency")
 	}
 	waits, err := waitsOf(r.row, "tool_call_latency", turns)
 	if err != nil {
@@ -68,5 +68,6 @@ func appliedComputeSessions(f *file, o *Options, rows []groupRow) ([]*workload.S
 		steps = append(steps, lengthsStep{added: results[i], wait: waits[i]})
 	}
 	steps[turns].answer = last
-	return []*workload.Session{lengthsSession(f, o, id, "session "+id, r.i, steps)}, nil
+	s, err := lengthsSession(f, o, id, "session "+id, r.i, steps)
+	return []*workload.Session{s}, err
 }

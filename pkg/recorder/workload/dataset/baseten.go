@@ -98,7 +98,7 @@ func basetenSessions(f *file, _ *Options, rows []groupRow) ([]*workload.Session,
 			continue // as scheduled
 		}
 		past := &s.Nodes[i].Past
-		past.Ended, past.End = true, past.Start+took
+		past.Ended, past.End = true, sum(past.Start, took)
 		if i+1 < len(sorted) {
 			s.Nodes[i+1].After = []workload.Edge{{From: i, Delay: max(0, s.Nodes[i+1].Past.Start-past.End)}}
 		}

@@ -140,7 +140,7 @@ func dagSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, err
 	if f.dag.child[r.i] {
 		return nil, nil
 	}
-	t := &dagTree{f: f, row: r.i, o: o, read: map[string]*dagConv{}, agents: map[string]bool{}, times: map[string]int{}, waits: o.waits(), s: &workload.Session{Agents: []workload.Agent{{Parent: -1}}}}
+	t := &dagTree{f: f, row: r.i, o: o, read: map[string]*dagConv{}, agents: agentIDs{}, waits: o.waits(), s: &workload.Session{Agents: []workload.Agent{{Parent: -1}}}}
 	c, err := readDAGConversation(r.row)
 	if err != nil {
 		return nil, err
@@ -165,8 +165,11 @@ type dagConv struct {
 	mode  string // context_mode
 	turns []dagTurn
 	pre   []string // conversations that begin with it
-	// rounds are the stages of an orchestrator, which sends nothing itself; gated says that each waits for the one before.
+	// rounds are the stages of an orchestrator, which sends nothing itself; gated says that each waits for the one before. There are
+	// as many as times, of which those after the last of rounds are like that one.
 	rounds []dagRound
+	times  int
+	think  thinkTimes
 	gated  bool
 }
 
@@ -295,7 +298,7 @@ func (c *dagConv) readRounds(r *row) error {
 	case js == nil && len(spawns) == 0:
 		return errors.New(`"spawns": an orchestrator names at least one conversation, there or in "rounds"`)
 	case js == nil:
-		c.rounds = []dagRound{{children: spawns}}
+		c.rounds, c.times = []dagRound{{children: spawns}}, 1
 		return nil
 	}
 	c.gated = true
@@ -307,9 +310,7 @@ func (c *dagConv) readRounds(r *row) error {
 		if len(spawns) == 0 {
 			return errors.New(`"spawns": an orchestrator with a number of rounds names at least one conversation`)
 		}
-		for k := range n {
-			c.rounds = append(c.rounds, dagRound{spawns, think.draw(c.id, k, think.median)})
-		}
+		c.rounds, c.times, c.think = []dagRound{{spawns, think.median}}, n, think
 		return nil
 	}
 	if len(spawns) > 0 {
@@ -324,9 +325,9 @@ func (c *dagConv) readRounds(r *row) error {
 		if err != nil {
 			return fmt.Errorf("\"rounds\": round %d: %w", k, err)
 		}
-		round.think = think.draw(c.id, k, round.think)
 		c.rounds = append(c.rounds, round)
 	}
+	c.times, c.think = len(c.rounds), think
 	return nil
 }
 
@@ -362,7 +363,7 @@ type thinkTimes struct {
 }
 
 func readThinkTimes(r *row) (t thinkTimes, err error) {
-	t.max = math.MaxInt64
+	t.max = mostTime
 	for _, m := range []struct {
 		name string
 		to   *time.Duration
@@ -390,7 +391,7 @@ func (t thinkTimes) draw(id string, round int, median time.Duration) time.Durati
 	h := fnv.New64a()
 	h.Write([]byte(id))
 	factor := math.Exp(t.sigma * rand.New(rand.NewPCG(h.Sum64(), uint64(round))).NormFloat64()) //nolint:gosec // not a secret, and round is not negative
-	return max(t.min, min(t.max, time.Duration(min(float64(median)*factor, math.MaxInt64/2))))
+	return max(t.min, min(t.max, time.Duration(min(float64(median)*factor, float64(mostTime)/2))))
 }
 
 // readDAGTurn reads turn k of n.
@@ -404,7 +405,7 @@ func readDAGTurn(js []byte, k, n int) (t dagTurn, err error) {
 		}
 	}
 	if t.row.get("messages") == nil {
-		return t, fmt.Errorf(`no "messages": it has %s`, columnNames(t.row))
+		return t, missing(t.row, "messages")
 	}
 	if t.model, _, err = t.row.string("model"); err != nil {
 		return t, err
@@ -500,13 +501,11 @@ func laterTurns(k, n int) string {
 
 // A dagTree makes the session of a conversation that no other one names.
 type dagTree struct {
-	f    *file
-	row  int // of the session
-	o    *Options
-	read map[string]*dagConv
-	// agents has the ids of all agents, and times how often a conversation was begun again.
-	agents map[string]bool
-	times  map[string]int
+	f      *file
+	row    int // of the session
+	o      *Options
+	read   map[string]*dagConv
+	agents agentIDs
 	waits  waitCount
 	s      *workload.Session
 	nodes  []dagNode
@@ -514,8 +513,9 @@ type dagTree struct {
 
 // A dagNode is a turn of a conversation.
 type dagNode struct {
-	of   *dagConv
-	turn int
+	of    *dagConv
+	turn  int
+	tools []byte // of the nearest request before it, if it has none itself
 }
 
 // play adds the requests of a conversation that begins at a moment, after the messages and the answer of a node or −1. It returns
@@ -545,11 +545,14 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 		if node == t.o.mostRequests() {
 			return nil, &rowError{t.row, fmt.Errorf("session %q has more than %d requests, since its conversations begin others again and again", clip([]byte(t.s.ID)), node)}
 		}
+		if err := t.f.countPlayed(t.o); err != nil {
+			return nil, &rowError{t.row, err}
+		}
 		if err := t.waits.add(at); err != nil {
 			return nil, &rowError{t.row, err}
 		}
 		t.s.Nodes = append(t.s.Nodes, workload.Node{After: at, Agent: agent, Continues: before, Model: turn.model})
-		t.nodes = append(t.nodes, dagNode{c, k})
+		t.nodes = append(t.nodes, dagNode{c, k, t.toolsAfter(before)})
 		from = node
 		for _, b := range turn.branches {
 			kind, seed := workload.Spawned, -1
@@ -571,7 +574,8 @@ func (t *dagTree) play(c *dagConv, agent int, begin moment, from int) (end momen
 // playRounds adds the requests of the conversations that an orchestrator begins.
 func (t *dagTree) playRounds(c *dagConv, agent int, begin moment) (moment, error) {
 	at := begin
-	for k, round := range c.rounds {
+	for k := range c.times {
+		round := c.rounds[min(k, len(c.rounds)-1)]
 		ends, err := t.begin(c, round.children, fmt.Sprintf("round %d: %q", k, "spawns"), agent, workload.Spawned, at, -1)
 		if err != nil {
 			return nil, err
@@ -579,7 +583,7 @@ func (t *dagTree) playRounds(c *dagConv, agent int, begin moment) (moment, error
 		if !c.gated {
 			return begin, nil
 		}
-		at, _ = ends.plus(round.think)
+		at, _ = ends.plus(c.think.draw(c.id, k, round.think))
 	}
 	return at, nil
 }
@@ -595,13 +599,7 @@ func (t *dagTree) begin(c *dagConv, names []string, member string, agent int, ki
 		if child == nil {
 			return nil, &rowError{c.row, fmt.Errorf("%s: no conversation has the \"session_id\" %q", member, clip([]byte(name)))}
 		}
-		id := name
-		for t.agents[id] {
-			t.times[name]++
-			id = fmt.Sprintf("%s#%d", name, t.times[name]+1)
-		}
-		t.agents[id] = true
-		t.s.Agents = append(t.s.Agents, workload.Agent{ID: id, Parent: agent, Kind: kind})
+		t.s.Agents = append(t.s.Agents, workload.Agent{ID: t.agents.next(name), Parent: agent, Kind: kind})
 		end, err := t.play(child, len(t.s.Agents)-1, at, from)
 		if err != nil {
 			return nil, err
@@ -643,16 +641,22 @@ func (t *dagTree) entry(i int) (workload.Entry, error) {
 	if n.of.mode == dagRecorded {
 		e.Prompt.Messages = n.of.upTo(n.turn)
 	}
-	for k := i; n.of.turns[n.turn].row.get("tools") == nil; {
-		if k = t.s.Nodes[k].Continues; k < 0 {
-			break
-		}
-		n = t.nodes[k]
-		if tools := n.of.turns[n.turn].row.get("tools"); tools != nil {
-			e.Prompt.Extra = append(e.Prompt.Extra, export.Field{Name: "tools", Value: export.Value{Data: tools}})
-		}
+	if n.tools != nil && n.of.turns[n.turn].row.get("tools") == nil {
+		e.Prompt.Extra = append(e.Prompt.Extra, export.Field{Name: "tools", Value: export.Value{Data: n.tools}})
 	}
 	return e, nil
+}
+
+// toolsAfter returns the tools that a request after a node has, or after −1 none.
+func (t *dagTree) toolsAfter(node int) []byte {
+	if node < 0 {
+		return nil
+	}
+	n := &t.nodes[node]
+	if tools := n.of.turns[n.turn].row.get("tools"); tools != nil {
+		return tools
+	}
+	return n.tools
 }
 
 // request returns the request that a turn adds to its history.

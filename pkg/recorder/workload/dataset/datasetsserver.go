@@ -2,7 +2,6 @@ package dataset
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 )
@@ -24,7 +23,7 @@ func (s serverRows) row(i int) (*row, error) {
 func unwrap(outer *row) (*row, error) {
 	js := outer.get("row")
 	if js == nil {
-		return nil, errors.New(`no "row": it has ` + columnNames(outer))
+		return nil, missing(outer, "row")
 	}
 	var cut []string
 	if cells := outer.get("truncated_cells"); cells != nil && json.Unmarshal(cells, &cut) == nil && len(cut) > 0 {

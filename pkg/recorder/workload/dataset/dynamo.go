@@ -14,7 +14,8 @@ import (
 // dynamoSchema is the version of Dynamo's request traces that is read.
 const dynamoSchema = "dynamo.request.trace.v1"
 
-// dynamoBlock is the number of tokens in a block of a trace without hashes, and mostInvented bounds a prompt without them.
+// dynamoBlock is the number of tokens in a block of a trace without hashes, and mostInvented bounds the tokens of a prompt without them, and the blocks of all
+// of a session.
 const (
 	dynamoBlock  = 512
 	mostInvented = 1 << 22
@@ -141,7 +142,11 @@ func dynamoSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, 
 	}
 	var sessions []*workload.Session
 	for _, root := range names {
-		sessions = append(sessions, dynamoTree(f, o, root, trees[root], parents))
+		s, err := dynamoTree(f, o, root, trees[root], parents)
+		if err != nil {
+			return nil, err
+		}
+		sessions = append(sessions, s)
 	}
 	return sessions, nil
 }
@@ -166,11 +171,11 @@ func dynamoRoots(all []dynamoEvent, parents map[string]string) ([]string, error)
 }
 
 // dynamoTree returns the session of the requests of a session of the trace and those below it.
-func dynamoTree(f *file, o *Options, root string, all []dynamoEvent, parents map[string]string) *workload.Session {
+func dynamoTree(f *file, o *Options, root string, all []dynamoEvent, parents map[string]string) (*workload.Session, error) {
 	slices.SortStableFunc(all, func(a, b dynamoEvent) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end))
 	})
-	w := &weka{f: f, o: o, step: all[0].row, id: root, block: cmp.Or(f.dynamo.block, dynamoBlock), agents: []workload.Agent{{Parent: -1}}, ids: map[string]bool{"": true}}
+	w := &weka{f: f, o: o, step: all[0].row, id: root, block: cmp.Or(f.dynamo.block, dynamoBlock), agents: []workload.Agent{{Parent: -1}}, ids: agentIDs{"": 1}}
 	if root == "" {
 		w.id = cmp.Or(all[0].id, fmt.Sprint(all[0].row))
 	}
@@ -202,7 +207,9 @@ func dynamoTree(f *file, o *Options, root string, all []dynamoEvent, parents map
 		}
 		if !e.known {
 			f.assume(`prompts without hashes begin like those before them in their session`)
-			w.inventBlocks(i, stream)
+			if err := w.inventBlocks(i, stream); err != nil {
+				return nil, &rowError{e.row, err}
+			}
 		}
 		switch {
 		case cause >= 0 && e.start < w.requests[cause].end:
@@ -234,13 +241,16 @@ func dynamoTree(f *file, o *Options, root string, all []dynamoEvent, parents map
 	}
 	s := w.session()
 	s.Timed, s.Offset = true, all[0].start-f.start.Sub(time.Unix(0, 0))
-	return s
+	return s, nil
 }
 
 // inventBlocks gives request i the blocks of the last one of the stream, and new ones for the rest.
-func (w *weka) inventBlocks(i int, stream []int) {
+func (w *weka) inventBlocks(i int, stream []int) error {
 	q := &w.requests[i]
 	q.full = q.in / w.block
+	if w.invented += q.full; w.invented > mostInvented {
+		return fmt.Errorf("\"request\": prompts without \"replay\" have more than %d blocks together; record the hashes", mostInvented)
+	}
 	if len(stream) > 0 {
 		before := w.requests[stream[len(stream)-1]].ids
 		q.ids = append(q.ids, before[:min(len(before), q.full)]...)
@@ -248,6 +258,7 @@ func (w *weka) inventBlocks(i int, stream []int) {
 	for k := len(q.ids); k < q.full; k++ {
 		q.ids = append(q.ids, int64(partName(w.id, i, k))) //nolint:gosec // the bits
 	}
+	return nil
 }
 
 // mostBefore bounds the requests that one waits for: as many as run beside each other could be as many again.
@@ -373,7 +384,7 @@ func (e *dynamoEvent) readContext(r *row) (err error) {
 func (e *dynamoEvent) readRequest(outer, record *row) error {
 	js := record.get("request")
 	if js == nil {
-		return fmt.Errorf("no \"request\": it has %s", columnNames(record))
+		return missing(record, "request")
 	}
 	r, err := parseObject(js)
 	if err == nil {
@@ -425,8 +436,8 @@ func (e *dynamoEvent) readHashes(r *row) (err error) {
 	if err != nil {
 		return err
 	}
-	if e.in, err = requiredCount(r, "input_length"); err == nil && e.in == 0 {
-		err = errors.New(`"input_length": 0: must be at least 1`)
+	if e.in, err = requiredCount(r, "input_length"); err == nil && (e.in == 0 || e.in > mostTokens) {
+		err = fmt.Errorf("\"input_length\": %d: must be from 1 to %d", e.in, mostTokens)
 	}
 	if err != nil {
 		return err
@@ -470,11 +481,11 @@ func (e *dynamoEvent) readTimes(outer, record, r *row) error {
 	case !lasted && timed:
 		total, lasted = max(0, event-received), true
 	}
-	e.start, e.end, e.ended, e.lasted = received, received+total, true, lasted
+	e.start, e.end, e.ended, e.lasted = received, sum(received, total), true, lasted
 	ttft, known, err := r.milliseconds("ttft_ms")
 	if err != nil {
 		return err
 	}
-	e.token, e.streamed = e.start+ttft, known && lasted && ttft <= total
+	e.token, e.streamed = sum(e.start, ttft), known && lasted && ttft <= total
 	return nil
 }

@@ -46,7 +46,7 @@ func executionSession(f *file, o *Options, rows []groupRow) ([]*workload.Session
 	if js := r.get("events"); js == nil || json.Unmarshal(js, &events) != nil {
 		return nil, errors.New(`"events": expected an array of objects`)
 	}
-	x := &execution{f: f, o: o, id: cmp.Or(id, fmt.Sprint(r.i)), step: r.i, agents: []workload.Agent{{Parent: -1}}, ids: map[string]int{}, waits: o.waits()}
+	x := &execution{f: f, o: o, id: cmp.Or(id, fmt.Sprint(r.i)), step: r.i, agents: []workload.Agent{{Parent: -1}}, ids: agentIDs{}, events: len(events), waits: o.waits()}
 	x.branches = map[string]*executionBranch{"": newExecutionBranch(0, nil)}
 	for k, js := range events {
 		if err := x.event(js, k); err != nil {
@@ -80,10 +80,12 @@ type execution struct {
 	nodes    []workload.Node
 	requests []executionRequest
 	agents   []workload.Agent
-	ids      map[string]int // how often a branch was there
+	ids      agentIDs
+	events   int
 	branches map[string]*executionBranch
 	parallel []executionRegion
 	waits    waitCount
+	held     int // parts of the requests
 }
 
 // An executionRegion is a parallel region that has begun.
@@ -154,15 +156,15 @@ func (x *execution) event(js []byte, k int) error {
 	}
 	b := x.branches[path]
 	if b == nil {
-		return fmt.Errorf("\"branch_path\": no \"parallel_start\" has begun the branch %v", indices)
+		return fmt.Errorf("\"branch_path\": no \"parallel_start\" has begun the branch %s", clip([]byte(fmt.Sprint(indices))))
 	}
 	switch kind {
 	case "message":
 		return x.message(b, r, k)
 	case "tool_call":
 		d, _, err := r.milliseconds("duration_ms")
-		if b.sleep += d; len(b.at) == 0 {
-			b.early += d
+		if b.sleep = sum(b.sleep, d); len(b.at) == 0 {
+			b.early = sum(b.early, d)
 		}
 		return err
 	case "parallel_start":
@@ -174,27 +176,26 @@ func (x *execution) event(js []byte, k int) error {
 	return fmt.Errorf("\"event_type\": %q; expected message, tool_call, parallel_start, parallel_end or drop_kv_cache", clip([]byte(kind)))
 }
 
+// fewBranches are allowed in any trace; beyond, a trace has at most as many branches as events.
+const fewBranches = 100
+
 // start begins a parallel region of a branch.
 func (x *execution) start(path string, b *executionBranch, r *row) error {
 	n, err := required(r.count("num_branches"))
 	if err != nil {
 		return fmt.Errorf("\"num_branches\": %w", err)
 	}
-	if left := x.o.mostRequests() - len(x.agents); n > left {
-		return fmt.Errorf("\"num_branches\": %d: a trace may have %d in all", n, x.o.mostRequests())
+	if most := max(x.events, fewBranches); len(x.agents)+n > most {
+		return fmt.Errorf("\"num_branches\": %d: a trace of %d events may have %d in all", n, x.events, most)
 	}
-	region := executionRegion{parent: path}
+	region, begin := executionRegion{parent: path}, b.over()
 	for i := range n {
 		child := strings.TrimPrefix(fmt.Sprintf("%s.%d", path, i), ".")
 		if x.branches[child] != nil {
 			return fmt.Errorf("\"branch_path\": the branch %s runs already", child)
 		}
-		id := child
-		if x.ids[child]++; x.ids[child] > 1 {
-			id = fmt.Sprintf("%s#%d", child, x.ids[child])
-		}
-		x.agents = append(x.agents, workload.Agent{ID: id, Parent: b.agent, Kind: workload.Spawned})
-		x.branches[child] = newExecutionBranch(len(x.agents)-1, b.over())
+		x.agents = append(x.agents, workload.Agent{ID: x.ids.next(child), Parent: b.agent, Kind: workload.Spawned})
+		x.branches[child] = newExecutionBranch(len(x.agents)-1, begin)
 		x.branches[child].early = b.early
 		region.children = append(region.children, child)
 	}
@@ -214,7 +215,11 @@ func (x *execution) end() error {
 	ends := []moment{parent.over()}
 	for _, path := range region.children {
 		child := x.branches[path]
-		ends = append(ends, child.over())
+		over := child.over()
+		if err := x.waits.add(over); err != nil {
+			return err
+		}
+		ends = append(ends, over)
 		x.noteRest(child)
 		delete(x.branches, path)
 	}
@@ -319,6 +324,9 @@ func (x *execution) request(b *executionBranch, t *executionTalk, r *row, answer
 		tokens += p.tokens
 		q.parts = append(q.parts, p)
 	}
+	if tokens > mostTokens {
+		return tooLong(tokens)
+	}
 	if tokens == 0 {
 		if t.last < 0 || q.whole {
 			return errors.New("no message with tokens is before that of the assistant")
@@ -337,6 +345,9 @@ func (x *execution) request(b *executionBranch, t *executionTalk, r *row, answer
 	}
 	if err := x.waits.add(node.After); err != nil {
 		return err
+	}
+	if x.held += len(q.parts); x.held > x.waits.most {
+		return fmt.Errorf("the requests of a trace hold more than %d messages together, since it changes messages that were sent again and again", x.waits.most)
 	}
 	x.nodes, x.requests = append(x.nodes, node), append(x.requests, q)
 	b.at, b.sleep, b.early = after(len(x.nodes)-1), 0, 0

@@ -157,7 +157,7 @@ func TestExecutionTraceErrors(t *testing.T) {
 		{"a region without an end", events("start 1", "0/user 3", "0/assistant 3"), o, `"events": 1 of "parallel_start" without "parallel_end"`},
 		{"an end without a start", events("end"), o, `"events": event 0: "parallel_end" without "parallel_start"`},
 		{"a region in a region of one branch", events("start 1", "start 1"), o, `"events": event 1: "branch_path": the branch 0 runs already`},
-		{"very many branches", events("start 2000000000"), o, `"events": event 0: "num_branches": 2000000000: a trace may have 1000 in all`},
+		{"very many branches", events("start 2000000000"), o, `"events": event 0: "num_branches": 2000000000: a trace of 1 events may have 100 in all`},
 		{"no conversation", changed(`,"conversation_id":0`, ""), o, `"events": event 0: "conversation_id": a required field is empty`},
 		{"only tools", events("sleep 5"), o, "no request in it ("},
 	})

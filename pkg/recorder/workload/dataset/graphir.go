@@ -43,7 +43,20 @@ func fitsGraph(r *row, _ *file) bool {
 type graphFile struct {
 	graph *irGraph // nil before its record
 	row   int
-	trace int // the first record of a trace; −1 for none
+	trace int   // the first record of a trace; −1 for none
+	bytes int64 // of the prompts so far
+}
+
+// countPrompt counts the bytes of a prompt while the file is opened: nodes can repeat each other's messages without end.
+func (g *graphFile) countPrompt(f *file, maxRow int64, bytes int) error {
+	if !f.opening {
+		return nil
+	}
+	most := 8 * maxRow
+	if g.bytes += int64(bytes); g.bytes > most {
+		return fmt.Errorf("the prompts of the graph are longer than %d bytes together", most)
+	}
+	return nil
 }
 
 // graphSessions returns the sessions of a row of AIPerf's Graph IR: a trace is one, which plays the graph of the file.
@@ -143,6 +156,7 @@ type irGraph struct {
 	nodes   []*irNode
 	number  map[string]int
 	writers map[string][]int // nodes by the channel that they write
+	edges   int              // of inputs
 	// ended says of each node which others have ended when it begins.
 	ended []nodeSet
 	// leads says of each node what the channel that its prompt begins with holds.
@@ -159,6 +173,12 @@ type irLead struct {
 
 // mostGraphNodes bounds the nodes of a graph, since ended grows with their square.
 const mostGraphNodes = 10_000
+
+// mostGraphSteps bounds the edges that are looked at to put the nodes into an order, and mostGraphEdges those of a graph.
+const (
+	mostGraphSteps = 200_000_000
+	mostGraphEdges = 1_000_000
+)
 
 // A nodeSet is a set of nodes: bit i of its words is node i.
 type nodeSet []uint64
@@ -458,7 +478,7 @@ func (n *irNode) readPrompt(r *row) error {
 	}
 	js := r.get(name)
 	if js == nil {
-		return fmt.Errorf("no \"prompt\": it has %s", columnNames(r))
+		return missing(r, "prompt")
 	}
 	items, err := parseList(js, readIRItem)
 	if err == nil && len(items) == 0 {
@@ -595,7 +615,7 @@ func readIREdge(f *file, r *row, nodes map[string]*irNode) error {
 	case to == nil:
 		return fmt.Errorf("\"target\": no node is %q", clip([]byte(target)))
 	case source == irStart:
-		to.begins = max(to.begins, e.delay+delays["min_start_delay_us"])
+		to.begins = max(to.begins, sum(e.delay, delays["min_start_delay_us"]))
 		return nil
 	}
 	to.delay = max(to.delay, delays["min_start_delay_us"])
@@ -609,7 +629,7 @@ func orderGraph(nodes []*irNode, reducers map[string]string) (*irGraph, error) {
 	slices.SortStableFunc(nodes, func(a, b *irNode) int { // the request that begins first comes first
 		switch x, y := a.isRoot(), b.isRoot(); {
 		case x && y:
-			return cmp.Compare(a.begins+a.delay, b.begins+b.delay)
+			return cmp.Compare(sum(a.begins, a.delay), sum(b.begins, b.delay))
 		case x:
 			return -1
 		case y:
@@ -636,21 +656,25 @@ func orderGraph(nodes []*irNode, reducers map[string]string) (*irGraph, error) {
 			}
 		}
 	}
-	for len(g.nodes) < len(nodes) {
-		ordered := len(g.nodes)
-		for _, n := range nodes {
-			if _, done := g.number[n.id]; done || !g.ready(n, writers) {
+	for left, steps := nodes, 0; len(left) > 0; {
+		var later []*irNode
+		for _, n := range left {
+			steps += 1 + len(n.after) + len(n.inputs)
+			if !g.ready(n, writers) {
+				later = append(later, n)
 				continue
 			}
-			g.add(n)
-		}
-		if len(g.nodes) == ordered {
-			for _, n := range nodes {
-				if _, done := g.number[n.id]; !done {
-					return nil, fmt.Errorf("\"nodes\": %q waits for itself, or for writes that never come", clip([]byte(n.id)))
-				}
+			if err := g.add(n); err != nil {
+				return nil, err
 			}
 		}
+		switch {
+		case len(later) == len(left):
+			return nil, fmt.Errorf("\"nodes\": %q waits for itself, or for writes that never come", clip([]byte(later[0].id)))
+		case steps > mostGraphSteps:
+			return nil, fmt.Errorf("\"nodes\": %q and %d others stand before those that they wait for; put each node after them", clip([]byte(later[0].id)), len(later)-1)
+		}
+		left = later
 	}
 	for _, n := range nodes {
 		if err := g.checkInputs(n); err != nil {
@@ -692,12 +716,7 @@ func (g *irGraph) ready(n *irNode, writers map[string][]string) bool {
 		}
 	}
 	for _, in := range n.inputs {
-		there := 0
-		for _, id := range writers[in.channel] {
-			if _, ok := g.number[id]; ok && id != n.id {
-				there++
-			}
-		}
+		there := len(g.writers[in.channel]) // n itself is not among them
 		if there < len(writers[in.channel]) && (in.count == 0 || there < in.count) {
 			return false
 		}
@@ -706,7 +725,7 @@ func (g *irGraph) ready(n *irNode, writers map[string][]string) bool {
 }
 
 // add adds a node that is ready.
-func (g *irGraph) add(n *irNode) {
+func (g *irGraph) add(n *irNode) error {
 	i := len(g.nodes)
 	g.nodes, g.number[n.id] = append(g.nodes, n), i
 	ended := make(nodeSet, i/64+1)
@@ -722,10 +741,14 @@ func (g *irGraph) add(n *irNode) {
 			ended.add(j)
 			ended.addAll(g.ended[j])
 			n.after = append(n.after, irEdge{from: g.nodes[j].id})
+			if g.edges++; g.edges > mostGraphEdges {
+				return fmt.Errorf("\"nodes\": their \"inputs\" wait for more than %d writes together", mostGraphEdges)
+			}
 		}
 	}
 	g.ended = append(g.ended, ended)
 	g.writers[n.output] = append(g.writers[n.output], i)
+	return nil
 }
 
 // inputWriters returns the nodes in the order so far whose writes an input waits for.
@@ -794,8 +817,14 @@ func (f *file) traceSession(o *Options, r *row, step int) (*workload.Session, er
 	}
 	s, waits := &workload.Session{ID: id, Recorded: true}, o.waits()
 	for i := range g.nodes {
-		n, _, err := t.node(i)
+		if err := f.countPlayed(o); err != nil {
+			return nil, err
+		}
+		n, messages, err := t.node(i)
 		if err != nil {
+			return nil, err
+		}
+		if err := f.graph.countPrompt(f, t.most, len(messages)); err != nil {
 			return nil, err
 		}
 		if err := waits.add(n.After); err != nil {
@@ -804,7 +833,7 @@ func (f *file) traceSession(o *Options, r *row, step int) (*workload.Session, er
 		s.Recorded = s.Recorded && n.Continues < 0 && len(n.Quotes) == 0
 		s.Nodes = append(s.Nodes, n)
 	}
-	if g.nodes[0].begins+g.nodes[0].delay > 0 {
+	if max(g.nodes[0].begins, g.nodes[0].delay) > 0 {
 		f.leaveOut("a delay before the first request of a trace")
 	}
 	s.Entry = func(i int) (workload.Entry, error) {
@@ -836,12 +865,12 @@ func (t *irTrace) node(i int) (workload.Node, []byte, error) {
 	}
 	all := moment{}
 	for _, e := range n.after {
-		all = append(all, workload.Edge{From: t.number[e.from], Anchor: e.anchor, Delay: e.delay + n.delay})
+		all = append(all, workload.Edge{From: t.number[e.from], Anchor: e.anchor, Delay: sum(e.delay, n.delay)})
 	}
 	at := latest(all, nil)
 	first := t.nodes[0]
-	if begins := n.begins - first.begins - first.delay; i > 0 && n.isRoot() {
-		if begins += n.delay; begins > 0 {
+	if begins := n.begins - sum(first.begins, first.delay); i > 0 && n.isRoot() {
+		if begins = sum(begins, n.delay); begins > 0 {
 			at = moment{{Anchor: workload.AfterStart, Delay: begins}}
 		}
 	} else if i > 0 && begins > 0 {

@@ -156,6 +156,11 @@ func columnNames(r *row) string {
 	return strings.Join(names, ", ")
 }
 
+// missing returns the error for a member that a row must have.
+func missing(r *row, member string) error {
+	return fmt.Errorf("no %q: it has %s", member, columnNames(r))
+}
+
 func quoteAll(names []string) []string {
 	all := make([]string, len(names))
 	for i, n := range names {

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -145,10 +144,7 @@ func lmcacheTextGroup(f *file, _ *Options, r *row, _ int) ([]string, error) {
 }
 
 func lmcacheTextRequest(f *file, o *Options, r *row) (workload.Entry, error) {
-	text, ok, err := r.string("input")
-	if err == nil && !ok {
-		err = errors.New(`no "input": it has ` + columnNames(r))
-	}
+	text, err := requiredMember(r, "input", parseString)
 	if err != nil {
 		return workload.Entry{}, err
 	}

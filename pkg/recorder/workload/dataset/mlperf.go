@@ -80,10 +80,7 @@ func mlperfSessions(f *file, _ *Options, rows []groupRow) ([]*workload.Session, 
 func mlperfTurns(f *file, rows []groupRow) ([]groupRow, error) {
 	turns := map[int]int{} // by row
 	for _, r := range rows {
-		turn, ok, err := r.count("turn")
-		if err == nil && !ok {
-			err = errors.New(`no "turn": it has ` + columnNames(r.row))
-		}
+		turn, err := requiredCount(r.row, "turn")
 		if err != nil {
 			return nil, r.fault("%w", err)
 		}
@@ -214,7 +211,7 @@ func (c *mlperfConversation) addResults(r *row) error {
 	var all []map[string]json.RawMessage
 	js := r.get("tool_results")
 	if js == nil {
-		return errors.New(`no "tool_results": it has ` + columnNames(r))
+		return missing(r, "tool_results")
 	}
 	if json.Unmarshal(js, &all) != nil || len(all) == 0 {
 		return fmt.Errorf("\"tool_results\": expected an array of results, found %s", clip(js))

@@ -43,7 +43,7 @@ func (m moment) plus(d time.Duration) (_ moment, ok bool) {
 	}
 	later := make(moment, len(m))
 	for i, e := range m {
-		e.Delay += d
+		e.Delay = sum(e.Delay, d)
 		later[i] = e
 	}
 	return later, true
@@ -59,6 +59,19 @@ func (o *Options) waits() waitCount { return waitCount{most: 20 * o.mostRequests
 func (c *waitCount) add(m moment) error {
 	if c.n += len(m); c.n > c.most {
 		return fmt.Errorf("the requests of a session wait for each other in more than %d ways: too many wait for too many", c.most)
+	}
+	return nil
+}
+
+// countPlayed counts a request of a file whose sessions share conversations or graphs, while the file is opened: a small file could
+// have any number of them.
+func (f *file) countPlayed(o *Options) error {
+	if !f.opening {
+		return nil
+	}
+	most := 10 * o.mostRequests()
+	if f.played++; f.played > most {
+		return fmt.Errorf("the sessions of the file have more than %d requests together, since they share what they play; divide the file", most)
 	}
 	return nil
 }

@@ -64,6 +64,7 @@ type file struct {
 	dynamo     *dynamoFile   // of the layout dynamo
 	graph      *graphFile    // of the layout graph_ir
 	sessionIDs sessionIDs    // while opening
+	played     int           // requests so far, of layouts whose sessions share what they play
 	renamed    int           // sessions whose ids other files have, too
 	// sessionColumn names the session of a row, in a layout that has several such columns.
 	sessionColumn string

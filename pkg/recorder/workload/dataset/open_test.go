@@ -204,42 +204,49 @@ func drainSource(t *testing.T, in string, o *Options) {
 	}
 }
 
+// openSeeds are files of all layouts.
+var openSeeds = []string{
+	`{"data":[{"B":[1],"A":["x"]},{"A":["y"]}],"validation_data":[{}]}`,
+	`{"data":[[{"I":[1]}],[{"I":{"b64":"AA=="}}]]}`,
+	`{"data":[{"session_id":"a","payloads":[{"prompt":"x"}]}]}`,
+	"{\"prompt\":\"a\",\"max_tokens\":1}\n{\"messages\":[{\"role\":\"user\"}]}",
+	"[{\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]}]",
+	"{\"timestamp\":1,\"input_length\":600,\"hash_ids\":[1,2]}\n",
+	"{\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"delay\":1}]}\n",
+	"{\"rows\":[{\"row\":{\"question\":\"a\"}}]}",
+	"Timestamp,Model,Request tokens,Response tokens\n1,a,2,3\n",
+	"TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n",
+	`{"session_id":"a","model":"m","input":[{"role":"user","content":"x"}],"output_length":20,"pre_gap":0.5}`,
+	`{"timestamp":1760428258635837,"input":"q","output":"a","session_id":"s"}`,
+	"{\"conversation_id\":\"c\",\"turn\":1,\"role\":\"user\",\"content\":\"a\"}\n{\"conversation_id\":\"c\",\"turn\":2,\"role\":\"assistant\",\"tool_calls\":[{}]}\n{\"conversation_id\":\"c\",\"turn\":3,\"role\":\"tool\",\"tool_results\":[{\"tool_call_id\":\"k\",\"content\":\"b\"}]}",
+	`{"version":1,"task_id":"t","conversation_id":"t","conversation_idx":0,"messages":[{"role":"user"}],"simulated_tool_delay_ms_after":1}`,
+	`{"conversations":[[{"messages":[{"role":"user"}]},{"messages":[{"role":"tool"}]}],[]]}`,
+	`{"session_id":"a","round_index":0,"prefix_tokens":80,"newly_append_tokens":20,"output_tokens":9,"timing_events":[{"event_type":"text","timestamp":"2026-06-01T05:00:02.5Z"}],"tools":[{"tool_wall_latency_ms":5}]}`,
+	"session_id,round_idx,prefix_len,input_len,output_len\n0,0,70,5,1\n0,1,9,5,1\n",
+	`{"group":1,"stream":0,"prompt_len":9,"out_lens":[2,3],"obs_lens":[4,0],"tool_times":[1,0]}`,
+	`{"num_turns":1,"input_prompt_length":3,"assistant_response_length":[1],"tool_call_output_length":[1],"tool_call_latency":[1],"final_assistant_response_length":1}`,
+	"{\"request_id\":\"a\",\"output_length\":2,\"hash_ids\":[1]}\n{\"request_id\":\"b\",\"output_length\":2,\"hash_ids\":[1],\"wait_for\":[\"a\"]}",
+	`{"timestamp_start_unix_ms":1,"prompt":"a","input_tokens":1,"output_tokens":1,"provided_session_id":"s"}`,
+	`{"question_id":81,"turns":["a","b"]}`,
+	"prompt,id\n\"a\nb\",1\n",
+	"{\"session_id\":\"p\",\"turns\":[{\"messages\":[{\"role\":\"user\"}],\"spawns\":[\"k\",{\"children\":[\"k\"],\"background\":true}],\"forks\":[\"f\"]},{\"messages\":[],\"delay\":2}]}\n{\"session_id\":\"k\",\"turns\":[{\"messages\":[{\"role\":\"user\"}]}]}\n{\"session_id\":\"f\",\"orchestrator\":true,\"rounds\":2,\"spawns\":[\"k\"]}",
+	"{\"spans\":[{\"trace_id\":\"t\",\"start_time\":\"2026-01-05T10:00:00Z\",\"end_time\":\"2026-01-05T10:00:01Z\",\"attributes\":{\"gen_ai.input.messages\":\"[{\\\"role\\\":\\\"user\\\",\\\"parts\\\":[{\\\"type\\\":\\\"text\\\",\\\"content\\\":\\\"a\\\"}]}]\"}}]}",
+	"{\"schema\":\"dynamo.request.trace.v1\",\"event_type\":\"request_end\",\"event_time_unix_ms\":9,\"agent_context\":{\"session_id\":\"s\"},\"request\":{\"input_tokens\":600,\"output_tokens\":1}}",
+	"{\"trace_id\":\"r\",\"events\":[{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"user\",\"tokens\":4},{\"event_type\":\"parallel_start\",\"num_branches\":1},{\"event_type\":\"parallel_end\"},{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"assistant\",\"completion_tokens\":4}]}",
+	"{\"kind\":\"graph\",\"nodes\":{\"a\":{\"output\":\"h\",\"prompt\":[\"@h\"]},\"b\":{\"output\":\"x\",\"prompt\":[{\"role\":\"user\",\"content\":[\"@h\"]}],\"inputs\":[{\"channel\":\"h\"}]}}}\n{\"kind\":\"trace\",\"id\":\"t\",\"initial_state\":{\"h\":[{\"role\":\"user\"}]}}",
+	"graph:\n  nodes: {a: {output: x, prompt: [{role: user, content: &q q}]}}\ntraces:\n- id: *q\n",
+	`{"id":"a","block_size":4,"system_tokens":5,"requests":[{"t":0,"in":9,"out":5,"hash_ids":[1,2],"api_time":1},{"t":2,"type":"subagent","duration_ms":5,"requests":[{"t":0,"in":1}]},{"t":3,"in":9,"hash_ids":[1]}]}`,
+	"{\"session_id\":\"a\",\"input_length\":600,\"hash_ids\":[1,2]}\n{\"session_id\":\"a\",\"input_length\":7,\"hash_ids\":[1]}\n",
+	"{\"session_id\":\"a\",\"message_mode\":\"delta\",\"messages\":[{\"role\":\"user\"}]}\n{\"session_id\":\"a\",\"payload\":{\"a\":1},\"extra\":{\"b\":2},\"delay\":5}\n",
+	"{\"chat_id\":1,\"parent_chat_id\":-1,\"input_length\":6,\"turn\":1}\n{\"chat_id\":2,\"parent_chat_id\":1,\"input_length\":7,\"timestamp\":3}\n",
+}
+
 // FuzzOpen checks that any file is read or gives an error of one line that names the file, and
 // that a second reading gives the same entries.
 func FuzzOpen(f *testing.F) {
-	f.Add(`{"data":[{"B":[1],"A":["x"]},{"A":["y"]}],"validation_data":[{}]}`)
-	f.Add(`{"data":[[{"I":[1]}],[{"I":{"b64":"AA=="}}]]}`)
-	f.Add(`{"data":[{"session_id":"a","payloads":[{"prompt":"x"}]}]}`)
-	f.Add("{\"prompt\":\"a\",\"max_tokens\":1}\n{\"messages\":[{\"role\":\"user\"}]}")
-	f.Add("[{\"conversations\":[{\"from\":\"human\",\"value\":\"a\"}]}]")
-	f.Add("{\"timestamp\":1,\"input_length\":600,\"hash_ids\":[1,2]}\n")
-	f.Add("{\"turns\":[{\"text\":\"a\"},{\"text\":\"b\",\"delay\":1}]}\n")
-	f.Add("{\"rows\":[{\"row\":{\"question\":\"a\"}}]}")
-	f.Add("Timestamp,Model,Request tokens,Response tokens\n1,a,2,3\n")
-	f.Add("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:15:46,1,44\n")
-	f.Add(`{"session_id":"a","model":"m","input":[{"role":"user","content":"x"}],"output_length":20,"pre_gap":0.5}`)
-	f.Add(`{"timestamp":1760428258635837,"input":"q","output":"a","session_id":"s"}`)
-	f.Add("{\"conversation_id\":\"c\",\"turn\":1,\"role\":\"user\",\"content\":\"a\"}\n{\"conversation_id\":\"c\",\"turn\":2,\"role\":\"assistant\",\"tool_calls\":[{}]}\n{\"conversation_id\":\"c\",\"turn\":3,\"role\":\"tool\",\"tool_results\":[{\"tool_call_id\":\"k\",\"content\":\"b\"}]}")
-	f.Add(`{"version":1,"task_id":"t","conversation_id":"t","conversation_idx":0,"messages":[{"role":"user"}],"simulated_tool_delay_ms_after":1}`)
-	f.Add(`{"conversations":[[{"messages":[{"role":"user"}]},{"messages":[{"role":"tool"}]}],[]]}`)
-	f.Add(`{"session_id":"a","round_index":0,"prefix_tokens":80,"newly_append_tokens":20,"output_tokens":9,"timing_events":[{"event_type":"text","timestamp":"2026-06-01T05:00:02.5Z"}],"tools":[{"tool_wall_latency_ms":5}]}`)
-	f.Add("session_id,round_idx,prefix_len,input_len,output_len\n0,0,70,5,1\n0,1,9,5,1\n")
-	f.Add(`{"group":1,"stream":0,"prompt_len":9,"out_lens":[2,3],"obs_lens":[4,0],"tool_times":[1,0]}`)
-	f.Add(`{"num_turns":1,"input_prompt_length":3,"assistant_response_length":[1],"tool_call_output_length":[1],"tool_call_latency":[1],"final_assistant_response_length":1}`)
-	f.Add("{\"request_id\":\"a\",\"output_length\":2,\"hash_ids\":[1]}\n{\"request_id\":\"b\",\"output_length\":2,\"hash_ids\":[1],\"wait_for\":[\"a\"]}")
-	f.Add(`{"timestamp_start_unix_ms":1,"prompt":"a","input_tokens":1,"output_tokens":1,"provided_session_id":"s"}`)
-	f.Add(`{"question_id":81,"turns":["a","b"]}`)
-	f.Add("prompt,id\n\"a\nb\",1\n")
-	f.Add("{\"session_id\":\"p\",\"turns\":[{\"messages\":[{\"role\":\"user\"}],\"spawns\":[\"k\",{\"children\":[\"k\"],\"background\":true}],\"forks\":[\"f\"]},{\"messages\":[],\"delay\":2}]}\n{\"session_id\":\"k\",\"turns\":[{\"messages\":[{\"role\":\"user\"}]}]}\n{\"session_id\":\"f\",\"orchestrator\":true,\"rounds\":2,\"spawns\":[\"k\"]}")
-	f.Add("{\"spans\":[{\"trace_id\":\"t\",\"start_time\":\"2026-01-05T10:00:00Z\",\"end_time\":\"2026-01-05T10:00:01Z\",\"attributes\":{\"gen_ai.input.messages\":\"[{\\\"role\\\":\\\"user\\\",\\\"parts\\\":[{\\\"type\\\":\\\"text\\\",\\\"content\\\":\\\"a\\\"}]}]\"}}]}")
-	f.Add("{\"schema\":\"dynamo.request.trace.v1\",\"event_type\":\"request_end\",\"event_time_unix_ms\":9,\"agent_context\":{\"session_id\":\"s\"},\"request\":{\"input_tokens\":600,\"output_tokens\":1}}")
-	f.Add("{\"trace_id\":\"r\",\"events\":[{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"user\",\"tokens\":4},{\"event_type\":\"parallel_start\",\"num_branches\":1},{\"event_type\":\"parallel_end\"},{\"event_type\":\"message\",\"conversation_id\":0,\"role\":\"assistant\",\"completion_tokens\":4}]}")
-	f.Add("{\"kind\":\"graph\",\"nodes\":{\"a\":{\"output\":\"h\",\"prompt\":[\"@h\"]},\"b\":{\"output\":\"x\",\"prompt\":[{\"role\":\"user\",\"content\":[\"@h\"]}],\"inputs\":[{\"channel\":\"h\"}]}}}\n{\"kind\":\"trace\",\"id\":\"t\",\"initial_state\":{\"h\":[{\"role\":\"user\"}]}}")
-	f.Add("graph:\n  nodes: {a: {output: x, prompt: [{role: user, content: &q q}]}}\ntraces:\n- id: *q\n")
-	f.Add(`{"id":"a","block_size":4,"system_tokens":5,"requests":[{"t":0,"in":9,"out":5,"hash_ids":[1,2],"api_time":1},{"t":2,"type":"subagent","duration_ms":5,"requests":[{"t":0,"in":1}]},{"t":3,"in":9,"hash_ids":[1]}]}`)
-	f.Add("{\"session_id\":\"a\",\"input_length\":600,\"hash_ids\":[1,2]}\n{\"session_id\":\"a\",\"input_length\":7,\"hash_ids\":[1]}\n")
-	f.Add("{\"session_id\":\"a\",\"message_mode\":\"delta\",\"messages\":[{\"role\":\"user\"}]}\n{\"session_id\":\"a\",\"payload\":{\"a\":1},\"extra\":{\"b\":2},\"delay\":5}\n")
-	f.Add("{\"chat_id\":1,\"parent_chat_id\":-1,\"input_length\":6,\"turn\":1}\n{\"chat_id\":2,\"parent_chat_id\":1,\"input_length\":7,\"timestamp\":3}\n")
+	for _, in := range openSeeds {
+		f.Add(in)
+	}
 	f.Fuzz(func(t *testing.T, in string) {
 		for _, sessions := range []bool{false, true} {
 			fuzzOpen(t, in, sessions)
@@ -258,6 +265,9 @@ func fuzzOpen(t *testing.T, in string, sessions bool) {
 			t.Fatalf("%q: error %q, want a line that names the file", in, msg)
 		}
 		return
+	}
+	if sessions, ok := s.AsSessions(); ok && len(s.files) > 0 {
+		checkGraphs(t, in, sessions)
 	}
 	first := all(t, s)
 	if len(first) != s.Len() {

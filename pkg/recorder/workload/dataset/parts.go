@@ -55,8 +55,9 @@ type lengthsStep struct {
 
 // lengthsSession returns a session of requests that are known by their lengths. The history of a request is all before it, with a made-up
 // answer of the recorded length. The new tokens of the first step are the same in all sessions with one head.
-func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) *workload.Session {
+func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) (*workload.Session, error) {
 	var all textParts
+	total := 0
 	waits, ends := make([]time.Duration, len(steps)), make([]int, len(steps))
 	for i, one := range steps {
 		waits[i] = one.wait
@@ -67,6 +68,10 @@ func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengt
 			all.add(partName(id, 2*i, 0), one.added)
 		}
 		ends[i] = len(all.names)
+		if total += one.added; total > mostTokens {
+			return nil, tooLong(total)
+		}
+		total += one.answer
 	}
 	return &workload.Session{ID: id, Nodes: chained(waits), Recorded: true, Entry: func(i int) (workload.Entry, error) {
 		p, err := o.partsPrompt(all.first(ends[i]))
@@ -75,7 +80,7 @@ func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengt
 		}
 		p.MaxTokens = f.atLeastOne(steps[i].answer)
 		return workload.Entry{Step: row, Prompt: p, Whole: true}, nil
-	}}
+	}}, nil
 }
 
 // parseList parses an array.
@@ -95,9 +100,11 @@ func parseList[T any](js []byte, parse func([]byte) (T, error)) ([]T, error) {
 	return out, nil
 }
 
+func parseCounts(js []byte) ([]int, error) { return parseList(js, parseCount) }
+
 // counts returns a member that is a list of whole numbers of at least 0; ok is false if it is absent or null.
 func (r *row) counts(name string) (all []int, ok bool, err error) {
-	return member(r, name, func(js []byte) ([]int, error) { return parseList(js, parseCount) })
+	return member(r, name, parseCounts)
 }
 
 // numbers returns a member that is a list of numbers; ok is false if it is absent or null.
@@ -107,25 +114,16 @@ func (r *row) numbers(name string) (all []float64, ok bool, err error) {
 
 // requiredCounts returns a list of n whole numbers of at least 0.
 func requiredCounts(r *row, name string, n int) ([]int, error) {
-	all, ok, err := r.counts(name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !ok:
-		return nil, fmt.Errorf("no %q: it has %s", name, columnNames(r))
-	case len(all) != n:
-		return nil, fmt.Errorf("%q: expected %d numbers, found %d", name, n, len(all))
+	all, err := requiredMember(r, name, parseCounts)
+	if err == nil && len(all) != n {
+		err = fmt.Errorf("%q: expected %d numbers, found %d", name, n, len(all))
 	}
-	return all, nil
+	return all, err
 }
 
 // requiredCount returns a whole number of at least 0.
 func requiredCount(r *row, name string) (int, error) {
-	n, ok, err := r.count(name)
-	if err == nil && !ok {
-		err = fmt.Errorf("no %q: it has %s", name, columnNames(r))
-	}
-	return n, err
+	return requiredMember(r, name, parseCount)
 }
 
 // waitsOf returns a member that is a list of n times in seconds; zeros if it is absent.

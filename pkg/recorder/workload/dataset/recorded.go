@@ -26,7 +26,7 @@ func groupBy(member string) func(*file, *Options, *row, int) ([]string, error) {
 func requiredName(r *row, member string) (string, error) {
 	js := r.get(member)
 	if js == nil {
-		return "", fmt.Errorf("no %q: it has %s", member, columnNames(r))
+		return "", missing(r, member)
 	}
 	name, err := string(js), error(nil)
 	if js[0] == '"' {
@@ -65,7 +65,7 @@ func scheduled(starts []time.Time) []workload.Node {
 		nodes[i].Continues = -1
 		if i > 0 {
 			nodes[i].After = []workload.Edge{
-				{From: i - 1, Anchor: workload.AfterStart, Delay: starts[i].Sub(starts[i-1])},
+				{From: i - 1, Anchor: workload.AfterStart, Delay: between(starts[i-1], starts[i])},
 				{From: i - 1},
 			}
 		}
@@ -141,7 +141,7 @@ func (f *file) atLeastOne(n int) int {
 func (f *file) wholeMessages(r *row, messages string, used ...string) (workload.Entry, error) {
 	js := r.get(messages)
 	if js == nil {
-		return workload.Entry{}, fmt.Errorf("no %q: it has %s", messages, columnNames(r))
+		return workload.Entry{}, missing(r, messages)
 	}
 	if f.opening {
 		if err := checkMessages(js); err != nil {
@@ -238,10 +238,7 @@ func (f *file) startAt(t time.Time) {
 
 // unixTime returns a member that is a time since 1970 in units.
 func unixTime(r *row, name string, unit time.Duration) (time.Time, error) {
-	n, ok, err := r.number(name)
-	if err == nil && !ok {
-		err = fmt.Errorf("no %q: it has %s", name, columnNames(r))
-	}
+	n, err := requiredMember(r, name, parseNumber)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -423,7 +423,7 @@ func TestRecordedErrors(t *testing.T) {
 		{"agentic Mooncake: blocks", first + strings.Replace(first, `"a","input_length":3`, `"b","input_length":513`, 1), `in: line 2: 513 tokens are not the 1 blocks of 512`},
 		{"agentic Mooncake: later version", strings.Replace(first, `{`, `{"dependencies":[],`, 1), `in: line 1: "dependencies" and "not_before_ms" are of a later version`},
 		{"agentic Mooncake: both delays", strings.Replace(first, `{`, `{"delay":1,"delay_ms":1,`, 1), `in: line 1: both "delay" and "delay_ms"; drop one`},
-		{"agentic Mooncake: too long", strings.Replace(first, `{`, `{"delay":9e12,"tool_wait_ms":9e12,`, 1), `in: line 1: "tool_wait_ms": the delays together are longer than`},
+		{"agentic Mooncake: too long", strings.Replace(first, `{`, `{"delay":4e12,"tool_wait_ms":4e12,`, 1), `in: line 1: "tool_wait_ms": the delays together are longer than`},
 		{"Baseten: no prompt", base + strings.Replace(base, `"prompt":"a"`, `"prompt":null`, 1), `in: line 2: "prompt": a required field is empty`},
 		{"Baseten: no time", base + strings.Replace(base, `"timestamp_start_unix_ms":1`, `"timestamp_start_unix_ms":null`, 1), `in: line 2: no "timestamp_start_unix_ms"`},
 		{"Baseten: duration", base + strings.Replace(base, `{`, `{"duration_e2e_ms":-1,`, 1), `in: line 2: "duration_e2e_ms": -1 × 1ms: must be`},

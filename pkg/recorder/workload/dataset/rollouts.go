@@ -41,10 +41,14 @@ func rolloutSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session,
 		if err == nil {
 			steps, err = rolloutSteps(r.row, prompt)
 		}
+		var s *workload.Session
+		if err == nil {
+			s, err = lengthsSession(f, o, group+"/"+stream, "group "+group, r.i, steps)
+		}
 		if err != nil {
 			return nil, r.fault("%w", err)
 		}
-		all = append(all, lengthsSession(f, o, group+"/"+stream, "group "+group, r.i, steps))
+		all = append(all, s)
 	}
 	return all, nil
 }
@@ -63,7 +67,7 @@ func rolloutSteps(r *row, prompt int) ([]lengthsStep, error) {
 	case err != nil:
 		return nil, err
 	case !ok && len(outs) > 1:
-		return nil, errors.New(`no "obs_lens": it has ` + columnNames(r))
+		return nil, missing(r, "obs_lens")
 	case ok && len(seen) != len(outs) && len(seen) != len(outs)-1:
 		return nil, fmt.Errorf("\"obs_lens\": expected %d numbers, one for each of \"out_lens\", found %d", len(outs), len(seen))
 	}

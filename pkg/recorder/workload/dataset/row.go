@@ -83,6 +83,15 @@ func member[T any](r *row, name string, parse func([]byte) (T, error)) (v T, ok 
 	return v, true, nil
 }
 
+// requiredMember returns a member that the row must have.
+func requiredMember[T any](r *row, name string, parse func([]byte) (T, error)) (T, error) {
+	v, ok, err := member(r, name, parse)
+	if err == nil && !ok {
+		err = missing(r, name)
+	}
+	return v, err
+}
+
 func parseString(js []byte) (s string, err error) {
 	if js[0] != '"' {
 		return "", fmt.Errorf("expected a string, found %s", clip(js))

@@ -344,6 +344,20 @@ func (f *file) placeEntries(s *workload.Session, step int) {
 	}
 }
 
+// agentIDs makes the ids of the agents of a session differ: how often each was there.
+type agentIDs map[string]int
+
+// next returns an id for an agent: its own, or one with a number behind it if another agent has that.
+func (all agentIDs) next(id string) string {
+	name := id
+	for all[name] > 0 {
+		all[id]++
+		name = fmt.Sprintf("%s#%d", id, all[id])
+	}
+	all[name]++
+	return name
+}
+
 // turnsOf returns the position of each node among the requests of its agent.
 func turnsOf(s *workload.Session) []int {
 	turns, next := make([]int, len(s.Nodes)), make([]int, max(1, len(s.Agents)))

@@ -40,6 +40,11 @@ func fitsTraceLab(r *row, _ *file) bool {
 // mostTokens bounds a prompt, whose parts are held in memory.
 const mostTokens = 1 << 24
 
+// tooLong returns the error for a prompt of n tokens, more than mostTokens.
+func tooLong(n int) error {
+	return fmt.Errorf("a prompt of %d tokens: must have at most %d", n, mostTokens)
+}
+
 // A tracelabRound is a row of TraceLab: a request of an agent.
 type tracelabRound struct {
 	groupRow
@@ -106,8 +111,13 @@ func tracelabSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session
 		}
 		numbers[i] = r.i
 	}
+	opening := f.opening // only what is asked for counts
 	s.Entry = func(i int) (workload.Entry, error) {
-		p, err := o.partsPrompt(context.prompt(i))
+		var parts textParts
+		if !opening {
+			parts = context.prompt(i)
+		}
+		p, err := o.partsPrompt(parts)
 		if err != nil {
 			return workload.Entry{}, f.rows.fault(numbers[i], err)
 		}
@@ -157,7 +167,7 @@ func readTraceLabRound(r groupRow) (q tracelabRound, err error) {
 	case n == 0:
 		return q, fmt.Errorf("%q and %q: a prompt of 0 tokens", c.prefix, c.added)
 	case n > mostTokens:
-		return q, fmt.Errorf("a prompt of %d tokens: must have at most %d", n, mostTokens)
+		return q, tooLong(n)
 	}
 	q.waitAfter = -1
 	if r.get("tool_wait_after_ms") != nil {
@@ -254,14 +264,14 @@ func tracelabStart(f *file, first tracelabRound) (at time.Duration, timed bool, 
 	if err != nil || len(events) == 0 {
 		return 0, false, err
 	}
-	return max(0, events[0].at.Sub(f.start)), true, nil
+	return between(f.start, events[0].at), true, nil
 }
 
 // tracelabWait returns the recorded time between the end of a round and the beginning of the next one: from the last event of the answer to
 // the last result or message before the next one, else the longest time of a tool.
 func tracelabWait(before, next tracelabRound) time.Duration {
 	if !before.ended.IsZero() && !next.begun.IsZero() {
-		return max(0, next.begun.Sub(before.ended))
+		return between(before.ended, next.begun)
 	}
 	return max(0, before.waitAfter)
 }

@@ -62,7 +62,7 @@ func (l mooncake) read(r *row, i int) (e workload.Entry, m mooncakeText, err err
 	case err != nil:
 		return e, m, err
 	case !ok:
-		return e, m, errors.New(`no "input_length": it has ` + columnNames(r))
+		return e, m, missing(r, "input_length")
 	}
 	known := append([]string{"input_length", "hash_ids", "type", "chat_id", "parent_chat_id", "turn"}, mooncakeMembers...)
 	if e, err = readPromptMembers(r, l.f, known...); err != nil {

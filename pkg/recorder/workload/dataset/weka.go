@@ -47,13 +47,18 @@ func wekaSession(f *file, o *Options, rows []groupRow) ([]*workload.Session, err
 	}
 	w.chooseReading()
 	w.place(&w.root)
-	w.agents, w.ids = []workload.Agent{{Parent: -1}}, map[string]bool{"": true}
+	w.agents, w.ids = []workload.Agent{{Parent: -1}}, agentIDs{"": 1}
 	w.edges = make([][]workload.Edge, len(w.requests))
 	w.build(&w.root, 0, -1)
 	for _, s := range w.streams {
 		w.write(s)
 	}
-	return []*workload.Session{w.session()}, nil
+	s := w.session()
+	if s == nil {
+		f.leaveOut("a trace without requests")
+		return nil, nil
+	}
+	return []*workload.Session{s}, nil
 }
 
 // A weka is a row of a WEKA trace while it is read.
@@ -70,9 +75,11 @@ type weka struct {
 	endings bool
 
 	agents  []workload.Agent
-	ids     map[string]bool // of agents
+	ids     agentIDs
 	edges   [][]workload.Edge
 	streams []wekaStream
+
+	invented int // blocks that the trace does not name
 }
 
 // A wekaStream is a list of requests that follow each other: those of an agent, or some that run beside them.
@@ -154,7 +161,7 @@ func (w *weka) read(r groupRow) (err error) {
 	if err := w.readHead(&w.root, r.row); err != nil {
 		return err
 	}
-	return w.readList(&w.root, r.row)
+	return w.readList(&w.root, r.row, 0)
 }
 
 // readHead reads how long the constant head of an agent's prompts is.
@@ -169,8 +176,14 @@ func (w *weka) readHead(a *wekaAgent, r *row) error {
 	return nil
 }
 
-// readList reads "requests" of an agent.
-func (w *weka) readList(a *wekaAgent, r *row) error {
+// mostDepth bounds how deep sub-agents are within each other, since each is read as a part of all around it.
+const mostDepth = 20
+
+// readList reads "requests" of an agent, which is at a depth; the root is at 0.
+func (w *weka) readList(a *wekaAgent, r *row, depth int) error {
+	if depth > mostDepth {
+		return fmt.Errorf("sub-agents are more than %d deep within each other", mostDepth)
+	}
 	js := r.get("requests")
 	var all []json.RawMessage
 	if js == nil || json.Unmarshal(js, &all) != nil {
@@ -179,7 +192,7 @@ func (w *weka) readList(a *wekaAgent, r *row) error {
 	for i, js := range all {
 		r, err := parseObject(js)
 		if err == nil {
-			err = w.readElement(a, r, i)
+			err = w.readElement(a, r, i, depth)
 		}
 		if err != nil {
 			return fmt.Errorf("\"requests\": element %d: %w", i, err)
@@ -189,13 +202,13 @@ func (w *weka) readList(a *wekaAgent, r *row) error {
 }
 
 // readElement reads a request or a sub-agent.
-func (w *weka) readElement(a *wekaAgent, r *row, i int) error {
+func (w *weka) readElement(a *wekaAgent, r *row, i, depth int) error {
 	kind, given, err := r.string("type")
 	switch {
 	case err != nil:
 		return err
 	case kind == "subagent" || !given && r.has("requests"):
-		sub, err := w.readSub(r, i)
+		sub, err := w.readSub(r, i, depth+1)
 		if err == nil {
 			a.subs = append(a.subs, sub)
 		}
@@ -211,8 +224,8 @@ func (w *weka) readElement(a *wekaAgent, r *row, i int) error {
 	return err
 }
 
-// readSub reads a sub-agent, the i-th element of its list.
-func (w *weka) readSub(r *row, i int) (*wekaAgent, error) {
+// readSub reads a sub-agent, the i-th element of its list, at a depth.
+func (w *weka) readSub(r *row, i, depth int) (*wekaAgent, error) {
 	a := &wekaAgent{}
 	var err error
 	if a.id, _, err = r.string("agent_id"); err != nil {
@@ -238,7 +251,7 @@ func (w *weka) readSub(r *row, i int) (*wekaAgent, error) {
 		return nil, err
 	}
 	before := len(w.requests)
-	if err := w.readList(a, r); err != nil {
+	if err := w.readList(a, r, depth); err != nil {
 		return nil, err
 	}
 	for k := range w.requests[before:] {
@@ -249,10 +262,7 @@ func (w *weka) readSub(r *row, i int) (*wekaAgent, error) {
 
 // timeOf returns the time of a request or a sub-agent.
 func timeOf(r *row) (time.Duration, error) {
-	s, ok, err := r.number("t")
-	if err == nil && !ok {
-		err = errors.New(`no "t": it has ` + columnNames(r))
-	}
+	s, err := requiredMember(r, "t", parseNumber)
 	if err != nil {
 		return 0, err
 	}
@@ -283,12 +293,10 @@ func (w *weka) readRequest(r *row, streamed bool) (q wekaRequest, err error) {
 	if q.model, _, err = r.string("model"); err != nil {
 		return q, err
 	}
-	in, given, err := r.count("in")
+	in, err := requiredCount(r, "in")
 	switch q.in = in; {
 	case err != nil:
 		return q, err
-	case !given:
-		return q, errors.New(`no "in": it has ` + columnNames(r))
 	case in > mostTokens:
 		return q, fmt.Errorf(`"in": %d: must be at most %d`, in, mostTokens)
 	case in == 0:
@@ -306,12 +314,12 @@ func (w *weka) readRequest(r *row, streamed bool) (q wekaRequest, err error) {
 	if err != nil {
 		return q, err
 	}
-	q.end, q.ended = q.start+took, ended
+	q.end, q.ended = sum(q.start, took), ended
 	ttft, known, err := seconds(r, "ttft")
 	if err != nil {
 		return q, err
 	}
-	q.token, q.streamed = q.start+ttft, known && streamed && ended && ttft <= took
+	q.token, q.streamed = sum(q.start, ttft), known && streamed && ended && ttft <= took
 	return q, nil
 }
 
@@ -326,7 +334,7 @@ func (w *weka) chooseReading() {
 		if !s.relative || s.launched || s.length == 0 || len(s.requests) == 0 {
 			continue
 		}
-		asStart, asEnd := w.fits(s.at, s.at+s.length), w.fits(s.at-s.length, s.at)
+		asStart, asEnd := w.fits(s.at, sum(s.at, s.length)), w.fits(s.at-s.length, s.at)
 		switch {
 		case asStart > asEnd:
 			starts++
@@ -377,10 +385,10 @@ func (w *weka) place(a *wekaAgent) {
 func (w *weka) shift(a *wekaAgent, by time.Duration) {
 	for _, i := range a.requests {
 		q := &w.requests[i]
-		q.start, q.end, q.token = q.start+by, q.end+by, q.token+by
+		q.start, q.end, q.token = sum(q.start, by), sum(q.end, by), sum(q.token, by)
 	}
 	for _, s := range a.subs {
-		s.at += by
+		s.at = sum(s.at, by)
 		w.shift(s, by)
 	}
 }
@@ -462,12 +470,7 @@ func (a *wekaAgent) all() []int {
 
 // newAgent adds an agent to the session, under an id that no other has.
 func (w *weka) newAgent(id string, parent int) int {
-	name := id
-	for n := 2; w.ids[name]; n++ {
-		name = fmt.Sprintf("%s#%d", id, n)
-	}
-	w.ids[name] = true
-	w.agents = append(w.agents, workload.Agent{ID: name, Parent: parent, Kind: workload.Spawned})
+	w.agents = append(w.agents, workload.Agent{ID: w.ids.next(id), Parent: parent, Kind: workload.Spawned})
 	return len(w.agents) - 1
 }
 
@@ -546,8 +549,21 @@ func (w *weka) write(s wekaStream) {
 		}
 		if t.before >= 0 {
 			t.keep = w.common(t.before, i)
+			t.before = w.source(t.before, t.keep)
 		}
 		t.ids = slices.Clone(q.ids[t.keep:])
+	}
+}
+
+// source returns the request that the first keep blocks of the prompt of request i come from, so that lines of requests stay short: i, or
+// one that i has them from. A prompt that adds nothing to its own source changes the role of its last message, so that it is one.
+func (w *weka) source(i, keep int) int {
+	for {
+		t := &w.requests[i].text
+		if t.before < 0 || t.keep < keep || t.full == t.keep && t.rest == 0 {
+			return i
+		}
+		i = t.before
 	}
 }
 
@@ -608,14 +624,20 @@ type wekaTexts struct {
 	nodes []wekaNode
 }
 
-// session returns the session of the requests.
+// session returns the session of the requests; nil if all of them were dropped.
 func (w *weka) session() *workload.Session {
 	order := w.order()
+	if len(order) == 0 {
+		return nil
+	}
 	place := make([]int, len(w.requests))
 	for n, i := range order {
 		place[i] = n
 	}
 	first := w.requests[order[0]].start
+	for _, i := range order { // one may wait for a request that began later
+		first = min(first, w.requests[i].start)
+	}
 	s := &workload.Session{ID: w.id, Recorded: true}
 	if len(w.agents) > 1 {
 		s.Agents = w.agents

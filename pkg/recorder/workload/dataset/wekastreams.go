@@ -166,22 +166,32 @@ func (s *streamFinder) join() {
 			continue
 		}
 		c, added := &s.chains[k], &s.chains[next]
+		inOrder := s.compare(c.requests[len(c.requests)-1], added.requests[0]) < 0
 		c.requests, c.tail, added.joined = append(c.requests, added.requests...), added.tail, true
-		slices.SortFunc(c.requests, s.compare) // some without ids may lie between
+		if !inOrder { // some without ids lie between
+			slices.SortFunc(c.requests, s.compare)
+		}
 		for _, i := range added.requests {
 			s.chainOf[i] = k
 		}
 		// The other forks may continue the chain later.
-		for _, other := range s.forks[from] {
+		others := s.forks[from]
+		moved := others[:0]
+		for _, other := range others {
 			o := &s.chains[other]
 			if o.joined {
 				continue
 			}
 			if d := commonPrefix(s.all[c.tail].ids, s.all[o.requests[0]].ids); d > 0 || o.depth == 0 {
 				o.depth = d
-				s.forks[c.tail] = append(s.forks[c.tail], other)
+				moved = append(moved, other)
 			}
 		}
+		delete(s.forks, from)
+		if there := s.forks[c.tail]; len(there) > 0 {
+			moved = append(there, moved...)
+		}
+		s.forks[c.tail] = moved
 		delete(done, c.tail)
 		heap.Push(queue, c.tail)
 	}
