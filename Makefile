@@ -217,6 +217,7 @@ readback: build ## read what the columnar formats write with pyarrow, DuckDB, po
 	PA_TEST_READBACK=$(abspath $(OUT))/columnar $(GO) test -count=1 -run '^TestWriteForReadback$$' ./pkg/export/formats
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
+	$(OUT)/venv/bin/python test/columnar/sessions.py bin/pa-analyze $(OUT)/columnar
 
 .PHONY: test-quality
 test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)
@@ -229,7 +230,8 @@ test-trace: build ## read the traces of recorded runs by the format's documentat
 	@rm -rf $(OUT)/trace && mkdir -p $(OUT)/trace
 	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --concurrency-range 1,4 --duration 2s --profile-export-file $(OUT)/trace/closed.json --quiet
 	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --request-rate 50 --duration 2s --profile-export-file $(OUT)/trace/open.parquet --quiet
-	python3 test/trace/trace.py bin/pa-analyze $(OUT)/trace/closed.json $(OUT)/trace/open.parquet
+	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --num-sessions 12 --session-turns-mean 3 --session-turn-delay-mean 20 --session-concurrency 4 --request-count 60 --profile-export-file $(OUT)/trace/sessions.json --quiet
+	python3 test/trace/trace.py bin/pa-analyze $(OUT)/trace/closed.json $(OUT)/trace/open.parquet $(OUT)/trace/sessions.json
 
 .PHONY: test-browser
 test-browser: build site test/browser/node_modules ## drive pages of recorded runs and the site of the documentation in headless Chromium (Node.js 20, chromium; ARTIFACTS=folder LARGE=requests)

@@ -29,7 +29,8 @@ with the same flags. Charts draw several FILEs on the same axes; diff --html com
 two sides.
 
 For a run with more than 50,000 requests, the waterfall shows 25,000: all failures, the
-worst stalls and a sample of the others. The page says so.`,
+worst stalls and a sample of the others. A run with sessions has a table of them:
+of more than 200, the slowest and a sample. The page says so.`,
 		Flags:  slices.Concat(outputFlags(), a.reportFlags(), inputFlags(), []cli.Flag{perFileFlag(), memoryFlag(&a.MemoryLimit)}),
 		Action: analyzed(a, allFiles, (*call).writePage, (*call).checkPage),
 	}

@@ -22,10 +22,10 @@ func traceCommand() *cli.Command {
 		Description: `Shows each request on a time axis: a process for each load level, a thread for
 each slot, and in a request the slices queue, connect, TTFT, decode and end.
 Stalls and failures are marked, and counters show the requests in flight, the
-token events per second and the server's metrics. All requests are in it, also
+token events per second and the server's metrics. The sessions of a level are a
+process of their own, with a thread for each agent. All requests are in it, also
 requests that do not count. Open the file at ui.perfetto.dev, or in Chrome at
-chrome://tracing; both read it on your machine. With -o run.json.gz it is
-compressed.`,
+chrome://tracing; both read it on your machine. -o run.json.gz compresses it.`,
 		Flags: slices.Concat(outputFlags(), []cli.Flag{tokenSourceFlag(&config.TokenSource), streamingFlag(&config.Streaming), tokenizerFlag()}, inputFlags(), []cli.Flag{memoryFlag(&config.MemoryLimit)}),
 		Action: action(oneRunFiles, func(c *call, files fileNames) error {
 			tokens, err := c.tokens(config.TokenSource)

@@ -67,6 +67,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
+	if err := s.checkSessions(e.sessions); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	for _, src := range []*workload.Source{&e.Source, &e.streams} {
 		if *src == nil {
 			continue
@@ -79,12 +82,17 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 		return nil, errors.Join(err, e.close())
 	}
 	e.s, e.tokens = s, tokens
-	e.madeUp = e.builtin != nil || s.inputLengths != nil || tokens.makes(e.Source)
+	e.madeUp = e.builtin != nil || s.makesPrompts() || tokens.makes(e.Source)
 	if tokens.err != nil { // of the requests of sessions, which are made when they are read
 		return nil, errors.Join(tokens.err, e.close())
 	}
 	if note := credentialsNote(credentials(e.Source)); note != "" {
 		e.notes = append(e.notes, note)
+	}
+	if api, _ := render.APIOf(s.endpointPath()); s.ServiceKind == kindOpenAI && s.template == nil && s.extraLength == "" {
+		if note := render.LengthNote(api, e.Source); note != "" {
+			e.notes = append(e.notes, note)
+		}
 	}
 	if used := tokens.meta(); used != nil && e.meta != nil {
 		e.meta.Tokenizer = used
@@ -132,6 +140,15 @@ func openSource(ctx context.Context, s *settings, tokens *tokenCounter, getenv f
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
 	case len(s.InputData) > 0, s.namesDataset():
 		return readEntries(ctx, s, tokens, getenv, in)
+	case s.Agents != nil:
+		texts, err := tokens.loadTexts()
+		if err != nil {
+			return nil, err
+		}
+		if err := e.makeAgents(s, texts); err != nil {
+			return nil, err
+		}
+		e.notes = append(e.notes, "the input data holds "+e.sessions.String())
 	case s.inputLengths != nil:
 		made, err := makeEntries(s, tokens)
 		if err != nil {
@@ -285,14 +302,11 @@ func (e *inputData) countSessions(s *settings, facts *dataset.Facts) error {
 		return nil
 	}
 	x := facts.Sessions
-	if all.Sessions() != x.Sessions {
+	if all.Sessions() != x.Sessions || s.delays != (workload.Delays{}) {
 		var err error
-		if x, err = workload.FactsOf(all); err != nil {
+		if x, err = workload.FactsOf(s.delays.Of(all).(workload.Sessions)); err != nil {
 			return fmt.Errorf("--input-data: %w", err)
 		}
-	}
-	if s.DelayRatio != nil {
-		x.Waiting, x.Idle = time.Duration(float64(x.Waiting)**s.DelayRatio), time.Duration(float64(x.Idle)**s.DelayRatio)
 	}
 	e.sessions = &x
 	return nil
@@ -518,10 +532,8 @@ func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
 // lengths of answers, a beginning of their own, other think times.
 // facts is nil for data without files.
 func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.Facts) (workload.Source, error) {
-	if s.DelayRatio != nil {
-		src = scaleDelays(src, *s.DelayRatio)
-	}
-	if s.inputLengths != nil {
+	src = s.delays.Of(src)
+	if s.makesPrompts() {
 		return src, nil
 	}
 	if s.outputLengths != nil {
@@ -559,14 +571,6 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 		}))
 	}
 	return src, nil
-}
-
-// scaleDelays multiplies the think times of src.
-func scaleDelays(src workload.Source, ratio float64) workload.Source {
-	if all, ok := src.(workload.Sessions); ok {
-		return workload.MapSessions(all, workload.ScaleDelays(ratio))
-	}
-	return workload.Map(src, workload.ScaleThinkTime(ratio))
 }
 
 // exceptWhole returns change without an effect on whole requests, which applyRules names.
@@ -616,9 +620,14 @@ func (e *inputData) identity() string {
 		ModelChoice   string
 		Seed          uint64 // of drawn lengths and models
 		Made          *made
+		Agents        *agentSettings `json:",omitempty"`
+		History       string         `json:",omitempty"` // of made-up agents
 	}{
 		Layout: s.Layout, Rows: s.TraceRows, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens,
 		Sessions: s.DatasetEntries, Order: s.Order, Exact: s.ExactOutput, NoMost: s.noOutputLength, Models: s.Models, ModelChoice: s.ModelChoice,
+	}
+	if of.Agents = s.Agents; s.Agents != nil {
+		of.History = s.SessionHistory
 	}
 	if s.outputLengths != nil {
 		of.Output = fmt.Sprintf("%T%+v", s.outputLengths, s.outputLengths)

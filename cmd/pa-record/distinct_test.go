@@ -143,6 +143,16 @@ func distinctInputs(command string, flags []cli.Flag) (all []distinctFile) {
 		}
 		in := distinctFile{flag: "--" + name, name: "in", args: []string{"--" + name, "FILE"}, text: "in"}
 		switch name {
+		case "agent-system-tokens", "agent-group-tokens", "agent-session-tokens", "agent-tasks", "agent-turns", "agent-task-tokens", "agent-tool-tokens", "agent-answer-tokens",
+			"agent-tool-delay", "agent-think-time", "agent-subagents", "agent-subagent-after", "agent-subagent-turns", "agent-subagent-tokens":
+			in.args[1], in.text = "50%:histogram:FILE", "10,1\n"
+			if slices.Contains([]string{"agent-tasks", "agent-turns", "agent-task-tokens", "agent-tool-tokens", "agent-answer-tokens", "agent-subagent-turns"}, name) {
+				in.args[1] = "histogram:FILE" // never 0
+			}
+			in.args = append(in.args, "--agents", "1", "--service-kind", "openai")
+			if name == "agent-group-tokens" {
+				in.args = append(in.args, "--agent-groups", "1")
+			}
 		case "config":
 			in.text = "{}\n"
 		case "request-intervals":
@@ -202,7 +212,7 @@ func TestOutputsAreNoInputs(t *testing.T) {
 	for _, command := range slices.Sorted(maps.Keys(all)) {
 		for _, in := range distinctInputs(command, all[command]) {
 			for _, out := range distinctOutputs(command, all[command]) {
-				if strings.Contains(out.mode, "triton") && in.flag == "--api-key-file" {
+				if strings.Contains(out.mode, "triton") && (in.flag == "--api-key-file" || strings.HasPrefix(in.flag, "--agent-")) {
 					continue // they exclude each other
 				}
 				for i, how := range commandtest.Ways {

@@ -99,23 +99,44 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"max-tokens-field"}, where: ownField, why: when(ownField != "", "they name the member themselves, or are whole requests")},
 
 		// Conversations.
-		{flags: []string{"sessions-as"}, why: when(s.SessionsAs == asConversations && noFiles && s.MadeSessions == 0, "there is no input data with sessions; add --num-sessions")},
+		{flags: []string{"sessions-as"}, why: when(s.SessionsAs == asConversations && noFiles && s.MadeSessions == 0 && s.Agents == nil, "there is no input data with sessions; add --num-sessions or --agents")},
 		{
 			flags: []string{"history-reasoning", "on-session-failure"}, load: true, refused: true,
-			why: when((opened || noFiles) && !s.conversations(), "no conversations are sent; "+sendConversations),
+			why: when((opened || noFiles) && !s.conversations() && s.Agents == nil, "no conversations are sent; "+sendConversations),
 		},
 		{
 			flags: []string{"num-sessions", "session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev", "session-delay-ratio"}, load: true, refused: true,
-			why: when(!s.conversations(), "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
+			why: when(!s.conversations() && s.Agents == nil, "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
 		},
 		{
 			flags: []string{"session-turn-delay-mean", "session-turn-delay-stddev", "session-turns-stddev"},
 			why:   when(s.MadeSessions > 0 && s.TurnsMean == 1 && s.TurnsStddev == 0, "the conversations have one turn each; add --session-turns-mean"),
 		},
 		{
-			flags: []string{"session-delay-ratio"},
-			why:   when(noFiles && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || opened && data.Delays == 0, "no turn has a think time"),
+			flags: []string{"session-delays", "session-delay-cap", "session-idle-cap"}, load: true, refused: true,
+			why: when((opened || noFiles) && !s.conversations(), "no sessions are sent; "+sendConversations),
 		},
+		{
+			flags: []string{"cache-bust"}, load: true, refused: true,
+			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker is for each play of a session, and none is sent; "+sendConversations),
+		},
+		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker is new for each play of a session, and nothing is played; drop it")},
+		{
+			flags: []string{"session-delay-ratio", "session-delays", "session-delay-cap"},
+			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || s.Agents.withoutDelays() || opened && data.Delays == 0, "no turn has a think time"),
+		},
+
+		// Made-up agents.
+		{flags: []string{"agent-subagent-after", "agent-subagent-turns", "agent-subagent-tokens", "agent-background"}, why: when(s.Agents.withoutSubagents(), "no session has sub-agents; add --agent-subagents")},
+		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, and no other one could wait")},
+		{flags: []string{"agent-think-time"}, why: when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Tasks }), "a session has one task; add --agent-tasks")},
+		{
+			flags: []string{"agent-tool-tokens", "agent-tool-delay"},
+			why:   when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Turns }) && s.Agents.withoutSubagents(), "a task has one request, and no tool returns anything; add --agent-turns"),
+		},
+		{flags: []string{"agent-resets", "agent-reset-keep"}, why: when(s.Agents.withoutResets(), "no history is reset; see --agent-resets and --agent-context")},
+
+		{flags: []string{"session-delays"}, why: when(opened && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays of the input data are such times already")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
@@ -187,6 +208,8 @@ func (s *settings) noUsage(api render.API) string {
 		return ""
 	case !s.streams():
 		return "answers are not streamed; add --streaming"
+	case api == render.Messages:
+		return "v1/messages always says them"
 	case api != render.Chat && api != render.Completions:
 		return "only chats and completions can be asked for it"
 	}
@@ -301,7 +324,7 @@ func (s *settings) madeRandom() bool {
 
 // drawsWithoutFiles reports whether anything but the texts of traces depends on the seed.
 func (s *settings) drawsWithoutFiles() bool {
-	if s.madeRandom() || s.inputLengths != nil || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
+	if s.madeRandom() || s.makesPrompts() || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.starts != nil || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
 		return true
 	}
 	if n, ok := s.outputLengths.(synth.Normal); s.outputLengths != nil && (!ok || n.Stddev > 0) {

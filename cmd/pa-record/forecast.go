@@ -22,7 +22,7 @@ import (
 // forecastLoad returns what the runs send, and where they write it.
 func (s *settings) forecastLoad() *forecast.Load {
 	l := &forecast.Load{
-		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration)},
+		Config: recorder.Config{Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration), Starts: s.starts, RefillWindow: s.SessionWindow == windowRefill},
 		Levels: s.levels, Halvings: s.halvings, Endless: s.endless(), RampUp: time.Duration(s.RampUp), Sessions: s.slotsOfSessions(),
 		MayEnd: s.levelPlan != nil || s.Measure.stopOnUnstable, PlaysData: s.FixedSchedule || s.conversations() && !s.Measure.Fixed(),
 		Runs: len(s.plannedRuns()), Exports: s.exportPaths(), Answers: forecast.Answers{Streaming: s.Streaming, Model: s.Model},
@@ -122,6 +122,9 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 		d.Entries = src.Len()
 	}
 	switch {
+	case s.Agents != nil && sessions != nil:
+		s.Agents.forecastFacts(d, sessions)
+		return d
 	case s.inputLengths != nil:
 		s.madeUpFacts(d)
 	case src != nil:
@@ -175,11 +178,7 @@ func (s *settings) madeUpFacts(d *forecast.Facts) {
 	if d.Entries == 0 {
 		d.Entries, d.About = int(math.Round(float64(s.MadeSessions)*s.TurnsMean)), s.TurnsStddev > 0 || s.TurnsMean != math.Trunc(s.TurnsMean)
 	}
-	ratio := 1.0
-	if s.DelayRatio != nil {
-		ratio = *s.DelayRatio
-	}
-	d.Thinking = time.Duration(float64(max(d.Entries-s.MadeSessions, 0)) * s.DelayMeanMS * ratio * float64(time.Millisecond))
+	d.Thinking = time.Duration(max(d.Entries-s.MadeSessions, 0)) * s.delays.Bound(s.thinkTime().Mean)
 }
 
 // dryData returns the facts of the input data for --dry-run, which asks no other machine, reads no
@@ -206,6 +205,11 @@ func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []stri
 func (s *settings) drySource(ctx context.Context) (e *inputData, release func(), err error) {
 	e, none := &inputData{}, func() {}
 	switch {
+	case s.Agents != nil:
+		if err := e.makeAgents(s, nil); err != nil {
+			return nil, none, err
+		}
+		return e, none, s.takeSessions(e.Source)
 	case s.inputLengths != nil:
 		return e, none, nil
 	case s.namesDataset():
@@ -251,9 +255,10 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 	if err := s.takeSessions(e.Source); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
-	if s.DelayRatio != nil {
-		e.Source = scaleDelays(e.Source, *s.DelayRatio)
+	if s.refused = s.checkSessions(e.sessions); s.refused != nil {
+		return nil, nil, errors.Join(s.refused, set.Close())
 	}
+	e.Source = s.delays.Of(e.Source)
 	if e.Source, err = spreadOverModels(s, e.Source); err == nil && s.FixedSchedule {
 		e.Source, err = s.schedule(e.Source)
 	}

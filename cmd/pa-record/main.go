@@ -196,6 +196,7 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 		Renamed:     renamedFlags,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
+		Bare:        bareFlags(),
 		Action: func(c *cli.Context) error {
 			return s.record(c, args, env, reports)
 		},

@@ -39,7 +39,7 @@ func (s *settings) targetFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too", Destination: &s.Sync},
 		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable); {{session}}, {{parent}}, {{turn}} and {{request}} in the value stand for the ids of the session and of the agent that began it, the turn, and a fresh id"},
 		&cli.StringFlag{Name: "return-header", Category: catTarget, Usage: "send the header `NAME` of an answer back with the next requests of the same session, as some routers want it", Destination: &s.ReturnHeader},
-		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the OpenAI API key from `FILE` (else from $OPENAI_API_KEY)"}),
+		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the API key from `FILE` (else from $OPENAI_API_KEY; for v1/messages from $ANTHROPIC_API_KEY, sent as x-api-key)"}),
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
@@ -148,7 +148,7 @@ func (p *parser) endpointKnown(s *settings) {
 			meant = "did you mean " + like + "? "
 		}
 		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
-	case ok && api != render.Chat:
+	case ok && !api.Converses():
 		for _, flag := range []string{"session-concurrency", "session-rate", "sessions-as"} {
 			if p.c.IsSet(flag) && p.c.String(flag) != asPrompts {
 				s.needsChat = fmt.Sprintf("--%s holds conversations with a chat endpoint, and --endpoint %s is not one; use --endpoint %s", flag, s.Endpoint, chatEndpoint)
@@ -162,11 +162,13 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {
-	authorized := false
+	api, _ := render.APIOf(s.endpointPath())
+	keyHeader, _ := api.KeyHeader("")
+	authorized, given := false, false // by any header, and by that of the key
 	for _, h := range p.c.StringSlice("header") {
 		name, value, ok := strings.Cut(h, ":")
 		name = strings.TrimSpace(name)
@@ -185,7 +187,8 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 		}
 		s.Headers = append(s.Headers, h)
 		p.refuse(strings.EqualFold(name, s.ReturnHeader), "-H '%s: …' and --return-header %s exclude each other; drop one", name, s.ReturnHeader)
-		authorized = authorized || strings.EqualFold(name, "authorization")
+		given = given || strings.EqualFold(name, keyHeader)
+		authorized = authorized || given || strings.EqualFold(name, "authorization")
 	}
 	if s.ServiceKind != kindOpenAI {
 		return
@@ -197,11 +200,12 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 		s.apiKey = strings.TrimSpace(string(key))
 		p.refuse(err == nil && s.apiKey == "", "--api-key-file: %s is empty", path)
 	case !authorized:
-		s.apiKey = getenv("OPENAI_API_KEY")
+		s.apiKey = getenv(api.KeyVariable())
 	}
 	if s.apiKey != "" {
-		p.refuse(authorized, "--api-key-file and -H 'Authorization: …' exclude each other; drop one")
-		s.Headers = append(s.Headers, header{name: "Authorization", value: "Bearer " + s.apiKey})
+		p.refuse(given, "--api-key-file and -H '%s: …' exclude each other; drop one", keyHeader)
+		name, value := api.KeyHeader(s.apiKey)
+		s.Headers = append(s.Headers, header{name: name, value: value})
 	}
 }
 

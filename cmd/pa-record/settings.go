@@ -75,6 +75,7 @@ type settings struct {
 	ExtraBody       redactedJSON `json:"extra_body,omitempty"`
 
 	loadSettings
+	sessionSettings
 	Measure        measureSettings `json:"measurement"`
 	RequestTimeout millis          `json:"request_timeout_ms"`
 	Grace          millis          `json:"grace_period_ms"`
@@ -140,6 +141,7 @@ type settings struct {
 func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) error {
 	p := &parser{c: c}
 	p.noArguments()
+	p.scenario(s)
 	p.refuse(s.ui != uiAuto && s.ui != uiPlain && s.ui != uiNone, "--ui %s: the kind is auto, plain or none", s.ui)
 	p.target(s, getenv)
 	p.connections(s, getenv)
@@ -151,6 +153,7 @@ func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) 
 	p.batches(s)
 	p.metrics(s)
 	p.measurement(s)
+	p.sessionPlan(s, sends)
 	p.madeEntries(s)
 	p.output(s)
 	p.ranks(s, getenv)
@@ -226,8 +229,8 @@ func (s *settings) note(format string, args ...any) {
 
 // noEffect adds what was asked for in vain, and why, to be printed on standard error and kept
 // in the export.
-func (s *settings) noEffect(what, format string, args ...any) {
-	s.withoutEffect = append(s.withoutEffect, export.WithoutEffect{What: what, Why: fmt.Sprintf(format, args...)})
+func (s *settings) noEffect(what, why string) {
+	s.withoutEffect = append(s.withoutEffect, export.WithoutEffect{What: what, Why: why})
 }
 
 // warn adds a warning, to be printed on standard error and kept in the export.
@@ -325,6 +328,7 @@ const (
 	catInput  = "Inputs"
 	catMadeUp = "Synthetic prompts"
 	catMedia  = "Media of synthetic prompts"
+	catAgents = "Agents that are made up"
 	catTriton = "Triton"
 
 	catSequence = "Sequences, for models that keep state"
@@ -337,7 +341,7 @@ const (
 // flags returns all flags of a run, in the order of the help page. Those with one value write it into
 // s. Flags that perf_analyzer has, too, have its names, meanings and defaults.
 func (s *settings) flags() []cli.Flag {
-	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
+	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.sessionLoadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), agentFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
 }
 
 // commonFlags are on the first screen of the help.

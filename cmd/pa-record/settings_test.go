@@ -67,7 +67,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x -b 0", "-b 0: the batch size"},
 		{"--service-kind openai -b 2", "not batched"},
 		{"--service-kind openai -i grpc", "drop -i grpc"},
-		{"--service-kind openai --endpoint v1/messages", "--endpoint v1/messages: no API is known that has this path; a path must end with chat/completions, "},
+		{"--service-kind openai --endpoint v1/threads", "--endpoint v1/threads: no API is known that has this path; a path must end with chat/completions, "},
 		{"--service-kind openai --endpoint api/chat?key=s --input-data a.json", "--endpoint api/chat?[redacted]: no API is known that has this path"},
 		{"--service-kind openai --endpoint /v1/chat/completion", "--endpoint v1/chat/completion: did you mean v1/chat/completions? no API is known"},
 		{"--service-kind openai --endpoint v1/responses --session-concurrency 2", "--session-concurrency holds conversations with a chat endpoint, and --endpoint v1/responses is not one; use --endpoint v1/chat/completions"},

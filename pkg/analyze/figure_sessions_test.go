@@ -239,8 +239,10 @@ func TestSessionStates(t *testing.T) {
 		{"the run ends during a turn", []turn2{ok("a", 0, 1e9, 2e9), {"a", 1, 3e9, 4e9, export.StatusCancelled}}, Config{}, "0 finished, 1 cut by the end"},
 		{"played twice", []turn2{ok("a", 0, 1e9, 2e9), ok("a", 1, 3e9, 4e9), ok("a", 0, 5e9, 6e9), ok("a", 1, 7e9, 8e9)}, Config{}, "2 finished"},
 		{
-			"a part", []turn2{ok("a", 0, 1e9, 2e9), ok("b", 0, 1e9, 5e9), ok("c", 0, 4e9, 6e9), ok("d", 0, 5e9, 9e9), ok("e", 0, 1e9, 1e10)},
-			Config{Selection: Selection{Window: &Interval{From: 2e9, To: 7e9}}}, "2 finished, 2 cut by the end, 1 ended before; 1 of the finished ones began before the time of the rates",
+			"a part",
+			[]turn2{ok("a", 0, 1e9, 2e9), ok("b", 0, 1e9, 5e9), ok("c", 0, 4e9, 6e9), ok("d", 0, 5e9, 9e9), ok("e", 0, 1e9, 1e10)},
+			Config{Selection: Selection{Window: &Interval{From: 2e9, To: 7e9}}},
+			"2 finished, 2 cut by the end, 1 ended before; 1 of the finished ones began before the time of the rates",
 		},
 	} {
 		var all []turn

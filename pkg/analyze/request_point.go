@@ -94,12 +94,18 @@ type sessionPoint struct {
 
 // inSession sets what the figures of sessions need of the request r of p and its answer a. parts may be nil.
 func (p *Point) inSession(r *export.Request, a *answer.Answer, parts *figure.PromptParts, cfg *figure.SessionsConfig) {
+	if cfg.OnlyTrees && r.SessionID == "" {
+		return
+	}
 	p.session = &sessionPoint{SessionRequest: figure.SessionRequest{
 		Session: strings.Clone(r.SessionID), Agent: strings.Clone(r.Agent), ParentAgent: strings.Clone(r.ParentAgent),
 		Depth: r.Depth, Turn: r.Turn, StartNS: p.StartNS, EndNS: p.EndNS,
 	}}
 	if r.SessionID != "" {
 		p.turn = max(r.Turn, 0) + 1
+	}
+	if cfg.OnlyTrees {
+		return
 	}
 	prompt := answer.PromptOf(r)
 	if prompt == nil {

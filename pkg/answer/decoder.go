@@ -14,6 +14,9 @@ type Event struct {
 	Choice   int
 	// Reasoning is set when the event added reasoning text and no answer.
 	Reasoning bool
+	// MessagesCall is set when the event added only to the call of a tool in an answer of Anthropic Messages, which other tools
+	// time in another way. Events from the columns of a file do not have it.
+	MessagesCall bool
 
 	// Prev is the index of the previous event of the same choice; −1 for the first.
 	Prev int

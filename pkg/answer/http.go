@@ -205,7 +205,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		return
 	}
 	h.stream.Add(c)
-	if len(c.Choices) == 0 && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
+	if len(c.Choices) == 0 && c.Messages == openai.NotMessages && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
 		data := frame
 		if e := sse.Parse(frame); e.HasData {
 			data = e.Data
@@ -226,6 +226,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		h.carried.addChoice(len(d.a.Events) == 0 || len(d.a.Events) == 1 && first == 0, reasoning, ch)
 		if last := d.choice(ch.Index).last; last < first {
 			d.add(at, ch.Index, reasoning, nil)
+			d.a.Events[len(d.a.Events)-1].MessagesCall = c.Messages != openai.NotMessages && len(ch.Content)+len(ch.Reasoning) == 0
 		} else { // the same choice twice in one chunk is one event
 			d.a.Events[last].Reasoning = d.a.Events[last].Reasoning && reasoning
 		}

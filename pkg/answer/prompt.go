@@ -10,6 +10,7 @@ import (
 type Prompt struct {
 	Model    any             `json:"model"`
 	Tools    json.RawMessage `json:"tools"`
+	System   any             `json:"system"` // of Anthropic Messages
 	Messages []struct {
 		Role      any             `json:"role"`
 		Content   any             `json:"content"`
@@ -57,6 +58,10 @@ func (p *Prompt) Read(to PromptReader) {
 	w := promptWalker{to}
 	w.role(p.Model) // models share no cache
 	w.mark(p.Tools)
+	if p.System != nil {
+		w.role("system")
+		w.walk(p.System)
+	}
 	for i := range p.Messages {
 		m := &p.Messages[i]
 		w.role(m.Role)
@@ -165,6 +170,11 @@ func (w promptWalker) walk(v any) {
 		}
 	case map[string]any:
 		w.role(v["role"])
+		if v["type"] == "tool_use" { // of Anthropic Messages, where a chat has tool_calls
+			call, _ := json.Marshal(v) // it was JSON
+			w.mark(call)
+		}
+		w.walk(v["thinking"])
 		w.walk(v["text"])
 		w.walk(v["content"])
 	}

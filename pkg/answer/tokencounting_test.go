@@ -20,6 +20,7 @@ func TestCountPrompt(t *testing.T) {
 	}{
 		{"messages, each by itself", payload(`{"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"a b c"}]}`), Some(5), false},
 		{"parts of a message; an image has no text", payload(`{"messages":[{"content":[{"type":"text","text":"a b"},{"type":"image_url","image_url":{"url":"x y z"}}]}]}`), Some(2), false},
+		{"Anthropic Messages", payload(`{"system":"be kind","messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":"b c","signature":"x"},{"type":"tool_use","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"d e f"}]}]}`), Some(8), false},
 		{"a prompt", payload(`{"prompt":"a b"}`), Some(2), false},
 		{"several prompts", payload(`{"prompt":["a b","c"]}`), Some(3), false},
 		{"token ids", payload(`{"prompt":[1,2,3]}`), Some(3), false},

@@ -171,6 +171,16 @@ func (c *Config) Forecast(level load.Level) Forecast {
 	} else if !isOpen && c.Warmup > 0 && f.Time.Bound == AtMost {
 		f.Time = unknown(serverDecides)
 	}
+	if c.Starts != nil && f.Time.Bound == Exact {
+		f.Time.Bound = AtLeast // requests of sessions that have begun come first
+	}
+	switch byData := f.Requests.Basis == byData; {
+	case f.Requests.Bound != Exact || !f.Requests.Known():
+	case byData && (c.Starts != nil || c.RefillWindow):
+		f.Requests.Bound = AtMost
+	case c.Starts != nil:
+		f.Requests.Bound = AtLeast
+	}
 	if schedule, ok := level.(load.SessionTimetable); ok && !f.Time.Known() {
 		f.Time = Figure{schedule.Due(len(schedule.Offsets)).Seconds(), AtLeast, bySchedule}
 	}

@@ -69,6 +69,8 @@ func (c *Config) validateRanks() error {
 	add(c.Plan != nil, "latency chooses the levels of a search, and no rank knows the latency of all; list the levels")
 	add(c.MaxErrorRate != nil, "an error rate cannot end it, because no rank knows the failures of all")
 	add(c.MaxOverflowRate != nil, "a rate of context overflows cannot end it, because no rank knows those of all")
+	add(c.Starts != nil, "sessions cannot start within their recordings, because each rank would begin the measurement at another time")
+	add(c.RefillWindow, "a slot without a session cannot end the measurement, because no rank knows the slots of all")
 	add(c.StopOnUnstable, "stability cannot end it, because no rank knows the windows of all")
 	levels := c.Levels
 	if len(levels) == 0 && c.Plan == nil {

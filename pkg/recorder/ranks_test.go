@@ -462,6 +462,8 @@ func TestRanksRefuse(t *testing.T) {
 		{Config{Levels: []load.Level{load.Sessions{N: 4}}, WarmupTime: time.Second, Measure: window.Measure{Requests: 1}}, "a warm-up by time and a request count exclude each other"},
 		{Config{Levels: []load.Level{load.SessionRate{Rate: load.Rate{PerSecond: 1, Ceiling: 3}}}}, "a ceiling of 3 in flight leaves none to some ranks"},
 		{Config{MaxOverflowRate: new(float64), Measure: window.Measure{Requests: 1}}, "a rate of context overflows cannot end it"},
+		{Config{Starts: &workload.Starts{}, Levels: []load.Level{load.Sessions{N: 2}}, Measure: window.Measure{Duration: 1}}, "sessions cannot start within their recordings"},
+		{Config{RefillWindow: true, Levels: []load.Level{load.Sessions{N: 2}}}, "a slot without a session cannot end the measurement"},
 		{Config{Levels: []load.Level{load.Rate{PerSecond: 1, Ceiling: 3}}, Measure: window.Measure{Requests: 1}}, "leaves none to some ranks"},
 	} {
 		c := tt.cfg

@@ -246,10 +246,10 @@ func TestSessionContinuesSlowly(t *testing.T) {
 // Too many context overflows end the run. They are failures too.
 func TestMaxOverflowRate(t *testing.T) {
 	answers := func(id uint64) answer {
-		switch {
-		case id%10 == 0:
+		switch id % 10 {
+		case 0:
 			return answer{after: time.Millisecond, status: export.StatusContextOverflow, msg: "the prompt is too long"}
-		case id%10 == 5:
+		case 5:
 			return answer{after: time.Millisecond, status: export.StatusHTTPError, msg: "no"}
 		}
 		return answer{after: time.Millisecond, status: export.StatusOK}

@@ -8,6 +8,7 @@ const (
 	OpenAIChat           Protocol = "openai_chat"            // POST /v1/chat/completions
 	OpenAICompletions    Protocol = "openai_completions"     // POST /v1/completions
 	OpenAIResponses      Protocol = "openai_responses"       // POST /v1/responses
+	AnthropicMessages    Protocol = "anthropic_messages"     // POST /v1/messages
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer

@@ -50,6 +50,7 @@ func (s *Server) openAIHandler() http.Handler {
 	mux.Handle("/v1/chat/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIChat, serveOpenAI))))
 	mux.Handle("/v1/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAICompletions, serveOpenAI))))
 	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIResponses, serveResponses))))
+	mux.Handle("/v1/messages", s.authorizedBy(messagesErrorBody, allowMethod(http.MethodPost, s.inference(AnthropicMessages, messagesErrorBody, s.counted(serveMessages)))))
 	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
@@ -66,10 +67,15 @@ func (s *Server) openAIHandler() http.Handler {
 
 // engineInference is inference for requests that the metrics of the engine count.
 func (s *Server) engineInference(p Protocol, serve func(*exchange)) http.HandlerFunc {
-	return s.inference(p, openAIErrorBody, func(x *exchange) {
+	return s.inference(p, openAIErrorBody, s.counted(serve))
+}
+
+// counted is serve for requests that the metrics of the engine count.
+func (s *Server) counted(serve func(*exchange)) func(*exchange) {
+	return func(x *exchange) {
 		x.engine, x.rec.Counter = s.engine, s.engine
 		serve(x)
-	})
+	}
 }
 
 // allowMethod rejects other methods.
@@ -86,14 +92,21 @@ func allowMethod(method string, h http.HandlerFunc) http.HandlerFunc {
 
 // authorized rejects requests without the API key.
 func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
+	return s.authorizedBy(openAIErrorBody, h)
+}
+
+// authorizedBy rejects requests without the API key, which is a bearer token, or x-api-key as for Anthropic.
+func (s *Server) authorizedBy(errorBody func(code int, message string) []byte, h http.HandlerFunc) http.HandlerFunc {
 	if s.config.APIKey == "" {
 		return h
 	}
+	key := []byte(s.config.APIKey)
 	want := []byte("Bearer " + s.config.APIKey)
 	return func(w http.ResponseWriter, r *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
+		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 &&
+			subtle.ConstantTimeCompare([]byte(r.Header.Get("x-api-key")), key) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			writeJSON(w, http.StatusUnauthorized, openAIErrorBody(http.StatusUnauthorized, "the API key is missing or wrong"))
+			writeJSON(w, http.StatusUnauthorized, errorBody(http.StatusUnauthorized, "the API key is missing or wrong"))
 			return
 		}
 		h(w, r)

@@ -113,13 +113,14 @@ async function pictures(page, c) {
 }
 
 // sections fails unless the page has all sections, each with more than its heading.
-async function sections(page) {
+async function sections(page, c) {
   const all = await page.locator('main > section').evaluateAll((found) => found.map((s) => ({
     id: s.id, empty: s.innerText.trim() === (s.querySelector('h2') || { innerText: '' }).innerText.trim(),
   })));
   for (const id of ['strip', 'sweep', 'pareto', 'distributions', 'overtime', 'waterfall', 'itl', 'prompts', 'problems', 'facts', 'definitions']) {
     assert.ok(all.some((s) => s.id === id), `section ${id}`);
   }
+  assert.equal(all.some((s) => s.id === 'sessions'), Boolean(c.has.sessions), 'section of sessions');
   assert.deepEqual(all.filter((s) => s.empty).map((s) => s.id), [], 'sections with nothing but their heading');
 }
 
@@ -192,7 +193,7 @@ async function figures(page, c) {
 describe('pages', { concurrency: 2 }, () => cases.forEach((c) => {
   test(c.name, async (t) => {
     await opened(c.file, {}, async (page) => {
-      await t.test('every section says something', () => sections(page));
+      await t.test('every section says something', () => sections(page, c));
       await t.test('figures equal the report', () => figures(page, c));
       await t.test('every chart of every level is drawn', () => pictures(page, c));
       await t.test('fits every width, and violates no rule of WCAG in either theme', async () => {
@@ -416,6 +417,34 @@ describe('page', () => {
       assert.ok(seen, 'no request under the pointer');
       assert.match(await text(page, 'wf-tip'), /request#\d+/);
     });
+  });
+
+  test('opens the requests of a session, also without JavaScript', async () => {
+    for (const javaScriptEnabled of [true, false]) {
+      await opened(found('agents').file, { javaScriptEnabled }, async (page) => {
+        const rows = page.locator('#sessions .sessions > tbody');
+        assert.ok(await rows.count() >= 4, `${await rows.count()} sessions`);
+        const first = rows.filter({ hasText: 'plan' }).first();
+        assert.ok((await first.locator('th bdi').first().textContent()).includes('<script>'), 'the name of the session is text');
+        const lanes = first.locator('.lanes tbody tr');
+        assert.equal(await lanes.first().isVisible(), false, 'closed');
+        await first.locator('summary').focus();
+        await page.keyboard.press('Enter');
+        assert.deepEqual((await lanes.locator('th').allTextContents()).map((name) => name.slice(0, 8)), ['root', '· search', '· · deep', '· notes'], 'agents in the order of their tree');
+        const bars = await first.locator('.lanes rect:not(.gap)').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).map((r) => ({ width: r.width, height: r.height })));
+        assert.ok(bars.length >= 8 && bars.every((r) => r.width >= 0.5 && r.height >= 4), JSON.stringify(bars));
+        // Tools take time: the bars of the root do not fill its line.
+        const line = await lanes.first().locator('.gap').evaluate((e) => e.getBoundingClientRect().width);
+        const busy = (await lanes.first().locator('rect:not(.gap)').evaluateAll((all) => all.map((e) => e.getBoundingClientRect().width))).reduce((a, b) => a + b, 0);
+        assert.ok(busy > 0 && busy < line - 20, `bars of ${busy} pixels on a line of ${line}`);
+        if (javaScriptEnabled) {
+          await shape(page);
+          assert.deepEqual(await violations(page), []);
+          assert.equal(await page.evaluate(() => window.pwned), undefined);
+        }
+        await screenshot(page, `sessions-${javaScriptEnabled ? 'open' : 'noscript'}`);
+      });
+    }
   });
 
   test('keeps hostile text as text', async () => {

@@ -32,6 +32,19 @@ const analyze = (args, codes) => command(join(bin, 'pa-analyze'), args, codes);
 export const hostile = '<script>window.pwned=1</script><img src=x onerror="window.pwned=2">\'"&lt;]]>--></style></svg>\u202eevil\u2028' +
   '${window.pwned=3}{{.}}javascript:window.pwned=4';
 
+// Sessions in AIPerf's dag_jsonl: an agent with sub-agents of hostile names, one of them with a sub-agent of its own, and a
+// conversation.
+const say = (content, more) => ({ messages: [{ role: 'user', content }], max_tokens: 20, ...more });
+const agents = [
+  { session_id: 'plan ' + hostile, turns: [
+    say('Plan it.', { spawns: ['search ' + hostile, { children: ['notes'], background: true }] }), say('Sum up.', { delay: 200 }), say('Once more.', { delay: 100 }),
+  ] },
+  { session_id: 'search ' + hostile, turns: [say('Search.', { spawns: ['deeper'] }), say('Which?', { delay: 100 })] },
+  { session_id: 'notes', turns: [say('Note it.')] },
+  { session_id: 'deeper', turns: [say('Read it.')] },
+  { session_id: 'talk', turns: [say('Hello.'), say('Well?', { delay: 50 })] },
+];
+
 // makeRuns records all runs at the same time into dir, and writes their pages. Each case has
 //
 //   name    of the page's file
@@ -59,8 +72,11 @@ export async function makeRuns(dir) {
   const one = record(at('one.json'), `${real}&seed=11`, [...streaming, '--concurrency-range', '1', '--request-count', '1']);
   const failed = record(at('failed.json'), 'ttft=1ms&fault=http_500', ['--streaming', '--concurrency-range', '2', '--request-count', '12'], [1]);
   const whole = record(at('whole.json'), 'ttft=20ms&itl=1ms&output_tokens=20&seed=12', ['--service-kind', 'openai', '--concurrency-range', '2', '--request-count', '20']);
+  await writeFile(at('agents.jsonl'), agents.map((row) => JSON.stringify(row) + '\n').join(''));
+  const trees = record(at('agents.json'), `${real}&fault=http_500:every=23&seed=14`,
+    [...streaming.slice(0, 1), '--input-data', at('agents.jsonl'), '--session-concurrency', '2', '--request-count', '40']);
   await writeFile(at('empty.json'), '{"experiments":[],"version":"2.60.0","service_kind":"openai","endpoint":"v1/chat/completions"}');
-  await Promise.all([sweep, slower, level, evil, stalls, one, failed, whole]);
+  await Promise.all([sweep, slower, level, evil, stalls, one, failed, whole, trees]);
 
   const slo = ['--slo', 'ttft<=60ms && itl_max<50ms', '--slo-target', '0.9'];
   const report = (names, ...flags) => {
@@ -77,6 +93,7 @@ export async function makeRuns(dir) {
     { name: 'whole', ...report('whole.json'), has: { requests: true, levels: 1 } },
     { name: 'imported', ...report('imported.json'), has: { requests: true, levels: 1 } },
     { name: 'hostile', ...report('hostile.json'), has: { requests: true, levels: 1, failures: true, hostile: true } },
+    { name: 'agents', thorough: true, ...report('agents.json'), has: { requests: true, tokens: true, levels: 1, failures: true, sessions: true } },
     { name: 'empty', ...report('empty.json'), codes: [1], has: { levels: 0 } },
     { name: 'two', ...report('slower.json sweep.json'), has: { requests: true, tokens: true, levels: 3, failures: true, runs: 2 } },
     { name: 'diff', ...report('slower.json sweep.json'), html: ['diff', ...sides, '--html'], diff: ['diff', '--format', 'json', ...sides],

@@ -4,6 +4,7 @@
 
 For each export: every event has the members that its phase needs, the slices of a thread are inside
 each other or apart, and TTFT, E2EL and the token events of each request equal `pa-analyze requests`.
+Each request of a session has one more slice, on a thread whose slices do not overlap, with its session, agent and turn.
 Only Python's standard library is needed.
 """
 
@@ -65,7 +66,7 @@ def check(program, path):
             problems.append(f"{wrong}: {event}")
         elif event["ph"] == "X":
             slices.setdefault((event["pid"], event["tid"]), []).append(event)
-    shown = []
+    shown, sessions = [], []
     for thread in slices.values():
         # As a viewer does it: by start, the longer slice outside.
         thread.sort(key=lambda e: (e["ts"], -e["dur"]))
@@ -75,7 +76,11 @@ def check(program, path):
                 stack.pop()
             if stack and event["ts"] + event["dur"] > stack[-1]["ts"] + stack[-1]["dur"]:
                 problems.append(f"overlaps: {event} and {stack[-1]}")
-            if event.get("cat") == "request":
+            if event.get("cat") == "session":
+                if stack:
+                    problems.append(f"overlaps: {event} and {stack[-1]}")
+                sessions.append(event)
+            elif event.get("cat") == "request":
                 shown.append((event, {}))
                 request = shown[-1][1]
             elif stack:
@@ -83,7 +88,7 @@ def check(program, path):
             else:
                 problems.append(f"is in no request: {event}")
             stack.append(event)
-    rows = [json.loads(line) for line in run(program, "requests", "--format", "jsonl", path).splitlines()]
+    rows = [json.loads(line) for line in run(program, "requests", "--metrics", "sessions", "--format", "jsonl", path).splitlines()]
     key = lambda r: (r["id"], r.get("ttft_ns", -1), r.get("e2el_ns", -1))
     rows.sort(key=key)
     shown.sort(key=lambda s: key(s[0]["args"]))
@@ -91,6 +96,10 @@ def check(program, path):
     if len(rows) != len(shown) + left_out:
         problems.append(f"{len(shown)} requests, not {len(rows)}")
     elif left_out == 0:
+        of = lambda r: (r["id"], r.get("session_id", r.get("session")), r.get("agent", ""), r.get("parent_agent", ""), r.get("depth"), r.get("turn"))
+        want = sorted(of(r) for r in rows if r.get("session_id"))
+        if sorted(of(e["args"]) for e in sessions) != want:
+            problems.append(f"{len(sessions)} slices of sessions, not the {len(want)} requests of sessions")
         for row, (event, parts) in zip(rows, shown):
             args = event["args"]
             for name in ("ttft_ns", "e2el_ns", "token_events", "status"):

@@ -55,6 +55,14 @@ type promptRequest struct {
 	hit  promptcache.Hit
 }
 
+// possible returns the tokens that a prefix cache could have held; answer.Missing if the prompt is not known.
+func (r *sessionRequest) possible() int64 {
+	if !r.path.known || r.start == 0 {
+		return answer.Missing
+	}
+	return r.hit.Tokens
+}
+
 // tokensShare is the share of Config.MemoryLimit that the tokens of the prompts may take.
 const tokensShare = 0.5
 

@@ -26,6 +26,8 @@ type SessionsConfig struct {
 	CacheTokens int64
 	// WithoutAnswers says that only prompts fill the cache, and answers do not.
 	WithoutAnswers bool
+	// Trees asks for Sessions.Trees, OnlyTrees for nothing else, so that no prompt is read.
+	Trees, OnlyTrees bool
 }
 
 // DefaultCacheBlock is the default of [SessionsConfig.CacheBlock], vLLM's.
@@ -62,6 +64,9 @@ type Sessions struct {
 	InFlight *SessionsInFlight
 	// List holds the first MostListed sessions in the order of their starts.
 	List []Session
+	// Trees holds the slowest sessions and a sample of the others, with their requests, in the order of their starts; nil unless
+	// Config.Trees asks for it.
+	Trees []SessionTree
 	// Jobs holds the finished sessions in the order of their starts.
 	Jobs []Job
 	// Cache says what a prefix cache could have held.
@@ -102,7 +107,9 @@ type Session struct {
 	// missing if a successful request lacks its part.
 	WaitNS, NormalizedNS      answer.Value
 	InputTokens, OutputTokens answer.Value
-	notFixed                  bool // a request asks for no length
+	// CachedTokens are as the server states them, PossibleTokens the ones that a prefix cache could have held.
+	CachedTokens, PossibleTokens answer.Value
+	notFixed                     bool // a request asks for no length
 }
 
 // ToolNS returns the time without a request in flight: tools, users, and the client.
@@ -227,6 +234,7 @@ type sessionRequest struct {
 // of the sessions.
 type SessionCollector struct {
 	cfg      *SessionsConfig
+	single   int // requests without a session that are not in requests
 	requests []sessionRequest
 	names    []string
 	number   map[string]int32
@@ -244,6 +252,10 @@ func (c *SessionCollector) Add(r *SessionRequest) {
 		session: -1, start: r.StartNS, end: r.EndNS, counted: r.Counted, succeeded: r.Succeeded, cancelled: r.Cancelled,
 		ttft: r.TTFT.Int(), e2el: r.E2EL.Int(), input: r.Input.Int(), cached: r.Cached.Int(), output: r.Output.Int(), fixedOutput: r.Fixed.Int(),
 		promptRequest: promptRequest{path: r.Prompt},
+	}
+	if r.Session == "" && c.cfg.Encode == nil { // nothing but the possible hits needs the request
+		c.single++
+		return
 	}
 	if r.Session != "" {
 		x.session, x.agent, x.parent, x.depth, x.turn = c.name(r.Session), c.name(r.Agent), c.name(r.ParentAgent), int32(max(0, min(r.Depth, mostDepth))), int32(r.Turn) //nolint:gosec // a turn that does not fit is of a damaged file
@@ -263,7 +275,11 @@ func (c *SessionCollector) name(s string) int32 {
 }
 
 // AddTurn adds a request that counts in the part of the level that is reported.
-func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) { c.turns.add(q, turn) }
+func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) {
+	if !c.cfg.OnlyTrees {
+		c.turns.add(q, turn)
+	}
+}
 
 // Finish returns the figures of the level x, which has its duration; span is the time of the rates. in reports whether a
 // request that started at a time belongs to the part that is reported. counts are the recorder's, of a whole level; nil for none.
@@ -274,7 +290,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Key == KeyPossibleLimitedHit })
 	}
 	trees, single := c.trees()
-	s.Requests, s.Single = len(c.requests)-single, single
+	s.Requests, s.Single = len(c.requests)-single, c.single+single
 	var finished []*sessionTree
 	for _, t := range trees {
 		t.whole = unitOf(t.requests)
@@ -297,6 +313,9 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		if len(s.List) < MostListed {
 			s.List = append(s.List, t.whole)
 		}
+	}
+	if c.cfg.Trees || c.cfg.OnlyTrees {
+		s.Trees = c.drawn(trees, len(run.Experiments))
 	}
 	if counts != nil {
 		s.Unfinished = max(0, s.Finished-counts.Completed)
@@ -489,7 +508,7 @@ func (t *sessionTree) state(span Span) SessionState {
 
 // unitOf returns the figures of requests, which are in the order of their starts.
 func unitOf(requests []*sessionRequest) Session {
-	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0)}
+	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0), PossibleTokens: answer.Some(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
 	for _, r := range requests {
@@ -511,6 +530,8 @@ func unitOf(requests []*sessionRequest) Session {
 		plus(&s.WaitNS, r.ttft)
 		plus(&s.InputTokens, r.input)
 		plus(&s.OutputTokens, r.output)
+		plus(&s.CachedTokens, r.cached)
+		plus(&s.PossibleTokens, r.possible())
 		plus(&s.NormalizedNS, r.normalized())
 		s.notFixed = s.notFixed || r.fixedOutput == answer.Missing
 	}

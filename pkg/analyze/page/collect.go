@@ -23,6 +23,12 @@ func Collect(ctx context.Context, name string, r export.Reader, cfg analyze.Conf
 	if cfg.Economics == nil { // the Pareto frontier needs it
 		v.Analyze.Economics = &figure.EconomicsConfig{}
 	}
+	v.Analyze.Sessions = &figure.SessionsConfig{OnlyTrees: true}
+	if cfg.Sessions != nil {
+		sessions := *cfg.Sessions
+		sessions.Trees = true
+		v.Analyze.Sessions = &sessions
+	}
 	x, err := view.Collect(ctx, r, v)
 	run := Run{Run: x}
 	for i := range x.Report.Experiments {
@@ -30,6 +36,10 @@ func Collect(ctx context.Context, name string, r export.Reader, cfg analyze.Conf
 		run.economics = append(run.economics, e.Economics)
 		if cfg.Economics == nil {
 			e.Economics = nil
+		}
+		run.sessions = append(run.sessions, e.Sessions)
+		if cfg.Sessions == nil {
+			e.Sessions = nil
 		}
 	}
 	return run, err
@@ -39,6 +49,7 @@ func Collect(ctx context.Context, name string, r export.Reader, cfg analyze.Conf
 func (r *Run) Choose(levels []view.Level) {
 	kept := make([]analyze.Experiment, 0, len(levels))
 	var economics []*figure.Economics
+	var sessions []*figure.Sessions
 	at := make(map[*analyze.Experiment]int, len(r.Report.Experiments))
 	for i := range r.Report.Experiments {
 		at[&r.Report.Experiments[i]] = i
@@ -46,12 +57,14 @@ func (r *Run) Choose(levels []view.Level) {
 	for _, l := range levels {
 		if i, ok := at[l.Experiment]; ok {
 			kept, economics = append(kept, *l.Experiment), append(economics, r.economics[i])
+			sessions = append(sessions, r.sessions[i])
 		}
 	}
 	for i := range kept {
 		levels[i].Experiment = &kept[i]
 	}
 	r.Levels, r.Report.Experiments, r.economics = levels, kept, economics
+	r.sessions = sessions
 }
 
 // New returns the page of runs that [Collect] made. program is the program that writes it, with its

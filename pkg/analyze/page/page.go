@@ -45,6 +45,8 @@ type Run struct {
 
 	// economics holds the economics of each level, which the report has only if it was asked for.
 	economics []*figure.Economics
+	// sessions holds the sessions of each level, with their trees. The report has them only if they were asked for.
+	sessions []*figure.Sessions
 
 	name, short string   // for people
 	levels      []string // names of the levels, each one different
@@ -96,6 +98,8 @@ type document struct {
 	Distributions chartGroup
 	Timeline      template.HTML // for readers without JavaScript
 
+	HasSessions bool // some level has
+
 	Levels      []levelPart
 	Problems    problems
 	Definitions []definition
@@ -121,7 +125,9 @@ type levelPart struct {
 	Why     []string
 	Rates   []pair
 	Tables  []levelTable // of sessions
-	Rest    []pair
+	// Sessions has a row for each session; nil without sessions.
+	Sessions *sessionTable
+	Rest     []pair
 
 	Heatmaps chartGroup
 	Prompts  chartGroup
@@ -350,6 +356,10 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 			of := get(value, "sessions")
 			l.Rest = append(l.Rest, prefixed("sessions", w.pairs(path+".sessions", of, "figures", "by_depth", "by_turn", "in_flight", "first_sessions"))...)
 			w.levelFigures(&l.Rates, "sessions", path+".sessions.figures", get(of, "figures"))
+		}
+		if j < len(r.sessions) {
+			l.Sessions = newSessionTable(r.sessions[j], report.LevelUnits(e).Request)
+			d.HasSessions = d.HasSessions || l.Sessions != nil
 		}
 		d.Levels = append(d.Levels, l)
 	}

@@ -80,19 +80,82 @@ func full(t *testing.T) Run {
 	})
 }
 
-// The page has tables of sessions, by depth, by turn and one by one, and no figure of them twice.
-func TestSessionTables(t *testing.T) {
-	all := requests(6)
+// ofSessions gives the requests to two sessions, the second of which has a sub-agent.
+func ofSessions(n int) []export.Request {
+	all := requests(n)
 	for i := range all {
 		all[i].SessionID, all[i].Turn = []string{"first", "second<b>"}[i%2], i/2
 	}
-	all[5].Agent, all[5].Depth = "sub", 1
-	page := written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", all), analyze.Config{Sessions: &figure.SessionsConfig{}})}})
+	all[5].Agent, all[5].Depth = "sub<i>", 1
+	return all
+}
+
+// The page has tables of sessions, by depth and by turn, and no figure of them twice.
+func TestSessionTables(t *testing.T) {
+	page := written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", ofSessions(6)), analyze.Config{Sessions: &figure.SessionsConfig{}})}})
 	for text, n := range map[string]int{
-		"<caption>Finished sessions, and their agents by depth</caption>": 1, "<caption>Requests by turn</caption>": 1, "<caption>Sessions in the order of their starts</caption>": 1,
-		`<th scope="row">first</th><th scope="row">finished</th>`: 1, `<th scope="row">second&lt;b&gt;</th>`: 1, `<th scope="row">depth 1</th>`: 1, "second<b>": 0,
+		"<caption>Finished sessions, and their agents by depth</caption>": 1, "<caption>Requests by turn</caption>": 1,
+		`<th scope="row">depth 1</th>`: 1, "second<b>": 0, `<section id="sessions"`: 1,
 		"<dt>sessions › jobs per hour</dt>": 0, "sessions › jobs per hour and user": 1, "by depth 1": 0, "first sessions 1": 0,
 	} {
+		if got := strings.Count(page, text); got != n {
+			t.Errorf("%q is %d times on the page, want %d", text, got, n)
+		}
+	}
+}
+
+// The page shows the sessions of any run that has some, whatever the figures: a row for each session, and a lane for each
+// of its agents, in which each request has its place.
+func TestSessions(t *testing.T) {
+	all := ofSessions(10)
+	all[5].ParentAgent = "gone"
+	page := written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", all, requests(3)), analyze.Config{})}})
+	for text, n := range map[string]int{
+		`<section id="sessions"`: 1, `href="#sessions"`: 1, "no request of this level names a session": 1, "are shown: the slowest": 0,
+		"<caption>Requests by turn</caption>": 0, "jobs per hour</a>": 0, // not asked for
+		`<th scope="row"><div><bdi>first</bdi></div></th><td>finished</td><td>0</td><td>5</td><td>1</td><td>0</td>`:              1,
+		`<th scope="row"><div><bdi>second&lt;b&gt;</bdi></div></th><td>failed</td><td>0.2000</td><td>5</td><td>2</td><td>1</td>`: 1,
+		`<th scope="row"><div>root</div></th><td>5</td>`:                                                                         1, `<th scope="row"><div>root</div></th><td>4</td>`: 1,
+		`<th scope="row"><div>· <bdi>sub&lt;i&gt;</bdi></div></th><td>1</td>`: 1, "second<b>": 0, "sub<i>": 0,
+		`class="failure"`: 1, `class="ttft"`: 9, `class="decode"`: 9,
+	} {
+		if got := strings.Count(page, text); got != n {
+			t.Errorf("%q is %d times on the page, want %d", text, got, n)
+		}
+	}
+	// The first session takes from its first request to the end of the one at 1,600 ms: 1,600 + 50 + 2 + 50 ms.
+	want := `<title>turn 4, sent at 1600 ms, TTFT 52.00 ms, took 102.0 ms, input 9, cached 8, output 5</title><rect class="decode" x="970.6" y="4" width="29.4" height="6"/><rect class="ttft" x="940.1" y="1" width="30.6" height="12"/>`
+	if !strings.Contains(page, want) {
+		i := strings.Index(page, "<title>turn 4")
+		t.Errorf("want %s, got %.400s", want, page[i:])
+	}
+	without := written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", requests(3)), analyze.Config{})}})
+	if strings.Contains(without, `id="sessions"`) || strings.Contains(without, `href="#sessions"`) {
+		t.Error("a page without sessions speaks of them")
+	}
+}
+
+// Of many sessions, the slowest and a sample are on the page.
+func TestManySessions(t *testing.T) {
+	all := requests(6000)
+	for i := range all {
+		all[i].SessionID, all[i].Turn = fmt.Sprintf("s%04d", i%1500), i/1500
+	}
+	all[17].SessionID, all[17].Turn = "slow", 0
+	all[5992].SessionID, all[5992].Turn = "slow", 1
+	page := written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", all), analyze.Config{})}})
+	for text, n := range map[string]int{
+		"200 of 1,501 sessions are shown: the slowest ones and a sample of the others.": 1, "<bdi>slow</bdi>": 1, "requests by agent": 200, "cannot be opened": 0,
+	} {
+		if got := strings.Count(page, text); got != n {
+			t.Errorf("%q is %d times on the page, want %d", text, got, n)
+		}
+	}
+	for i := range all {
+		all[i].SessionID, all[i].Turn = fmt.Sprintf("s%d", i%2), i/2
+	}
+	page = written(t, Page{Runs: []Run{collected(t, "s.json", memrun.New("openai", all), analyze.Config{})}})
+	for text, n := range map[string]int{"The first 2,000 of 3,000 requests are shown.": 1, "requests by agent": 2, "<title>turn": 5000} {
 		if got := strings.Count(page, text); got != n {
 			t.Errorf("%q is %d times on the page, want %d", text, got, n)
 		}

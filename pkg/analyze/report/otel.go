@@ -29,7 +29,7 @@ func OTelJSONArray(inputs []Input) Renderer {
 
 // otelOperations holds the values of gen_ai.operation.name by the end of a path.
 var otelOperations = []struct{ path, operation string }{
-	{"chat/completions", "chat"}, {"completions", "text_completion"}, {"embeddings", "embeddings"}, {"responses", "chat"},
+	{"chat/completions", "chat"}, {"completions", "text_completion"}, {"embeddings", "embeddings"}, {"responses", "chat"}, {"v1/messages", "chat"},
 }
 
 // otelAttributes returns the attributes that hold for all metrics of a run, as far as the run knows

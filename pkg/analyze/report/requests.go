@@ -45,6 +45,7 @@ type Row struct {
 	ServerPrefill, ServerDecode answer.Value // ns
 
 	Session, Agent string // "" outside of a session, and for the root of one
+	ParentAgent    string // that began Agent; "" for the root
 	Turn, Depth    int    // in the session
 	Possible       figure.PossibleHit
 
@@ -63,7 +64,7 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
 		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode,
 		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
-		Session: r.SessionID, Agent: r.Agent, Turn: r.Turn, Depth: r.Depth,
+		Session: r.SessionID, Agent: r.Agent, ParentAgent: r.ParentAgent, Turn: r.Turn, Depth: r.Depth,
 	}
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns
@@ -417,6 +418,7 @@ var (
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
 		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
 		{name: "agent", text: func(r *Row) string { return r.Agent }, quote: true, head: "agent", width: -8, rare: true},
+		{name: "parent_agent", text: func(r *Row) string { return r.ParentAgent }, quote: true},
 		{name: "depth", text: func(r *Row) string { return ofSession(r, r.Depth) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Depth), OK: r.Session != ""} }},
 		ofPossible("prompt_tokens", func(h *figure.PossibleHit) answer.Value { return h.Prompt }, column{}),
 		ofPossible("possible_cached_tokens", func(h *figure.PossibleHit) answer.Value { return h.Longest }, column{head: "possible", width: 8, rare: true}),

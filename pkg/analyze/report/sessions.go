@@ -57,38 +57,38 @@ func cacheLines(c *figure.PossibleCache) []string {
 	return append(lines, "possible − measured: "+strings.Join(parts, " · "))
 }
 
-// SessionTables returns the tables of sessions for a page: by depth, by turn, and a row for each of the first sessions.
+// SessionTables returns the tables of sessions for a page: by depth, and by turn.
 func SessionTables(x *figure.Sessions, u Units) []sheet.Table {
-	all := []sheet.Table{sessionDepths(x, u.Request), sessionTurns(x, u.Token), sessionList(x, u.Request)}
-	for i, caption := range [...]string{"Finished sessions, and their agents by depth", "Requests by turn", "Sessions in the order of their starts"} {
+	all := []sheet.Table{sessionDepths(x, u.Request), sessionTurns(x, u.Token)}
+	for i, caption := range [...]string{"Finished sessions, and their agents by depth", "Requests by turn"} {
 		all[i].Caption = caption
-	}
-	if n := x.Finished + x.Failed + x.Cut + x.Outside; n > len(x.List) {
-		all[2].Caption += ", the first " + plural.Grouped(len(x.List)) + " of " + plural.Grouped(n)
 	}
 	return slices.DeleteFunc(all, func(t sheet.Table) bool { return len(t.Rows) == 0 })
 }
 
-// sessionList returns a row for each of the first sessions.
-func sessionList(x *figure.Sessions, u TimeUnit) sheet.Table {
+// SessionTreeTable returns a table with a row for each session of x.Trees.
+func SessionTreeTable(x *figure.Sessions, u TimeUnit) sheet.Table {
 	g := newGrid(2, 1)
-	if len(x.List) == 0 {
+	if len(x.Trees) == 0 {
 		return g
 	}
-	g.Add("session", "state", "start s", "job "+u.name, "model "+u.name, "tool "+u.name, "TTFT sum "+u.name, "turns", "agents", "input", "output")
-	first := x.List[0].Span.FromNS
-	for i := range x.List {
-		s := &x.List[i]
-		row := []string{plain(s.ID), strings.ReplaceAll(string(s.State), "_", " "), Number(float64(s.Span.FromNS-first) / 1e9)}
-		for _, ns := range [...]int64{s.JobNS, s.ModelNS, s.ToolNS()} {
-			row = append(row, Number(float64(ns)/u.per))
+	g.Add("session", "state", "start s", "requests", "agents", "depth", "job "+u.name, "model "+u.name, "tool "+u.name, "TTFT sum "+u.name,
+		"input", "output", "cached", "possible")
+	first := x.Trees[0].Span.FromNS
+	for i := range x.Trees {
+		s := &x.Trees[i]
+		row := []string{
+			plain(s.ID), strings.ReplaceAll(string(s.State), "_", " "), Number(float64(s.Span.FromNS-first) / 1e9),
+			strconv.Itoa(s.Turns), strconv.Itoa(s.Session.Agents), strconv.Itoa(s.Depth),
 		}
-		wait := "-"
-		if s.WaitNS.OK {
-			wait = Number(float64(s.WaitNS.V) / u.per)
+		for _, v := range [...]answer.Value{answer.Some(s.JobNS), answer.Some(s.ModelNS), answer.Some(s.ToolNS()), s.WaitNS} {
+			text := "-"
+			if v.OK {
+				text = Number(float64(v.V) / u.per)
+			}
+			row = append(row, text)
 		}
-		row = append(row, wait, strconv.Itoa(s.Turns), strconv.Itoa(s.Agents))
-		for _, v := range [...]answer.Value{s.InputTokens, s.OutputTokens} {
+		for _, v := range [...]answer.Value{s.InputTokens, s.OutputTokens, s.CachedTokens, s.PossibleTokens} {
 			row = append(row, cmp.Or(whole(v), "-"))
 		}
 		g.Add(row...)

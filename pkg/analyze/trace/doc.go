@@ -15,6 +15,10 @@
 // second of each process. Each source of telemetry is a process with a counter for each
 // series: a gauge as it is, the growth of a counter per second.
 //
+// A level with sessions has a second process, with a thread for each agent of a session, in the order of the tree of its agents.
+// A request is a slice from its send to its end there, so that the time of tools and users is the space between slices. Requests of
+// an agent that overlap take further threads.
+//
 // Times in the file are microseconds with three decimals from the origin, which otherData
 // names in nanoseconds since 1970. The arguments of slices hold whole nanoseconds.
 package trace

@@ -37,6 +37,7 @@ type requestArgs struct {
 	TTFT     *int64 `json:"ttft_ns,omitempty"`
 	E2EL     *int64 `json:"e2el_ns,omitempty"`
 	Input    *int64 `json:"input_tokens,omitempty"`
+	Cached   *int64 `json:"cached_input_tokens,omitempty"`
 	Output   *int64 `json:"output_tokens,omitempty"`
 	Events   int    `json:"token_events"`
 	Status   string `json:"status"`
@@ -45,8 +46,12 @@ type requestArgs struct {
 	Model    string `json:"model,omitempty"`
 	Session  string `json:"session,omitempty"`
 	Turn     int    `json:"turn,omitempty"`
-	Slot     int    `json:"slot"`
-	Conn     int    `json:"connection"`
+	Agent    string `json:"agent,omitempty"`
+	// ParentAgent and Depth are in the slices of sessions.
+	ParentAgent string `json:"-"`
+	Depth       int    `json:"-"`
+	Slot        int    `json:"slot"`
+	Conn        int    `json:"connection"`
 }
 
 // newRequest returns what the trace shows of r, whose measures are m; it is valid as long as they
@@ -57,9 +62,9 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 		slot: r.Worker, startNS: r.StartNS, ttft: m.TTFT, e2el: m.E2EL, spread: m.Spread,
 		connectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
 		args: requestArgs{
-			ID: index, Input: pointer(m.InputTokens), Output: pointer(m.OutputTokens), Events: m.Events,
+			ID: index, Input: pointer(m.InputTokens), Cached: pointer(m.CachedTokens), Output: pointer(m.OutputTokens), Events: m.Events,
 			Status: r.Status.String(), Excluded: string(m.Excluded), Message: m.Message, Model: r.Model,
-			Session: r.SessionID, Turn: r.Turn, Slot: r.Worker, Conn: r.Conn,
+			Session: r.SessionID, Turn: r.Turn, Agent: r.Agent, ParentAgent: r.ParentAgent, Depth: r.Depth, Slot: r.Worker, Conn: r.Conn,
 		},
 	}
 	if r.HasMeta {
@@ -89,6 +94,8 @@ const (
 	messageText
 	modelText
 	sessionText
+	agentText
+	parentText
 )
 
 // pack appends q to p, without its lane and the arguments that write sets.
@@ -98,14 +105,14 @@ func (q *request) pack(p *spool.Packer) {
 	p.Int(int64(q.beginNS))
 	p.Int(int64(q.startNS - q.beginNS))
 	p.Int(int64(q.endNS - q.beginNS))
-	for _, v := range [...]int64{int64(q.slot), q.connectNS, int64(a.ID), int64(a.Events), int64(a.Turn), int64(a.Slot), int64(a.Conn)} {
+	for _, v := range [...]int64{int64(q.slot), q.connectNS, int64(a.ID), int64(a.Events), int64(a.Turn), int64(a.Depth), int64(a.Slot), int64(a.Conn)} {
 		p.Int(v)
 	}
-	for _, v := range [...]answer.Value{q.ttft, q.e2el, q.spread, valueAt(a.Input), valueAt(a.Output)} {
+	for _, v := range [...]answer.Value{q.ttft, q.e2el, q.spread, valueAt(a.Input), valueAt(a.Cached), valueAt(a.Output)} {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
-	for _, v := range [...]string{a.Status, a.Excluded, a.Message, a.Model, a.Session} {
+	for _, v := range [...]string{a.Status, a.Excluded, a.Message, a.Model, a.Session, a.Agent, a.ParentAgent} {
 		p.Text(v)
 	}
 	p.Each(len(q.stalls), int64(q.beginNS), func(i int) int64 { return int64(q.stalls[i].atNS) })
@@ -121,16 +128,17 @@ func (q *request) unpack(u *spool.Unpacker) {
 	q.startNS, q.endNS = q.beginNS+uint64(u.Int()), q.beginNS+uint64(u.Int())
 	a := &q.args
 	q.slot, q.connectNS, a.ID = int(u.Int()), u.Int(), uint64(u.Int())
-	for _, v := range [...]*int{&a.Events, &a.Turn, &a.Slot, &a.Conn} {
+	for _, v := range [...]*int{&a.Events, &a.Turn, &a.Depth, &a.Slot, &a.Conn} {
 		*v = int(u.Int())
 	}
-	var input, output answer.Value
-	for _, v := range [...]*answer.Value{&q.ttft, &q.e2el, &q.spread, &input, &output} {
+	var input, cached, output answer.Value
+	for _, v := range [...]*answer.Value{&q.ttft, &q.e2el, &q.spread, &input, &cached, &output} {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
-	a.Input, a.Output = pointer(input), pointer(output)
+	a.Input, a.Cached, a.Output = pointer(input), pointer(cached), pointer(output)
 	a.Status, a.Excluded, a.Message = u.Text(statusText), u.Text(excludedText), u.Text(messageText)
 	a.Model, a.Session = u.Text(modelText), u.Text(sessionText)
+	a.Agent, a.ParentAgent = u.Text(agentText), u.Text(parentText)
 	u.Each(int64(q.beginNS), func(n int) {
 		for range n {
 			stalls = append(stalls, stall{})

@@ -24,7 +24,7 @@ type Config struct {
 	Stalls quality.Stalls
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0 means
 	// analyze.DefaultMemoryLimit. Requests that do not fit move to a temporary file in [os.TempDir]. A
-	// request takes up to 28 bytes of memory for good.
+	// request takes up to 32 bytes of memory for good, and an agent of a session about 300.
 	MemoryLimit int64
 }
 
@@ -48,17 +48,21 @@ func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (err e
 	pid := 1
 	for _, g := range t.groups {
 		g.requests.Sort()
-		lane, n := t.assignLanes(g)
+		lane, n, sessions := t.assignLanes(g)
 		out.name("process", pid, 0, g.name, pid)
 		for l := range n {
 			out.name("thread", pid, l+1, "slot "+strconv.Itoa(l), l)
+		}
+		if len(sessions.order) > 0 {
+			sessions.name(out, pid+1, g.name)
 		}
 		flight := newInFlight(memory/2, t.originNS)
 		i := 0
 		t.each(g, func(q *request) bool {
 			q.lane = int(lane[i])
-			i++
 			q.write(out, pid, t.originNS)
+			sessions.write(out, pid+1, i, q, t.originNS)
+			i++
 			flight.add(q)
 			return out.err == nil && ctx.Err() == nil
 		})
@@ -71,6 +75,9 @@ func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (err e
 		}
 		g.requests.Release()
 		pid++
+		if len(sessions.order) > 0 {
+			pid++
+		}
 	}
 	leftOut, err := writeTelemetry(ctx, out, r, pid, t.originNS)
 	if err != nil {
@@ -133,7 +140,7 @@ func newShown(r *export.Request, m *answer.Measured, index uint64, finder *quali
 // clone returns a copy of q that stays valid.
 func (q shownRequest) clone() shownRequest {
 	a := &q.args
-	for _, text := range [...]*string{&a.Message, &a.Model, &a.Session} {
+	for _, text := range [...]*string{&a.Message, &a.Model, &a.Session, &a.Agent, &a.ParentAgent} {
 		*text = strings.Clone(*text)
 	}
 	q.events = slices.Clone(q.events)

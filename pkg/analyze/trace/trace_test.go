@@ -340,3 +340,60 @@ func TestErrors(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// Sessions are a process of their own: a thread for each agent, in the order of the tree, and a further one for requests that
+// overlap. Requests without a session are not in it.
+func TestSessions(t *testing.T) {
+	request := func(session, agent, parent string, depth, turn int, start, end uint64) export.Request {
+		q := memrun.At(start*1000, end*1000)
+		q.HasMeta, q.Status = true, export.StatusOK
+		q.SessionID, q.Agent, q.ParentAgent, q.Depth, q.Turn = session, agent, parent, depth, turn
+		return q
+	}
+	all := []export.Request{
+		request("s", "", "", 0, 0, 10, 20),
+		request("other<b>", "", "", 0, 0, 11, 12),
+		request("s", "late", "", 1, 0, 22, 40),
+		request("s", "first", "", 1, 0, 21, 30),
+		request("s", "below", "first", 2, 0, 31, 36),
+		request("s", "", "", 0, 1, 25, 50), // beside its sub-agents
+		request("s", "", "", 0, 2, 45, 60), // beside its own request
+		request("s", "", "", 0, 3, 50, 70), // the first thread is free again
+		request("", "", "", 0, 0, 10, 90),
+	}
+	all[0].ScheduledNS = 5000 // it waited before it was sent
+	events, _ := written(t, memrun.New("", all))
+	var got []readEvent
+	for _, e := range events {
+		if e.PID == 2 && !strings.HasSuffix(e.Name, "sort_index") {
+			got = append(got, e)
+		}
+	}
+	check(t, got, "XM",
+		"M process_name 0.000 2/0 = concurrency 1, sessions",
+		"M thread_name 0.000 2/1 = s", "M thread_name 0.000 2/2 = s (2)",
+		"M thread_name 0.000 2/3 = s › first", "M thread_name 0.000 2/4 = s › below",
+		"M thread_name 0.000 2/5 = s › late", "M thread_name 0.000 2/6 = other<b>",
+		"X turn 0 5.000+10.000 2/1", "X turn 0 6.000+1.000 2/6", "X turn 0 16.000+9.000 2/3", "X turn 0 17.000+18.000 2/5",
+		"X turn 1 20.000+25.000 2/1", "X turn 0 26.000+5.000 2/4", "X turn 2 40.000+15.000 2/2", "X turn 3 45.000+20.000 2/1",
+	)
+	want := map[string]any{
+		"id": 0.0, "session": "s", "agent": "below", "parent_agent": "first", "depth": 2.0, "turn": 0.0,
+		"start_ns": 26_000.0, "duration_ns": 5_000.0, "status": "ok",
+	}
+	found := false
+	for _, e := range got {
+		if e.Args["agent"] == "below" {
+			found = true
+			if d := cmp.Diff(want, e.Args); d != "" {
+				t.Errorf("arguments (-want +got):\n%s", d)
+			}
+		}
+	}
+	if !found {
+		t.Error("no slice of the deepest agent")
+	}
+	if events, _ := written(t, memrun.New("", []export.Request{memrun.At(10, 20)})); len(events) == 0 || events[len(events)-1].PID > 1 {
+		t.Errorf("a run without sessions: %v", events)
+	}
+}

@@ -60,7 +60,69 @@ func writeFormats(dir string) error {
 			return err
 		}
 	}
+	if err := writeSessions(filepath.Join(dir, "sessions.parquet")); err != nil {
+		return err
+	}
 	return writeShards(filepath.Join(dir, "shards"))
+}
+
+// writeSessions writes two levels of sessions: of three agents, of two turns and of one. Some sessions fail, recover from a failure
+// or are cancelled, some end before the first request that counts, and some after the last.
+func writeSessions(name string) error {
+	const start, ms = 1_700_000_000_000_000_000, 1_000_000
+	var out bytes.Buffer
+	run := header()
+	w, err := columnar.NewParquetWriter(&out, answer.NewDeriver(run))
+	if err != nil {
+		return err
+	}
+	id := uint64(0)
+	for level := range 2 {
+		if err := w.BeginExperiment(export.ModeConcurrency, fmt.Sprint(4*(level+1))); err != nil {
+			return err
+		}
+		for i := range 60 {
+			at := uint64(start + (level*100_000+i*70)*ms)
+			for k, agent := range []string{"", "", "search", "read"}[:1+i%4] {
+				id++
+				began := at + uint64(k*(130+i)*ms)
+				r := &export.Request{
+					ID: id, StartNS: began, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured,
+					SessionID: fmt.Sprintf("s%d", i), Turn: k, Agent: agent,
+				}
+				if agent != "" {
+					r.Depth = 1
+				}
+				for j := range 3 {
+					r.Responses = append(r.Responses, export.Response{
+						RecvNS: began + uint64((j+1)*(20+i)*ms), Final: j == 2, Outputs: export.Fields{{Name: "response", Value: export.Text(event(i, j, 3))}},
+					})
+				}
+				switch failed := i%10 == 3 && k == 3 || i%10 == 5 && k == 0; {
+				case i < 6:
+					r.Phase = export.PhaseWarmup
+				case i > 56:
+					r.Phase = export.PhaseCooldown
+				case failed:
+					r.Status, r.Responses, r.FailedNS = export.StatusTimeout, nil, began+30*ms
+				case i == 41:
+					r.Status, r.Responses, r.FailedNS = export.StatusCancelled, r.Responses[:1], began+30*ms
+				case i == 44:
+					r.SessionID, r.Turn, r.Agent, r.Depth = "", 0, "", 0
+				}
+				if err := w.WriteRequest(r); err != nil {
+					return err
+				}
+			}
+		}
+		if err := w.EndExperiment(&export.Experiment{}); err != nil {
+			return err
+		}
+	}
+	if err := w.Close(run); err != nil {
+		return err
+	}
+	return os.WriteFile(name, out.Bytes(), 0o600)
 }
 
 // writeShards writes the files of two ranks, which share three levels of 400 requests.

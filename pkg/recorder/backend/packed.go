@@ -60,7 +60,8 @@ func (p *packed) add(raw []byte, owned bool) {
 	*b = binary.AppendUvarint(*b, uint64(len(own))+1)
 	*b = binary.AppendUvarint(*b, uint64(prefix))
 	*b = append(binary.AppendUvarint(*b, uint64(suffix)), own...)
-	p.last, p.before = append(p.before[:0], raw...), p.last
+	p.last, p.before = p.before[:0], p.last
+	p.last = append(p.last, raw...)
 	p.small += len(raw)
 }
 

@@ -55,6 +55,7 @@ var apiSizes = map[render.API]struct {
 	render.Chat:        {1120, 268, true},
 	render.Completions: {780, 264, true},
 	render.Responses:   {1280, 196, false},
+	render.Messages:    {1440, 186, false},
 }
 
 // usualName is the length of the name of a model that only the server knows.

@@ -55,6 +55,8 @@ type Framing struct {
 	Newline string        // line end of SSE
 	Failure func() []byte // renders an error in mid-stream
 	Garbage []byte        // an event that no client understands
+	// ErrorEnds says that EventDone does not follow an error in mid-stream.
+	ErrorEnds bool
 }
 
 // splitDelay is the time between the two writes of a split event, long enough for
@@ -117,14 +119,14 @@ func alter(events iter.Seq[Event], fault Fault, after int, f Framing) iter.Seq[E
 			switch {
 			case fault == FaultNoDone && e.Kind == EventDone:
 				continue
-			case fault == FaultErrorEvent && struck && (e.Kind != EventDone || !f.SSE):
+			case fault == FaultErrorEvent && struck && (e.Kind != EventDone || !f.SSE || f.ErrorEnds):
 				continue
 			case fault == FaultErrorEvent && due:
 				struck, last = true, e.At
 				if !yield(Event{At: e.At, Data: f.Failure(), Kind: eventFault}) {
 					return
 				}
-				if e.Kind != EventDone || !f.SSE { // [DONE] comes after an error too
+				if e.Kind != EventDone || !f.SSE || f.ErrorEnds { // [DONE] comes after an error too
 					continue
 				}
 			case fault == FaultGarbage && due && e.Kind == EventBody:

@@ -32,9 +32,18 @@ type record struct {
 	hasInput, hasOutput, hasReasoning bool
 }
 
+// timedEvents returns the events that AIPerf times: all but those of calls of tools in Anthropic Messages.
+func timedEvents(events []answer.Event) []answer.Event {
+	isCall := func(e answer.Event) bool { return e.MessagesCall }
+	if !slices.ContainsFunc(events, isCall) {
+		return events
+	}
+	return slices.DeleteFunc(slices.Clone(events), isCall)
+}
+
 // read sets the times of a request. It returns false if no response has content.
 func (r *record) read(q *export.Request, m *answer.Measured) bool {
-	events := m.Answer.Events
+	events := timedEvents(m.Answer.Events)
 	if r.figures == nil {
 		r.figures = map[string]float64{}
 	}

@@ -17,6 +17,7 @@ import (
 type Chunk struct {
 	// Comment, Null and Done are the events without JSON object: a frame
 	// without data (a keep-alive, say), "null" or nothing as data, [DONE].
+	// An event message_stop also has Done.
 	Comment bool
 	Null    bool
 	Done    bool
@@ -41,6 +42,14 @@ type Chunk struct {
 	// Timings holds the body's times at a llama.cpp server. HasTimings is false when it has none.
 	Timings    Timings
 	HasTimings bool
+
+	// Messages is the kind of a body of Anthropic Messages; NotMessages for all others.
+	Messages MessagesEvent
+
+	block messagesBlock // for Reply
+	// What usage states, for Messages: the tokens of the input that were written to the cache and read from it.
+	cacheCreated, cacheRead           int64
+	hasInput, hasOutput, hasCacheRead bool
 
 	walker   jsonscan.Walker
 	template *template // nil before the second frame
@@ -198,7 +207,7 @@ func (c *Chunk) reset() {
 // or a body without known members, such as FastAPI's {"detail": …}.
 func (c *Chunk) mayBeError() bool {
 	return string(c.Object) == "error" ||
-		len(c.Choices) == 0 && !c.HasUsage && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
+		len(c.Choices) == 0 && c.Messages == NotMessages && !c.HasUsage && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
 }
 
 func (c *Chunk) body(w *jsonscan.Walker) {

@@ -15,6 +15,8 @@ import (
 //	OpenAI v1/responses        {"type":"response.output_text.delta","delta":" x"}
 //	                           {"type":"response.completed","response":{…}}
 //	                           {"object":"response","output":[…]}
+//	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
+//	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
 type native struct {
 	choice  Choice
 	present bool // choice means something
@@ -25,6 +27,12 @@ type native struct {
 	nested []byte // "status" of "response"
 
 	prompt, completion int64 // llama.cpp's counts
+
+	// Of Messages: delta or content_block, its JSON if it is content_block, message and content as JSON, and stop_reason.
+	part                   messagesPart
+	index                  int64
+	start, message, blocks []byte
+	stop                   []byte
 }
 
 // member reads a member that only answers without choices have.
@@ -34,10 +42,15 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 		n.present, n.choice.Unmarked = true, true
 		n.choice.Content = content(w)
 	case "content":
-		if w.Peek() == '"' {
+		switch w.Peek() {
+		case '"':
 			n.present = true
+			n.choice.Content = w.String()
+		case '[':
+			n.blocks = w.Value()
+		default:
+			w.Skip()
 		}
-		n.choice.Content = w.String()
 	case "tokens":
 		n.choice.TokenIDs = length(w)
 	case "stop":
@@ -57,7 +70,25 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 	case "type":
 		n.kind = w.String()
 	case "delta":
-		n.delta = w.String()
+		if w.Peek() == '{' {
+			n.part.parse(w)
+		} else {
+			n.delta = w.String()
+		}
+	case "index":
+		n.index, _ = count(w)
+	case "content_block":
+		if w.Peek() == '{' {
+			from := w.Pos
+			n.part.parse(w)
+			n.start = w.Text[from:w.Pos]
+		} else {
+			w.Skip()
+		}
+	case "message":
+		n.message = w.Value()
+	case "stop_reason":
+		n.stop = w.String()
 	case "response":
 		n.response(w, c)
 	case "output":
@@ -147,6 +178,9 @@ func (n *native) output(w *jsonscan.Walker) {
 
 // end adds the choice, unless the body has choices.
 func (n *native) end(c *Chunk) {
+	if len(n.kind) > 0 && len(c.Choices) == 0 && n.messages(c) {
+		return
+	}
 	switch kind := string(n.kind); kind {
 	case "":
 	case "response.completed", "response.incomplete":

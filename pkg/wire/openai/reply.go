@@ -40,7 +40,7 @@ func ParseHistoryReasoning(s string) (HistoryReasoning, error) {
 	return 0, fmt.Errorf("%q is none of keep, drop, auto", s)
 }
 
-// A Reply joins the events of a chat answer to one message, which can go back to the
+// A Reply joins the events of the answer of a chat or of Anthropic Messages to one message, which can go back to the
 // server as a turn of the conversation. It takes the choice with index 0. The message of
 // a whole body stays unchanged but for its reasoning. For a stream, Reply joins content, reasoning,
 // refusal and tool calls. The zero value is empty.
@@ -59,6 +59,9 @@ type Reply struct {
 	calls              []toolCall // of a stream, by index
 	seen               bool       // there was a choice
 	chunk              Chunk      // of the last frame
+
+	messages bool         // the answer is of Anthropic Messages
+	blocks   []replyBlock // of its content
 }
 
 // A toolCall is a call of a function, joined.
@@ -76,6 +79,9 @@ func (r *Reply) Add(frame []byte) error {
 	}
 	if c.Error != nil {
 		return c.Error
+	}
+	if c.Messages != NotMessages {
+		return r.addMessages(c)
 	}
 	for i := range c.Choices {
 		if choice := &c.Choices[i]; choice.Index == 0 {
@@ -168,10 +174,14 @@ func (r *Reply) keeps() bool {
 
 // AppendMessage appends the message as compact JSON. It fails if there is no message. If the answer is
 // [Reply.Contentless], its reasoning becomes the content, so that the roles of the conversation
-// alternate; without reasoning, and with ReasoningDrop, AppendMessage appends nothing.
+// alternate; without reasoning, and with ReasoningDrop, AppendMessage appends nothing. The message of an answer of
+// Messages has the blocks of the answer, also if they hold thoughts only.
 func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
 	if !r.seen {
 		return dst, errNoReply
+	}
+	if r.messages {
+		return r.appendMessages(dst)
 	}
 	content := r.content
 	if r.Contentless() {

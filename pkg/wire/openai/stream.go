@@ -5,7 +5,7 @@ import "github.com/pa-tools/pa/internal/stat"
 // A Stream follows the chunks of one answer to its end. The zero value is
 // ready for use.
 type Stream struct {
-	// Done is set once [DONE] came.
+	// Done is set once [DONE] or message_stop came.
 	Done bool
 	// Err is the first error that the server reported.
 	Err *Error
@@ -25,6 +25,8 @@ type Stream struct {
 	// Timings are the last times that the server gave; HasTimings is false if it gave none.
 	Timings    Timings
 	HasTimings bool
+
+	messages bool // the answer is a stream of Messages
 
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
@@ -55,6 +57,13 @@ func (st *Stream) Add(c *Chunk) {
 	if c.HasTimings {
 		st.Timings, st.HasTimings = c.Timings, true
 	}
+	if c.Messages > MessageWhole {
+		st.messages = true
+		if c.HasUsage {
+			st.countMessages(c)
+		}
+		return
+	}
 	if c.HasUsage && (c.Usage != Usage{} || ends) {
 		st.count(c)
 	}
@@ -63,6 +72,9 @@ func (st *Stream) Add(c *Chunk) {
 // AddAgain takes a chunk that differs from an earlier chunk of the stream only in its text.
 // It must be the chunk of a [Pattern].
 func (st *Stream) AddAgain() { st.OutputChunks++ }
+
+// Messages reports whether the answer is a stream of Anthropic Messages.
+func (st *Stream) Messages() bool { return st.messages }
 
 // Choices returns the number of choices of the answer so far.
 func (st *Stream) Choices() int { return len(st.open) }
@@ -106,8 +118,12 @@ func (st *Stream) choice(index int, ended bool) {
 
 // Complete reports whether the answer is complete: [DONE] came, or at least one choice and a
 // finish reason for each choice. Any other answer was truncated. transformers sends no
-// [DONE]. An answer of a kind without a mark of its end always counts as complete.
+// [DONE]. A stream of Messages is complete with message_stop alone. An answer of a kind without a mark of its end always counts
+// as complete.
 func (st *Stream) Complete() bool {
+	if st.messages {
+		return st.Done
+	}
 	return st.Done || st.unmarked || st.finished > 0 && st.openN == 0
 }
 

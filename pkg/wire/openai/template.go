@@ -50,6 +50,9 @@ func (t *template) learn(frame []byte, c *Chunk) {
 	if len(frame) > maxTemplate || len(c.Choices) != 1 || c.HasUsage || c.Error != nil || c.mayBeError() {
 		return
 	}
+	if c.Messages != NotMessages && c.Messages != BlockDelta { // has the text twice
+		return
+	}
 	q := &c.Choices[0]
 	if len(q.Refusal)+len(q.ToolCalls)+len(q.FinishReason)+len(q.message)+len(q.calls) > 0 || len(q.Content) > 0 == (len(q.Reasoning) > 0) {
 		return

@@ -44,7 +44,7 @@ func difference(a, b *Chunk) string {
 	if reflect.DeepEqual(x, y) { // many times as fast as package cmp
 		return ""
 	}
-	return cmp.Diff(x, y, cmp.AllowUnexported(Choice{}), cmpopts.IgnoreFields(Chunk{}, "walker", "template", "framed"), cmpopts.EquateEmpty())
+	return cmp.Diff(x, y, cmp.AllowUnexported(Choice{}, Chunk{}, messagesBlock{}), cmpopts.IgnoreFields(Chunk{}, "walker", "template", "framed"), cmpopts.EquateEmpty())
 }
 
 func TestTemplate(t *testing.T) {
@@ -77,6 +77,12 @@ func TestTemplate(t *testing.T) {
 		{"TGI, special", `data: {"index":1,"token":{"id":5,"text":"%s","special":true},"generated_text":null}` + "\n\n"},
 		{"llama.cpp", `data: {"content":"%s","tokens":[5],"stop":false}` + "\n\n"},
 		{"responses", "event: response.output_text.delta\ndata: " + `{"type":"response.output_text.delta","delta":"%s"}` + "\n\n"},
+		{"messages", "event: content_block_delta\ndata: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"%s"}}` + "\n\n"},
+		{"messages of vLLM", "event: content_block_delta\ndata: " + `{"type":"content_block_delta","delta":{"type":"thinking_delta","thinking":"%s"},"index":0}` + "\n\n"},
+		{"messages, arguments", `data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"%s"}}` + "\n\n"},
+		{"messages, signature", `data: {"type":"content_block_delta","index":1,"delta":{"type":"signature_delta","signature":"%s"}}` + "\n\n"},
+		{"messages, start", `data: {"type":"content_block_start","index":1,"content_block":{"type":"text","text":"%s"}}` + "\n\n"},
+		{"message", `{"type":"message","content":[{"type":"text","text":"%s"}],"stop_reason":null}` + "\n\n"},
 		{"text as id", strings.Replace(chat, `"c-1"`, `"%[1]s"`, 1)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -87,7 +93,7 @@ func TestTemplate(t *testing.T) {
 			frames = append(frames, []byte("data: [DONE]\n\n"), []byte(": alive\n\n"))
 			frames = append(frames, frames...)
 			parseAll(t, frames)
-			if tt.name == "chat" || tt.name == "reasoning" || tt.name == "completions" {
+			if tt.name == "chat" || tt.name == "reasoning" || tt.name == "completions" || tt.name == "messages" || tt.name == "messages of vLLM" {
 				if hits := parseAll(t, frames); hits < 10 {
 					t.Errorf("%d of %d frames followed the template", hits, len(frames))
 				}

@@ -24,17 +24,20 @@ type Usage struct {
 func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 	var u Usage
 	var found, cached, reasoning bool // found: there is a count
-	set := func(dst *int64) {
-		if n, isCount := tokens(w); isCount {
+	c.cacheCreated, c.cacheRead, c.hasInput, c.hasOutput, c.hasCacheRead = 0, 0, false, false, false
+	set := func(dst *int64) (isCount bool) {
+		n, isCount := tokens(w)
+		if isCount {
 			*dst, found = n, true
 		}
+		return isCount
 	}
 	for more := w.TryObject(); more; more = w.NextMember() {
 		switch string(w.Key) {
 		case "prompt_tokens", "input_tokens":
-			set(&u.PromptTokens)
+			c.hasInput = set(&u.PromptTokens) || c.hasInput
 		case "completion_tokens", "output_tokens":
-			set(&u.CompletionTokens)
+			c.hasOutput = set(&u.CompletionTokens) || c.hasOutput
 		case "total_tokens":
 			set(&u.TotalTokens)
 		case "reasoning_tokens": // SGLang
@@ -45,6 +48,10 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 			if n, isCount := tokens(w); isCount && !cached {
 				u.CachedTokens, found, cached = n, true, true
 			}
+		case "cache_creation_input_tokens": // Anthropic, beside input_tokens and not in it
+			c.cacheCreated, _ = tokens(w)
+		case "cache_read_input_tokens":
+			c.cacheRead, c.hasCacheRead = tokens(w)
 		case "prompt_tokens_details", "input_tokens_details":
 			cached = detail(w, "cached_tokens", &u.CachedTokens) || cached
 		case "completion_tokens_details", "output_tokens_details":

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
@@ -53,7 +54,7 @@ type answer struct {
 	opened bool
 	held   []byte
 
-	// sawDone: [DONE] came, so the answer is complete even if events follow. A transport
+	// sawDone: [DONE] or message_stop came, so the answer is complete even if events follow. A transport
 	// then waits for the end of the body for at most afterDone.
 	sawDone bool
 
@@ -330,7 +331,7 @@ func (a *answer) end(err error) (keep bool) {
 		a.addWhole()
 	}
 	if a.sawDone && a.over == nil {
-		err = nil // the bytes after [DONE] do not matter
+		err = nil // the bytes after the end do not matter
 	}
 	if a.over != nil && a.kind != bodyError {
 		a.x.Cut()
@@ -353,7 +354,7 @@ func (a *answer) finish() {
 
 // event records an event or a line, or only counts it.
 func (a *answer) event(frame []byte) {
-	a.sawDone = a.sawDone || isDone(frame)
+	a.sawDone = a.sawDone || isDone(frame) || a.b.target.api == render.Messages && openai.IsMessageStop(frame)
 	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
 	if a.over = err; record && err == nil {
 		a.x.Respond(a.response(), frame)

@@ -17,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// A conversation is held with a chat endpoint. Each request holds all messages so far in
+// A conversation is held with a chat endpoint or with v1/messages. Each request holds all messages so far in
 // "messages".
 type conversation struct {
 	b *Backend
@@ -25,6 +25,8 @@ type conversation struct {
 	history []byte
 	// beforeReply is the length of history before the last reply.
 	beforeReply int
+	// system are the instructions of the conversation, as JSON, where they are not among the messages.
+	system []byte
 }
 
 var (
@@ -68,11 +70,16 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 		return nil, err
 	}
 	if e.Whole {
-		c.history = c.history[:0]
+		c.history, c.system = c.history[:0], nil
+	}
+	if c.b.target.api == render.Messages {
+		if body, err = c.withSystem(body); err != nil {
+			return nil, err
+		}
 	}
 	asked, err := openai.Messages(body)
 	if err != nil {
-		if e.Whole && c.b.target.api != render.Chat { // such as a prompt for completions, which has its history in its text
+		if e.Whole && !c.b.target.api.Converses() { // such as a prompt for completions, which has its history in its text
 			return c.b.payloadOf(body)
 		}
 		return nil, err
@@ -88,6 +95,22 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 		}
 	}
 	return c.b.payloadOf(body)
+}
+
+// withSystem returns the body of a turn with the instructions of the turns before it, if it has none of its own.
+func (c *conversation) withSystem(body []byte) ([]byte, error) {
+	var own struct {
+		System json.RawMessage `json:"system"`
+	}
+	switch err := json.Unmarshal(body, &own); {
+	case err != nil:
+		return nil, err
+	case own.System != nil:
+		c.system = own.System
+	case c.system != nil:
+		return openai.MergeRequest(body, slices.Concat([]byte(`{"system":`), c.system, []byte{'}'}))
+	}
+	return body, nil
 }
 
 // say appends messages.
@@ -134,11 +157,17 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 // ReplyText implements backend.Quoter.
 func (c *conversation) ReplyText() string {
 	reply := bytes.TrimPrefix(c.history[min(c.beforeReply, len(c.history)):], []byte{','})
-	var message struct{ Content any }
+	var message struct{ Content json.RawMessage }
 	if json.Unmarshal(reply, &message) != nil {
 		return ""
 	}
-	text, _ := message.Content.(string) // nothing for a call of tools
+	var text string // nothing for a call of tools
+	var blocks []struct{ Text string }
+	if json.Unmarshal(message.Content, &text) != nil && json.Unmarshal(message.Content, &blocks) == nil {
+		for _, block := range blocks {
+			text += block.Text
+		}
+	}
 	return text
 }
 

@@ -19,7 +19,8 @@ import (
 //	context_overflow  when that error is about a request longer than the context of the model
 //	protocol_error    when the answer violates the protocol
 //	truncated         when a stream ended within an event, or with neither [DONE]
-//	                  nor a finish reason for every choice
+//	                  nor a finish reason for every choice, or one of Anthropic Messages without
+//	                  message_stop
 //
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
@@ -151,6 +152,8 @@ func (d *decoder) status() {
 		if len(bytes.TrimSpace(d.r.Responses[0].Outputs[0].Value.Data)) == 0 {
 			r.Status, r.Message = export.StatusProtocolError, "the answer is empty"
 		}
+	case !d.st.Complete() && d.st.Messages():
+		r.Status, r.Message = export.StatusTruncated, "the stream ended without message_stop"
 	case !d.st.Complete():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended with neither [DONE] nor a finish reason for every choice"
 	}

@@ -101,6 +101,11 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	if made {
 		return body, nil
 	}
+	if b.target.api == render.Messages {
+		if body, err = render.WithLength(body); err != nil {
+			return nil, fmt.Errorf("payload: %w", err)
+		}
+	}
 	return b.withModel(body, cmp.Or(e.Model, b.model))
 }
 
@@ -190,13 +195,16 @@ func (b *Backend) headers(hasBody bool) []Header {
 	var all []Header
 	ours := func(name, value string) {
 		set := slices.ContainsFunc(b.fixed, func(h Header) bool { return strings.EqualFold(h.Name, name) })
-		if !set && !(hasBody && b.perRequest.Has(name)) {
+		if !set && (!hasBody || !b.perRequest.Has(name)) {
 			all = append(all, Header{name, value})
 		}
 	}
 	ours("Host", b.target.host)
 	ours("User-Agent", userAgent)
 	ours("Accept", "*/*")
+	if b.target.api == render.Messages {
+		ours("anthropic-version", "2023-06-01")
+	}
 	if auth := b.target.auth; auth.Value != "" {
 		ours(auth.Name, auth.Value)
 	}

@@ -375,6 +375,7 @@ func (x *execution) entry(i int) (workload.Entry, error) {
 		out = append(out, '}')
 	}
 	out[0] = '['
-	p.Messages = append(out, ']')
+	out = append(out, ']')
+	p.Messages = out
 	return e, nil
 }

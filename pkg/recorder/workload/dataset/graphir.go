@@ -968,7 +968,7 @@ func (x *irPrompt) channel(i int, channel string) error {
 		return x.noValue(channel)
 	}
 	if js != nil {
-		if err := x.initial(channel, js); err != nil {
+		if err := x.initial(js); err != nil {
 			return fmt.Errorf("\"initial_state\": %q: %w", clip([]byte(channel)), err)
 		}
 	}
@@ -990,7 +990,7 @@ func (x *irPrompt) channel(i int, channel string) error {
 }
 
 // initial adds the messages that a trace has for a channel.
-func (x *irPrompt) initial(channel string, js []byte) error {
+func (x *irPrompt) initial(js []byte) error {
 	items, err := parseList(js, readIRItem)
 	if err != nil {
 		return err

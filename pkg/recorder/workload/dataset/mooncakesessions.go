@@ -98,10 +98,9 @@ func (l mooncake) turns(rows []groupRow) (*workload.Session, error) {
 			return nil, r.fault("%w", err)
 		}
 		nodes[k] = workload.Node{Continues: -1}
-		switch {
-		case k == 0:
+		if k == 0 {
 			q.entry.Delay = 0
-		default:
+		} else {
 			nodes[k].After = []workload.Edge{{From: k - 1}}
 			before := &all[k-1].entry
 			before.Delay, q.entry.Delay = q.entry.Delay, 0

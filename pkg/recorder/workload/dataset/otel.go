@@ -49,11 +49,6 @@ func fitsSpans(r *row, _ *file) bool {
 	return js != nil && js[0] == '['
 }
 
-// spanRow returns the names of a row of spans, which is a session by itself.
-func spanRow(_ *file, _ *Options, _ *row, i int) ([]string, error) {
-	return []string{fmt.Sprint(i)}, nil
-}
-
 // spanSession returns the session of a row of OpenTelemetry's spans, as inference-perf and Exgentic have them:
 //
 //	{"trace_id": "t", "spans": [{"start_time": "…", "end_time": "…", "attributes": {"gen_ai.input.messages": "[…]", …}}, …]}

@@ -643,12 +643,12 @@ func (w *weka) session() *workload.Session {
 	texts.keepPrompts()
 	s.Blocks = texts.blocks
 	step := w.step
-	messagesOf := texts.messages
-	if w.f.opening { // only what is asked for counts
-		messagesOf = func(int) ([]byte, error) { return []byte(`[{"role":"user","content":""}]`), nil }
-	}
-	s.Entry = func(i int) (workload.Entry, error) {
-		messages, err := messagesOf(i)
+	opening := w.f.opening // only what is asked for counts
+	s.Entry = func(i int) (e workload.Entry, err error) {
+		messages := []byte(`[{"role":"user","content":""}]`)
+		if !opening {
+			messages, err = texts.messages(i)
+		}
 		return workload.Entry{
 			Step: step, Whole: true,
 			Prompt: &workload.Prompt{Messages: messages, MaxTokens: max(texts.nodes[i].out, 1), Exact: true},

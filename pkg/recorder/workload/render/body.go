@@ -28,6 +28,7 @@ const (
 	Rerank                        // v1/rerank and v2/rerank, as Cohere's, Jina's and vLLM's
 	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
 	ImageRetrieval                // NVIDIA NIM's v1/infer
+	Messages                      // Anthropic's v1/messages
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -39,6 +40,7 @@ var endpoints = [...]struct {
 	{"completions", Completions},
 	{"embeddings", Embeddings},
 	{"responses", Responses},
+	{"v1/messages", Messages},
 	{"ranking", Ranking},
 	{"v1/rerank", Rerank},
 	{"v2/rerank", Rerank},
@@ -91,6 +93,8 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.embeddings(p, o)
 	case Responses:
 		err = b.responses(p, o)
+	case Messages:
+		err = b.messages(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
 	case ImageRetrieval:
@@ -108,17 +112,42 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	if len(p.Extra) == 0 {
 		return b.close(), nil
 	}
-	return openai.MergeRequest(b.close(), fields(p.Extra))
+	extra := p.Extra
+	if api == Messages {
+		if extra, err = anthropicExtra(extra); err != nil {
+			return nil, err
+		}
+	}
+	return openai.MergeRequest(b.close(), fields(extra))
 }
+
+// KeyHeader returns the header that holds a key, and its value.
+func (a API) KeyHeader(key string) (name, value string) {
+	if a == Messages {
+		return "x-api-key", key
+	}
+	return "Authorization", "Bearer " + key
+}
+
+// KeyVariable returns the environment variable with the key of the API's own service.
+func (a API) KeyVariable() string {
+	if a == Messages {
+		return "ANTHROPIC_API_KEY"
+	}
+	return "OPENAI_API_KEY"
+}
+
+// Converses reports whether requests hold the messages of a conversation.
+func (a API) Converses() bool { return a == Chat || a == Messages }
 
 // Ranks reports whether requests hold a query and texts to rank.
 func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
 
-// PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI; "" for
+// PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI and Anthropic; "" for
 // the other APIs.
 func (a API) PromptMember() string {
 	switch a {
-	case Chat:
+	case Chat, Messages:
 		return "messages"
 	case Completions:
 		return "prompt"
@@ -129,12 +158,12 @@ func (a API) PromptMember() string {
 }
 
 // LengthMembers returns the members of a request that can hold the length of the answer in the APIs
-// of OpenAI, the usual one first; nil for the other APIs.
+// of OpenAI and Anthropic, the usual one first; nil for the other APIs.
 func (a API) LengthMembers() []string {
 	switch a {
 	case Chat:
 		return []string{"max_tokens", "max_completion_tokens"}
-	case Completions:
+	case Completions, Messages:
 		return []string{"max_tokens"}
 	case Responses:
 		return []string{"max_output_tokens"}
