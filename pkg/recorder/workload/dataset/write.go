@@ -288,9 +288,10 @@ func (w *sessionWriter) dag(s *workload.Session) error {
 	return nil
 }
 
-// errNoDAG is the reason why a session cannot be written.
+// errNoDAG is the reason why a session cannot be written. All of these can be said in Graph IR, whose edges and prompts are of single
+// requests.
 func errNoDAG(agent, turn int, format string, args ...any) error {
-	return fmt.Errorf("request %d of agent %d "+format+", which dag_jsonl cannot say", append([]any{turn, agent}, args...)...)
+	return fmt.Errorf("request %d of agent %d "+format+": dag_jsonl cannot say that; Graph IR can, but is only read", append([]any{turn, agent}, args...)...)
 }
 
 // agents returns the agents of a session as conversations. The error says what conversations cannot be.
@@ -348,7 +349,8 @@ func (w *sessionWriter) agents(s *workload.Session) ([]*writtenAgent, error) {
 func (w *sessionWriter) place(s *workload.Session, agents []*writtenAgent, number int, turnOf []int) error {
 	a := agents[number]
 	for k, i := range a.nodes {
-		n, delays := s.Nodes[i], map[time.Duration]bool{}
+		n := s.Nodes[i]
+		var delays []string // of all that it waits for
 		history := n.Continues < 0
 		if k > 0 {
 			history = a.whole && n.Continues < 0 || !a.whole && n.Continues == a.nodes[k-1]
@@ -358,8 +360,8 @@ func (w *sessionWriter) place(s *workload.Session, agents []*writtenAgent, numbe
 		if !history {
 			return errNoDAG(number, k, "has another history than the messages before it")
 		}
-		follows := k == 0
-		for _, e := range n.After {
+		follows, differ := k == 0, false
+		for j, e := range n.After {
 			from := s.Nodes[e.From]
 			switch {
 			case e.Anchor != workload.AfterEnd:
@@ -371,13 +373,16 @@ func (w *sessionWriter) place(s *workload.Session, agents []*writtenAgent, numbe
 				return errNoDAG(number, k, "waits for request %d of agent %d, which is not the last one of an agent that it began", turnOf[e.From], from.Agent)
 			}
 			think := agents[from.Agent].turns[turnOf[e.From]].think
-			delays[e.Delay+think] = true
+			delay := e.Delay + think
+			differ = differ || j > 0 && delay != a.turns[k].delay
+			a.turns[k].delay = delay
+			delays = append(delays, fmt.Sprintf("%v after request %d of agent %d", delay, turnOf[e.From], from.Agent))
 		}
-		if !follows || len(delays) > 1 {
-			return errNoDAG(number, k, "does not wait for the one before, or has a delay of its own after each of several others")
-		}
-		for d := range delays {
-			a.turns[k].delay = d
+		switch {
+		case !follows:
+			return errNoDAG(number, k, "does not wait for the one before")
+		case differ:
+			return errNoDAG(number, k, "begins %s, and not at one time after all", strings.Join(delays, " and "))
 		}
 	}
 	return nil

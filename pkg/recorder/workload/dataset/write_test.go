@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"testing"
+	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -18,11 +19,19 @@ func TestUnwrittenSessions(t *testing.T) {
 		nodes []workload.Node
 		want  string
 	}{
-		{"an anchor", []workload.Node{{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}}, "request 0 of agent 1 waits for the start or the first token of another one, which dag_jsonl cannot say"},
-		{"a quote", []workload.Node{{Continues: 0, After: []workload.Edge{{From: 0}}, Quotes: []int{0}}}, "request 1 of agent 0 quotes the answer to another one, which dag_jsonl cannot say"},
-		{"an own beginning", []workload.Node{{Continues: -1, After: []workload.Edge{{From: 0}}}}, "request 1 of agent 0 has another history than the messages before it, which dag_jsonl cannot say"},
-		{"a join of its own", []workload.Node{{Continues: 0, After: []workload.Edge{{From: 0}}}, {Continues: 1, After: []workload.Edge{{From: 1}, {From: 0}}}}, "request 2 of agent 0 waits for request 0 of agent 0, which is not the last one of an agent that it began, which dag_jsonl cannot say"},
-		{"several ways", []workload.Node{{Continues: 0, After: nil}}, "request 1 of agent 0 does not wait for the one before, or has a delay of its own after each of several others, which dag_jsonl cannot say"},
+		{"an anchor", []workload.Node{{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0, Anchor: workload.AfterStart}}}}, "request 0 of agent 1 waits for the start or the first token of another one: dag_jsonl cannot say that; Graph IR can, but is only read"},
+		{
+			"a join with two delays",
+			[]workload.Node{
+				{Continues: -1, Agent: 1, After: []workload.Edge{{From: 0}}},
+				{Continues: 0, After: []workload.Edge{{From: 0, Delay: 3500 * time.Millisecond}, {From: 1, Delay: 1500 * time.Millisecond}}},
+			},
+			"request 1 of agent 0 begins 3.5s after request 0 of agent 0 and 1.5s after request 0 of agent 1, and not at one time after all: dag_jsonl cannot say that; Graph IR can, but is only read",
+		},
+		{"a quote", []workload.Node{{Continues: 0, After: []workload.Edge{{From: 0}}, Quotes: []int{0}}}, "request 1 of agent 0 quotes the answer to another one: dag_jsonl cannot say that; Graph IR can, but is only read"},
+		{"an own beginning", []workload.Node{{Continues: -1, After: []workload.Edge{{From: 0}}}}, "request 1 of agent 0 has another history than the messages before it: dag_jsonl cannot say that; Graph IR can, but is only read"},
+		{"a join of its own", []workload.Node{{Continues: 0, After: []workload.Edge{{From: 0}}}, {Continues: 1, After: []workload.Edge{{From: 1}, {From: 0}}}}, "request 2 of agent 0 waits for request 0 of agent 0, which is not the last one of an agent that it began: dag_jsonl cannot say that; Graph IR can, but is only read"},
+		{"several ways", []workload.Node{{Continues: 0, After: nil}}, "request 1 of agent 0 does not wait for the one before: dag_jsonl cannot say that; Graph IR can, but is only read"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := *all
