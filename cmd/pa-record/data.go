@@ -79,7 +79,7 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 		return nil, errors.Join(err, e.close())
 	}
 	e.s, e.tokens = s, tokens
-	e.madeUp = e.builtin != nil || s.inputLengths != nil || tokens.makes(e.Source)
+	e.madeUp = e.builtin != nil || s.makesPrompts() || tokens.makes(e.Source)
 	if tokens.err != nil { // of the requests of sessions, which are made when they are read
 		return nil, errors.Join(tokens.err, e.close())
 	}
@@ -132,6 +132,15 @@ func openSource(ctx context.Context, s *settings, tokens *tokenCounter, getenv f
 		e.Source = workload.List{{Fill: fill, Shapes: s.Shapes}}
 	case len(s.InputData) > 0, s.namesDataset():
 		return readEntries(ctx, s, tokens, getenv, in)
+	case s.Agents != nil:
+		texts, err := tokens.loadTexts()
+		if err != nil {
+			return nil, err
+		}
+		if err := e.makeAgents(s, texts); err != nil {
+			return nil, err
+		}
+		e.notes = append(e.notes, "the input data holds "+e.sessions.String())
 	case s.inputLengths != nil:
 		made, err := makeEntries(s, tokens)
 		if err != nil {
@@ -521,7 +530,7 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 	if s.DelayRatio != nil {
 		src = scaleDelays(src, *s.DelayRatio)
 	}
-	if s.inputLengths != nil {
+	if s.makesPrompts() {
 		return src, nil
 	}
 	if s.outputLengths != nil {
@@ -616,9 +625,14 @@ func (e *inputData) identity() string {
 		ModelChoice   string
 		Seed          uint64 // of drawn lengths and models
 		Made          *made
+		Agents        *agentSettings `json:",omitempty"`
+		History       string         `json:",omitempty"` // of made-up agents
 	}{
 		Layout: s.Layout, Rows: s.TraceRows, From: time.Duration(s.WindowFrom), To: time.Duration(s.WindowTo), BlockTokens: s.BlockTokens,
 		Sessions: s.DatasetEntries, Order: s.Order, Exact: s.ExactOutput, NoMost: s.noOutputLength, Models: s.Models, ModelChoice: s.ModelChoice,
+	}
+	if of.Agents = s.Agents; s.Agents != nil {
+		of.History = s.SessionHistory
 	}
 	if s.outputLengths != nil {
 		of.Output = fmt.Sprintf("%T%+v", s.outputLengths, s.outputLengths)

@@ -99,14 +99,14 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"max-tokens-field"}, where: ownField, why: when(ownField != "", "they name the member themselves, or are whole requests")},
 
 		// Conversations.
-		{flags: []string{"sessions-as"}, why: when(s.SessionsAs == asConversations && noFiles && s.MadeSessions == 0, "there is no input data with sessions; add --num-sessions")},
+		{flags: []string{"sessions-as"}, why: when(s.SessionsAs == asConversations && noFiles && s.MadeSessions == 0 && s.Agents == nil, "there is no input data with sessions; add --num-sessions or --agents")},
 		{
 			flags: []string{"history-reasoning", "on-session-failure"}, load: true, refused: true,
-			why: when((opened || noFiles) && !s.conversations(), "no conversations are sent; "+sendConversations),
+			why: when((opened || noFiles) && !s.conversations() && s.Agents == nil, "no conversations are sent; "+sendConversations),
 		},
 		{
 			flags: []string{"num-sessions", "session-turns-mean", "session-turns-stddev", "session-turn-delay-mean", "session-turn-delay-stddev", "session-delay-ratio"}, load: true, refused: true,
-			why: when(!s.conversations(), "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
+			why: when(!s.conversations() && s.Agents == nil, "--"+s.shapeFlag+" sends each turn as a single prompt; "+sendConversations),
 		},
 		{
 			flags: []string{"session-turn-delay-mean", "session-turn-delay-stddev", "session-turns-stddev"},
@@ -114,8 +114,18 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{
 			flags: []string{"session-delay-ratio"},
-			why:   when(noFiles && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || opened && data.Delays == 0, "no turn has a think time"),
+			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || s.Agents.withoutDelays() || opened && data.Delays == 0, "no turn has a think time"),
 		},
+
+		// Made-up agents.
+		{flags: []string{"agent-subagent-after", "agent-subagent-turns", "agent-subagent-tokens", "agent-background"}, why: when(s.Agents.withoutSubagents(), "no session has sub-agents; add --agent-subagents")},
+		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, and no other one could wait")},
+		{flags: []string{"agent-think-time"}, why: when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Tasks }), "a session has one task; add --agent-tasks")},
+		{
+			flags: []string{"agent-tool-tokens", "agent-tool-delay"},
+			why:   when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Turns }) && s.Agents.withoutSubagents(), "a task has one request, and no tool returns anything; add --agent-turns"),
+		},
+		{flags: []string{"agent-resets", "agent-reset-keep"}, why: when(s.Agents.withoutResets(), "no history is reset; see --agent-resets and --agent-context")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
@@ -301,7 +311,7 @@ func (s *settings) madeRandom() bool {
 
 // drawsWithoutFiles reports whether anything but the texts of traces depends on the seed.
 func (s *settings) drawsWithoutFiles() bool {
-	if s.madeRandom() || s.inputLengths != nil || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
+	if s.madeRandom() || s.makesPrompts() || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
 		return true
 	}
 	if n, ok := s.outputLengths.(synth.Normal); s.outputLengths != nil && (!ok || n.Stddev > 0) {

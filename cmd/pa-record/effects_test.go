@@ -15,6 +15,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // inputKinds are the kinds of input of TestEveryFlag, by name. The values are flags; NAME@ is a
@@ -35,6 +36,8 @@ var inputKinds = map[string]string{
 	"multi-turn":     "--service-kind openai --input-data @multi.jsonl",
 	"sharegpt":       "--service-kind openai --input-data @share.json",
 	"made sessions":  "--service-kind openai --num-sessions 2 --session-turns-mean 2 --session-turn-delay-mean 5 --synthetic-input-tokens 4",
+	"agents":         "--service-kind openai --agents 2 --agent-profile chat-tools --agent-system-tokens 9 --agent-tasks 2 --agent-turns 2 --agent-answer-tokens 5",
+	"one request":    "--service-kind openai --agents 2 --agent-profile chat-tools --agent-system-tokens 9 --agent-tasks 1 --agent-turns 1 --agent-answer-tokens 5",
 	"template":       `--service-kind openai --input-data @prompts.txt --request-template {"q":"{{prompt}}"}`,
 	"responses":      "--service-kind openai --endpoint v1/responses --input-data @prompts.txt",
 	"embeddings":     "--service-kind openai --endpoint v1/embeddings --input-data @prompts.txt",
@@ -66,6 +69,9 @@ var flagValues = []string{
 	"--output-tokens-mean 6", "--osl 6", "--output-tokens 7", "--output-tokens none", "--output-tokens-mean 6 --output-tokens-stddev 2", "--output-tokens-stddev 2",
 	"--output-tokens 6 --output-tokens-mean-deterministic", "--output-tokens-mean-deterministic", "--max-tokens-field max_completion_tokens",
 	"--num-sessions 3", "--session-turns-mean 3", "--session-turns-stddev 1", "--session-turn-delay-mean 50", "--session-turn-delay-stddev 5", "--session-delay-ratio 3",
+	"--agents 3", "--agent-profile deep-research", "--agent-groups 1 --agent-group-tokens 3", "--agent-groups 1", "--agent-system-tokens 8", "--agent-session-tokens 3", "--agent-tasks 3", "--agent-turns 3",
+	"--agent-task-tokens 4", "--agent-tool-tokens 4", "--agent-answer-tokens 6", "--agent-tool-delay 7", "--agent-think-time 7", "--agent-subagents 1", "--agent-subagent-after 2", "--agent-subagent-turns 2",
+	"--agent-subagent-tokens 5", "--agent-background 40%", "--agent-resets 0.9", "--agent-reset-keep 50%", "--agent-context 100", "--session-history live",
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
 	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
@@ -201,6 +207,8 @@ func asBefore(flag, input, others string) bool {
 		return true
 	case flag == "--block-tokens 20": // the prompts of the trace are shorter
 		return true
+	case strings.Contains(others, "--agents ") && (flag == "--session-history recorded" || flag == "--sessions-as conversations"): // as by default
+		return true
 	case flag == "--dataset sharegpt": // the layout that is detected
 		return true
 	case flag == "--burstiness inf": // constant, as by default
@@ -273,6 +281,27 @@ func planOf(s *settings, data *inputData) (string, error) {
 	form, err := requestForm(s)
 	if err != nil {
 		return "", err
+	}
+	if all, ok := data.Source.(workload.Sessions); ok {
+		for k := range 2 * all.Sessions() {
+			one, err := all.Open(s.sendOrder.Index(k, all.Sessions()))
+			if err != nil {
+				return "", err
+			}
+			fmt.Fprintln(&b, one.ID, one.Agents, one.Nodes)
+			for i := range one.Nodes {
+				e, err := one.Entry(i)
+				if err != nil {
+					return "", err
+				}
+				f, err := form(&e)
+				if err != nil {
+					return "", err
+				}
+				fmt.Fprintf(&b, "%v %v %v\n", f, e.Whole, e.Delay)
+			}
+		}
+		return b.String(), nil
 	}
 	for i := range 2 * data.Len() {
 		e, err := data.At(s.sendOrder.Index(i, data.Len()))

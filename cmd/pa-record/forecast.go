@@ -122,6 +122,9 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 		d.Entries = src.Len()
 	}
 	switch {
+	case s.Agents != nil && sessions != nil:
+		s.Agents.forecastFacts(d, sessions)
+		return d
 	case s.inputLengths != nil:
 		s.madeUpFacts(d)
 	case src != nil:
@@ -206,6 +209,11 @@ func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []stri
 func (s *settings) drySource(ctx context.Context) (e *inputData, release func(), err error) {
 	e, none := &inputData{}, func() {}
 	switch {
+	case s.Agents != nil:
+		if err := e.makeAgents(s, nil); err != nil {
+			return nil, none, err
+		}
+		return e, none, s.takeSessions(e.Source)
 	case s.inputLengths != nil:
 		return e, none, nil
 	case s.namesDataset():

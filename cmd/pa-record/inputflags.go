@@ -49,7 +49,7 @@ func (s *settings) inputFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000", Destination: &s.spool.MaxRatio},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16; WEKA the trace's block_size"},
 		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "by the row's hash_ids, whole if they begin like those of the turn before; without hash_ids it must be given", Destination: &s.TraceRows},
-		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT): live or recorded", DefaultText: liveHistory, Destination: &s.SessionHistory},
+		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT), and of made-up agents: live or recorded", DefaultText: "live; of made-up agents recorded", Destination: &s.SessionHistory},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
@@ -257,7 +257,10 @@ func (p *parser) aboutFiles(s *settings) {
 		p.nameDataset(s)
 		return
 	}
-	flags := []string{"dataset", "trace-window", "block-tokens", "trace-rows", "session-history"}
+	flags := []string{"dataset", "trace-window", "block-tokens", "trace-rows"}
+	if !p.c.IsSet("agents") {
+		flags = append(flags, "session-history")
+	}
 	if !s.madeUp {
 		flags = append(flags, "num-dataset-entries")
 	}
@@ -424,8 +427,8 @@ func readsNamedDataset(f cli.Flag) cli.Flag {
 // readsLaw marks a flag whose lengths may follow the histogram of a file.
 func readsLaw(f cli.Flag) cli.Flag {
 	return cmdline.Reads(f, func(value string) []string {
-		path, _ := strings.CutPrefix(value, "histogram:")
-		if path == value {
+		_, path, ok := strings.Cut(value, "histogram:")
+		if !ok {
 			return nil
 		}
 		return []string{path}

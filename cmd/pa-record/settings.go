@@ -325,6 +325,7 @@ const (
 	catInput  = "Inputs"
 	catMadeUp = "Synthetic prompts"
 	catMedia  = "Media of synthetic prompts"
+	catAgents = "Agents that are made up"
 	catTriton = "Triton"
 
 	catSequence = "Sequences, for models that keep state"
@@ -337,7 +338,7 @@ const (
 // flags returns all flags of a run, in the order of the help page. Those with one value write it into
 // s. Flags that perf_analyzer has, too, have its names, meanings and defaults.
 func (s *settings) flags() []cli.Flag {
-	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
+	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), agentFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
 }
 
 // commonFlags are on the first screen of the help.

@@ -33,7 +33,7 @@ func (s *settings) syntheticFlags() []cli.Flag {
 		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the length of an answer as the member `NAME`, such as max_completion_tokens, for servers that refuse max_tokens; a row that names a member keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses", Destination: &s.LengthField},
 		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0", Destination: &s.Prefixes},
 		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100", Destination: &s.PrefixTokens},
-		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations"},
+		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations; --agents makes up agents with tools"},
 		&cli.Float64Flag{Name: "session-turns-mean", Category: catMadeUp, Usage: "of `N` prompts each", DefaultText: "1", Destination: &s.TurnsMean},
 		&cli.Float64Flag{Name: "session-turns-stddev", Category: catMadeUp, Usage: "with standard deviation `N`", DefaultText: "0", Destination: &s.TurnsStddev},
 		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0", Destination: &s.DelayMeanMS},
@@ -70,6 +70,8 @@ type syntheticSettings struct {
 	DelayRatio *float64 `json:"session_delay_ratio,omitempty"`
 	CacheSalt  string   `json:"cache_salt,omitempty"`
 
+	Agents *agentSettings `json:"agents,omitempty"` // nil: none
+
 	Tokenizer        string `json:"tokenizer,omitempty"`
 	DefaultTokenizer string `json:"default_tokenizer,omitempty"`
 
@@ -78,6 +80,9 @@ type syntheticSettings struct {
 	noOutputLength              bool                     // requests ask for no length, even if the data has one
 	builtinEntries              int                      // number of built-in prompts
 }
+
+// makesPrompts reports whether the prompts are made up.
+func (s *syntheticSettings) makesPrompts() bool { return s.inputLengths != nil || s.Agents != nil }
 
 // synthetic reads the settings of made-up data.
 func (p *parser) synthetic(s *settings) {
@@ -103,12 +108,13 @@ func (p *parser) synthetic(s *settings) {
 		s.OutputLaw = "none"
 	}
 	p.refuse(s.ExactOutput && s.outputLengths == nil, "--output-tokens-mean-deterministic needs --output-tokens-mean or --output-tokens")
+	p.agents(s)
 	p.lengthField(s)
 	p.prefixes(s)
 	p.conversations(s)
 	p.salt(s)
 	p.refuse(s.Tokenizer != "" && s.DefaultTokenizer != "", "--tokenizer and --default-tokenizer exclude each other; drop one")
-	if s.inputLengths == nil && !s.readsFiles() {
+	if !s.makesPrompts() && !s.readsFiles() {
 		for _, flag := range p.given("num-prefix-prompts", "prefix-prompt-length") {
 			p.errorOnce(flag, "--%s is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it", flag)
 		}

@@ -131,6 +131,9 @@ const (
 	forAudio
 	forPart
 	forPartOpening
+	forAgents
+	forAgentLengths
+	forAgentHeads
 )
 
 // source returns the random stream of a purpose and a number.
