@@ -67,6 +67,9 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if err := s.checkEffects(e.facts); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
+	if err := s.checkSessions(e.sessions); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	for _, src := range []*workload.Source{&e.Source, &e.streams} {
 		if *src == nil {
 			continue
@@ -294,14 +297,11 @@ func (e *inputData) countSessions(s *settings, facts *dataset.Facts) error {
 		return nil
 	}
 	x := facts.Sessions
-	if all.Sessions() != x.Sessions {
+	if all.Sessions() != x.Sessions || s.delays != (workload.Delays{}) {
 		var err error
-		if x, err = workload.FactsOf(all); err != nil {
+		if x, err = workload.FactsOf(s.delays.Of(all).(workload.Sessions)); err != nil {
 			return fmt.Errorf("--input-data: %w", err)
 		}
-	}
-	if s.DelayRatio != nil {
-		x.Waiting, x.Idle = time.Duration(float64(x.Waiting)**s.DelayRatio), time.Duration(float64(x.Idle)**s.DelayRatio)
 	}
 	e.sessions = &x
 	return nil
@@ -527,9 +527,7 @@ func makeEntries(s *settings, tok *tokenCounter) (workload.Source, error) {
 // lengths of answers, a beginning of their own, other think times.
 // facts is nil for data without files.
 func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.Facts) (workload.Source, error) {
-	if s.DelayRatio != nil {
-		src = scaleDelays(src, *s.DelayRatio)
-	}
+	src = s.delays.Of(src)
 	if s.makesPrompts() {
 		return src, nil
 	}
@@ -568,14 +566,6 @@ func adapt(src workload.Source, s *settings, tok *tokenCounter, facts *dataset.F
 		}))
 	}
 	return src, nil
-}
-
-// scaleDelays multiplies the think times of src.
-func scaleDelays(src workload.Source, ratio float64) workload.Source {
-	if all, ok := src.(workload.Sessions); ok {
-		return workload.MapSessions(all, workload.ScaleDelays(ratio))
-	}
-	return workload.Map(src, workload.ScaleThinkTime(ratio))
 }
 
 // exceptWhole returns change without an effect on whole requests, which applyRules names.

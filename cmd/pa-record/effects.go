@@ -113,6 +113,15 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 			why:   when(s.MadeSessions > 0 && s.TurnsMean == 1 && s.TurnsStddev == 0, "the conversations have one turn each; add --session-turns-mean"),
 		},
 		{
+			flags: []string{"session-delays", "session-delay-cap", "session-idle-cap"}, load: true, refused: true,
+			why: when((opened || noFiles) && !s.conversations(), "no sessions are sent; "+sendConversations),
+		},
+		{
+			flags: []string{"cache-bust"}, load: true, refused: true,
+			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker is for each play of a session, and none is sent; "+sendConversations),
+		},
+		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker is new for each play of a session, and nothing is played; drop it")},
+		{
 			flags: []string{"session-delay-ratio"},
 			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || s.Agents.withoutDelays() || opened && data.Delays == 0, "no turn has a think time"),
 		},
@@ -311,7 +320,7 @@ func (s *settings) madeRandom() bool {
 
 // drawsWithoutFiles reports whether anything but the texts of traces depends on the seed.
 func (s *settings) drawsWithoutFiles() bool {
-	if s.madeRandom() || s.makesPrompts() || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
+	if s.madeRandom() || s.makesPrompts() || s.Order != "" || s.Prefixes > 0 || s.CacheSalt != "" || s.starts != nil || s.ModelChoice == workload.RandomModels || s.AutoSweep || s.Interleave || s.headerHas(backend.PlaceRequest) {
 		return true
 	}
 	if n, ok := s.outputLengths.(synth.Normal); s.outputLengths != nil && (!ok || n.Stddev > 0) {

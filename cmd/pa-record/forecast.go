@@ -259,9 +259,10 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 	if err := s.takeSessions(e.Source); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
-	if s.DelayRatio != nil {
-		e.Source = scaleDelays(e.Source, *s.DelayRatio)
+	if err := s.checkSessions(e.sessions); err != nil {
+		return nil, nil, errors.Join(err, set.Close())
 	}
+	e.Source = s.delays.Of(e.Source)
 	if e.Source, err = spreadOverModels(s, e.Source); err == nil && s.FixedSchedule {
 		e.Source, err = s.schedule(e.Source)
 	}

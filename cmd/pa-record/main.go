@@ -195,6 +195,7 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 		Renamed:     renamedFlags,
 		OtherFlags:  foreignFlags,
 		GetoptForms: true,
+		Bare:        map[string]string{"cache-bust": bareCacheBust},
 		Action: func(c *cli.Context) error {
 			return s.record(c, args, env, reports)
 		},

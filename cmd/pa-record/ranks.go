@@ -152,7 +152,7 @@ func (p *parser) indivisible(s *settings) {
 	}
 	p.refuse(s.MaxErrorRate != nil, "--max-error-rate: no rank of %s knows the failures of all; look at the merged report", several)
 	p.refuse(s.MaxOverflowRate != nil, "--max-overflow-rate: no rank of %s knows the requests of all; look at the merged report", several)
-	p.refuse(p.c.Bool("cache-bust"), "--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
+	p.refuse(p.bustsEntries(), "--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
 	if n := s.slotsOfSessions(); n > 0 && n < s.world.Size {
 		p.errorf("--%s %d: %s needs at least one conversation at a time for each", s.shapeFlag, n, several)
 	}

@@ -176,6 +176,7 @@ func (r *repeatedRun) config(target *target, plan *plannedRun) recorder.Config {
 		Measure: s.Measure.Measure, Warmup: s.Warmup, WarmupTime: time.Duration(s.WarmupDuration),
 		OpenPerSecond:  s.openPerSecond(),
 		RequestTimeout: s.RequestTimeout.limit(), Grace: s.Grace.limit(), MaxErrorRate: s.MaxErrorRate,
+		Starts: s.starts, Marker: s.markerOf(r.setOf(plan.runIndex)), RefillWindow: s.SessionWindow == windowRefill, Judge: s.judge(),
 		MaxOverflowRate: s.MaxOverflowRate, ContinueFailed: s.OnSessionFailure == failureContinue,
 		Run: r.header(target.s, plan), Stop: r.stop, StopReason: r.interrupted.name,
 	}
@@ -281,6 +282,7 @@ func (r *repeatedRun) finish(ctx context.Context, x *liveRun, console *console, 
 	for _, w := range res.Warnings {
 		fmt.Fprintf(r.stderr, "pa-record: warning: %s%s\n", index.prefix(), w)
 	}
+	printSubmission(r.stdout, index, res.Submission)
 	if err == nil {
 		printLevelNotes(r.stderr, index, r.levelSettings(x.judge), res)
 	}
@@ -369,8 +371,11 @@ func (r *repeatedRun) printFiles(index runIndex, names, exports []string) {
 	}
 }
 
-// gate turns an unstable measurement into its exit code.
+// gate turns an unstable measurement, and one that does not follow the rules of a scenario, into its exit code.
 func gate(res *recorder.Result) error {
+	if v := res.Submission; v != nil && !v.Valid {
+		return &cmdline.CodeError{Code: cmdline.ExitGate}
+	}
 	for i := range res.Levels {
 		if res.Levels[i].Unstable() {
 			return &cmdline.CodeError{Code: cmdline.ExitGate}

@@ -75,6 +75,7 @@ type settings struct {
 	ExtraBody       redactedJSON `json:"extra_body,omitempty"`
 
 	loadSettings
+	sessionSettings
 	Measure        measureSettings `json:"measurement"`
 	RequestTimeout millis          `json:"request_timeout_ms"`
 	Grace          millis          `json:"grace_period_ms"`
@@ -140,6 +141,7 @@ type settings struct {
 func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) error {
 	p := &parser{c: c}
 	p.noArguments()
+	p.scenario(s)
 	p.refuse(s.ui != uiAuto && s.ui != uiPlain && s.ui != uiNone, "--ui %s: the kind is auto, plain or none", s.ui)
 	p.target(s, getenv)
 	p.connections(s, getenv)
@@ -151,6 +153,7 @@ func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) 
 	p.batches(s)
 	p.metrics(s)
 	p.measurement(s)
+	p.sessionPlan(s, sends)
 	p.madeEntries(s)
 	p.output(s)
 	p.ranks(s, getenv)
@@ -338,7 +341,7 @@ const (
 // flags returns all flags of a run, in the order of the help page. Those with one value write it into
 // s. Flags that perf_analyzer has, too, have its names, meanings and defaults.
 func (s *settings) flags() []cli.Flag {
-	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), agentFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
+	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.sessionLoadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), agentFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
 }
 
 // commonFlags are on the first screen of the help.

@@ -39,7 +39,7 @@ func (s *settings) syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0", Destination: &s.DelayMeanMS},
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0", Destination: &s.DelayStddevMS},
 		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
-		&cli.BoolFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that is new for each level and run, so that the server cannot reuse cached prompts"},
+		&cli.StringFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that is new for each level and run, so that the server cannot reuse cached prompts; or put a marker that is new for each play of a session `WHERE`: first-turn-prefix, first-turn-suffix, system-prefix or system-suffix", DefaultText: "none; without a value, each prompt"},
 		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but command lines with the same `TEXT` begin their prompts with the same texts", DefaultText: "new for each command line", Destination: &s.CacheSalt},
 		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in", Destination: &s.Tokenizer}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available", Destination: &s.DefaultTokenizer}),
@@ -253,7 +253,7 @@ func (s *syntheticSettings) levelSalt(set workload.Set) string {
 
 // salt reads what prompts begin with. --cache-bust draws a new text.
 func (p *parser) salt(s *settings) {
-	if !p.c.Bool("cache-bust") {
+	if !p.bustsEntries() {
 		return
 	}
 	p.refuse(s.CacheSalt != "", "--cache-bust and --cache-salt exclude each other; drop one")

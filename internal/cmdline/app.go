@@ -50,6 +50,9 @@ type App struct {
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
 	GetoptForms bool
+	// Bare holds the values of flags that may be given without one, by name. The argument after such a flag is its value unless it begins
+	// with a dash.
+	Bare map[string]string
 }
 
 // envPrefix returns the prefix of the flags' environment variables: "PA_RECORD_" for
@@ -128,7 +131,7 @@ func (a App) run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 			named = withNames(flags)
 		}
 		others := func() map[string]string { return a.otherFlags(cmd) }
-		parser := arguments{flags: named, others: others, unsupported: a.Unsupported, renamed: a.Renamed, getopt: a.GetoptForms}
+		parser := arguments{flags: named, others: others, unsupported: a.Unsupported, renamed: a.Renamed, bare: a.Bare, getopt: a.GetoptForms}
 		if set, args, err = parser.parse(words); err != nil {
 			return name, err
 		}

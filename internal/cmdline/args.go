@@ -15,6 +15,7 @@ type arguments struct {
 	others      func() map[string]string // flags that this command lacks, with the command that has each
 	unsupported map[string]string
 	renamed     map[string]string
+	bare        map[string]string
 	getopt      bool
 }
 
@@ -54,6 +55,8 @@ func (a arguments) parse(args []string) (set []givenFlag, rest []string, err err
 			case f.hasValue:
 			case !takesValue(f.flag):
 				f.value = "true"
+			case a.isBare(f, args[i+1:]):
+				f.value = a.bare[f.flag.Names()[0]]
 			case i+1 == len(args):
 				return nil, nil, Usagef("flag %s needs a value", Dashed(f.name))
 			default:
@@ -64,6 +67,12 @@ func (a arguments) parse(args []string) (set []givenFlag, rest []string, err err
 		}
 	}
 	return set, rest, nil
+}
+
+// isBare reports whether a flag that may be given without a value has none. next are the arguments after it.
+func (a arguments) isBare(f givenFlag, next []string) bool {
+	_, may := a.bare[f.flag.Names()[0]]
+	return may && (len(next) == 0 || strings.HasPrefix(next[0], "-"))
 }
 
 // asks reports whether arg asks for help or the version, and is no flag of the command.

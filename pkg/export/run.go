@@ -108,8 +108,10 @@ type RunMeta struct {
 	// Pauses are the times in which the recorder could not run, in their order.
 	Pauses []Pause `json:"pauses,omitempty"`
 	// Interrupted names the signal that ended the run early.
-	Interrupted string   `json:"interrupted,omitempty"`
-	Warnings    []string `json:"warnings,omitempty"`
+	Interrupted string `json:"interrupted,omitempty"`
+	// Submission says whether the run follows the rules of a scenario; nil without one.
+	Submission *Submission `json:"submission,omitempty"`
+	Warnings   []string    `json:"warnings,omitempty"`
 	// WithoutEffect lists what the command line or the input data asked for and the run did
 	// not do.
 	WithoutEffect []WithoutEffect `json:"without_effect,omitempty"`
@@ -117,6 +119,13 @@ type RunMeta struct {
 	// its report, for pa-analyze: "dialect", "experiment", and further ones by the
 	// names that the dialect gives them. nil if there was no such command line.
 	AnalysisHints map[string]string `json:"analysis_hints,omitempty"`
+}
+
+// A Submission says whether a run follows the rules of a scenario.
+type Submission struct {
+	Scenario string   `json:"scenario"`
+	Valid    bool     `json:"submission_valid"`
+	Reasons  []string `json:"reasons,omitempty"` // why it does not, each a part of a sentence
 }
 
 // WithoutEffect is something that was asked for and had no effect on a run.

@@ -15,6 +15,9 @@ type SessionCounts struct {
 	NotSent NotSent `json:"not_sent,omitzero"`
 	// Unanswered counts the requests that were sent without the answer to the request before, because that had failed.
 	Unanswered int `json:"unanswered,omitempty"`
+	// Unprimed counts the requests that failed before the measurement of sessions that began within their recordings. They are not
+	// sent again.
+	Unprimed int `json:"unprimed,omitempty"`
 }
 
 // NotSent counts requests that were not sent by what ended their session.
@@ -35,4 +38,5 @@ func (c *SessionCounts) Plus(o *SessionCounts) {
 	c.NotSent.Overflow += o.NotSent.Overflow
 	c.NotSent.End += o.NotSent.End
 	c.Unanswered += o.Unanswered
+	c.Unprimed += o.Unprimed
 }

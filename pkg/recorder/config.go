@@ -95,6 +95,14 @@ type Config struct {
 	// cancels them; 0 means DefaultGrace, < 0 not at all.
 	Grace time.Duration
 
+	// Starts lets the first session of each slot of load.Sessions begin within its recording; nil: at its beginning. What is sent before
+	// the measurement is marked as warm-up.
+	Starts *workload.Starts
+	// Marker marks the requests of each play of a session; nil: nothing does.
+	Marker *workload.Marker
+	// RefillWindow ends the measurement of load.Sessions when a slot finds no session left in the data, so that all of it has all slots
+	// full.
+	RefillWindow bool
 	// ContinueFailed lets a session go on after a request that failed: what waits for it begins, and a turn that continues it is
 	// sent without that answer. By default a failed request ends its session. A context overflow always ends it, see
 	// export.StatusContextOverflow.
@@ -145,6 +153,9 @@ type Config struct {
 	// Progress, if set, is called a few times a second from one goroutine and must not
 	// block.
 	Progress func(Progress)
+	// Judge, if set, says at the end of the run whether it follows the rules of a scenario, for the export and Result.Submission. err is
+	// the error of the run.
+	Judge func(res *Result, err error) *export.Submission
 	// LevelDone, if set, is called with each level that has ended, before the next one
 	// begins, from the goroutine of Run.
 	LevelDone func(*Level)
@@ -194,6 +205,11 @@ func (c *Config) Validate() error {
 	for _, level := range c.Levels {
 		errs = append(errs, c.validateLevel(level))
 	}
+	if c.Starts != nil {
+		errs = append(errs, c.Starts.Validate())
+		add(c.Warmup > 0 || c.WarmupTime > 0, "sessions that start within their recordings have a warm-up of their own; drop the other")
+	}
+	add(c.RefillWindow && c.Measure.Fixed(), "a measurement that ends when a slot finds no session left, and a request count or a duration, exclude each other; drop one")
 	add(len(c.Levels) > 0 && c.Plan != nil, "levels and a plan exclude each other; drop one")
 	if r := c.MaxErrorRate; r != nil {
 		add(!(*r >= 0 && *r <= 1), "max error rate %v: must be 0 to 1", *r)
@@ -211,6 +227,9 @@ func (c *Config) Validate() error {
 func (c *Config) validateLevel(level load.Level) error {
 	if err := level.Validate(); err != nil {
 		return err
+	}
+	if _, slots := level.(load.Sessions); !slots && (c.Starts != nil || c.RefillWindow) {
+		return fmt.Errorf("%v: only a number of sessions at a time can start within recordings, or end its measurement when a slot finds no session left", level)
 	}
 	_, talks := c.Backend.(backend.Conversational)
 	by := load.Settings{

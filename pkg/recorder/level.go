@@ -153,7 +153,7 @@ func (l *levelRun) wrote(err error) {
 func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, warmupTime time.Duration, budget int) {
 	level = l.cfg.scaled(level, l.requests.Sessions()) // before the start: it takes time
 	most := 0                                          // requests of sessions that the stage has; 0: no bound
-	if level.Traits().Conversations && l.cfg.Measure.Counted() && warmupTime == 0 {
+	if level.Traits().Conversations && l.cfg.Measure.Counted() && warmupTime == 0 && l.cfg.Starts == nil {
 		most = warmup + budget
 	}
 	share := l.stageShare(level, warmup, warmupTime, budget)
@@ -174,7 +174,7 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 		defer requests.Stop()
 		defer context.AfterFunc(flight, requests.Stop)()
 	}
-	atOnce := warmup == 0 && warmupTime == 0 // the measurement begins with the first request
+	atOnce := warmup == 0 && warmupTime == 0 && l.cfg.Starts == nil // the measurement begins with the first request
 	if atOnce {
 		l.edgeAtRest(export.EdgeMeasure)
 	}
@@ -187,10 +187,11 @@ func (l *levelRun) runStage(ctx context.Context, level load.Level, warmup int, w
 		warmUntilNS = l.cfg.Clock.NS(start.Add(warmupTime))
 	}
 	measure := l.cfg.measure(l.load)
-	l.admission = drive.NewAdmission(drive.Limits{Warmup: warmup, WarmUntilNS: warmUntilNS, Measured: budget, Longest: measure.Longest()})
+	l.admission = drive.NewAdmission(drive.Limits{Held: l.cfg.Starts != nil, Warmup: warmup, WarmUntilNS: warmUntilNS, Measured: budget, Longest: measure.Longest()})
 	stage := drive.Stage{
 		Admission: l.admission, Set: l.requests, Requests: requests, Sequences: l.sequences, Senders: l.senders, Completed: l.completed,
 		Timeout: l.cfg.RequestTimeout, FirstID: l.nextID, Model: l.soleModel(), Repeat: l.cfg.repeats(level), Most: most, ContinueFailed: l.cfg.ContinueFailed,
+		Starts: l.cfg.Starts, Refill: l.cfg.RefillWindow,
 		Clock: l.cfg.Clock, Start: start, Wait: l.cfg.wait, Share: share.Share, First: l.first, Arrivals: l.arrivals,
 		Yielder: l.yielder,
 	}
@@ -326,6 +327,9 @@ func closed(c <-chan struct{}) bool {
 // collect settles the exchanges in the queue. When that takes long, it flushes in
 // between, so that a kill loses no more than usual.
 func (l *levelRun) collect() {
+	if l.meter != nil && l.admission.OverNS() > 0 {
+		l.meter.EndAt(l.admission.OverNS()) // before requests that ended later are taken
+	}
 	items := l.completed.Take(l.spare)
 	l.throttle.begin()
 	for i, x := range items {

@@ -21,6 +21,8 @@ type Result struct {
 	Next int
 	// Hash identifies the input data.
 	Hash DataHash
+	// Submission is of Config.Judge; nil without it.
+	Submission *export.Submission
 }
 
 // EndedEarly is the prefix of the warning in the export of a run that an error ended. The

@@ -115,6 +115,10 @@ func Run(ctx context.Context, cfg Config) (*Result, error) {
 	if err != nil {
 		meta.Warnings = append(meta.Warnings, EndedEarly+err.Error())
 	}
+	if cfg.Judge != nil {
+		res.Submission = cfg.Judge(res, err)
+		meta.Submission = res.Submission
+	}
 	// The error of a failed writer's Close repeats the first one and adds the outcome.
 	switch cerr := r.cfg.Writer.Close(&cfg.Run); {
 	case cerr == nil:
@@ -295,7 +299,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	c := &r.cfg
-	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes, Identity: c.Identity}
+	w := drive.Workload{Backend: c.Backend, Entries: c.Entries, Order: c.Order, BatchSize: c.BatchSize, KeepBytes: c.KeepBytes, Identity: c.Identity, Marker: c.Marker}
 	b, ok := c.Backend.(backend.Stateful)
 	stateful := ok && b.Stateful()
 	if stateful && c.Streams != nil {

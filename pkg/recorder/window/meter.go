@@ -20,6 +20,7 @@ type Meter struct {
 	curNS      uint64 // start of the present window
 	maxEnd     uint64 // latest end seen
 	firstStart uint64 // earliest start of a request
+	untilNS    uint64 // of EndAt; 0 before
 	current    stats  // of the present window
 	windows    []Window
 	// last holds the stats of the last windows, so that late requests can join them;
@@ -53,7 +54,11 @@ func (m *Meter) Verdict() *pawindow.Verdict { return m.verdict }
 // not end it, or the measurement is over.
 func (m *Meter) Deadline() (ns uint64, ok bool) {
 	switch {
-	case m.done || m.measure.Requests > 0:
+	case m.done:
+		return 0, false
+	case m.untilNS > 0:
+		return m.untilNS, true
+	case m.measure.Requests > 0:
 		return 0, false
 	case m.measure.Duration > 0:
 		return m.startNS + uint64(m.measure.Duration), true
@@ -108,6 +113,9 @@ func (m *Meter) update() {
 		}
 	}
 }
+
+// EndAt makes the only window of the measurement end at an instant.
+func (m *Meter) EndAt(ns uint64) { m.untilNS = ns }
 
 // Tick closes the present window at its deadline.
 func (m *Meter) Tick() {

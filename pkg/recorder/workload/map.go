@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -156,13 +155,3 @@ func withMember(object []byte, name string, value any) (json.RawMessage, error) 
 	}
 	return openai.MergeRequest(object, js)
 }
-
-// ScaleThinkTime returns a change for [Map] that multiplies think times by ratio.
-func ScaleThinkTime(ratio float64) func(k int, e *Entry) error {
-	return func(_ int, e *Entry) error {
-		e.Delay = scaled(e.Delay, ratio)
-		return nil
-	}
-}
-
-func scaled(d time.Duration, ratio float64) time.Duration { return time.Duration(float64(d) * ratio) }

@@ -31,7 +31,7 @@ func TestAdapt(t *testing.T) {
 			`"" "w0 a" 0 false [] 1s`, `"w1 s" "b" 7 false [] 0s`,
 			"input data, row 3: nothing can be put in front of it: it is no conversation", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
 		}},
-		{"slower", ScaleThinkTime(1.5), []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
+		{"slower", (&Delays{Ratio: new(1.5)}).changeEntry, []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
 	} {
 		changed := Map(src, tt.change)
 		for range 2 { // At gives the same entry again

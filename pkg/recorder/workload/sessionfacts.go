@@ -16,6 +16,7 @@ type SessionFacts struct {
 	Most     int `json:"most_requests"` // of a session
 	Timed    int `json:"timed"`         // sessions with a time in a schedule
 	Recorded int `json:"recorded"`      // sessions whose requests hold their histories themselves
+	Starts   int `json:"starts"`        // requests with a recorded start
 
 	// Agents are those beside the roots. No request waits for an agent in the background.
 	Agents     int `json:"agents"`
@@ -62,6 +63,9 @@ func (x *SessionFacts) Add(s *Session) {
 	}
 	awaited, idle, longest := make([]bool, len(s.Agents)), make([]time.Duration, len(s.Nodes)), time.Duration(0)
 	for i, n := range s.Nodes {
+		if n.Past.Known {
+			x.Starts++
+		}
 		join, delay := false, time.Duration(0)
 		for _, e := range n.After {
 			from := s.Nodes[e.From].Agent

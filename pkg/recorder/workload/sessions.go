@@ -67,6 +67,8 @@ type Node struct {
 	Model string
 	// Past is when the request was sent and answered in the recording.
 	Past Span
+	// NotBefore is how long after the beginning of the session the request is due at the earliest.
+	NotBefore time.Duration
 }
 
 // AnswerPlace returns what stands in the texts of a request for the text of the answer to a node.

@@ -129,22 +129,6 @@ func WithSessionPrefix(words func(k int) (string, error)) func(k int, s *Session
 	}
 }
 
-// ScaleDelays is a change for [MapSessions] that multiplies all delays by ratio, like [ScaleThinkTime].
-func ScaleDelays(ratio float64) func(k int, s *Session) func(i int, e *Entry) error {
-	return func(_ int, s *Session) func(i int, e *Entry) error {
-		nodes := make([]Node, len(s.Nodes))
-		for i, n := range s.Nodes {
-			n.After = append([]Edge(nil), n.After...)
-			for j := range n.After {
-				n.After[j].Delay = scaled(n.After[j].Delay, ratio)
-			}
-			nodes[i] = n
-		}
-		s.Nodes = nodes
-		return ScaleThinkTime(ratio)
-	}
-}
-
 // sessionModels is Models for sessions. In a session whose requests name models, one of the choice stands for itself. Of the others,
 // which are of the recording, the first one stands for the first of the choice, the next one for the next, and so on around. Any
 // other session has one model.

@@ -106,7 +106,7 @@ func TestChangedSessions(t *testing.T) {
 			"beginnings", MapSessions(all, WithSessionPrefix(func(k int) (string, error) { return fmt.Sprintf("p%d", k), nil })),
 			[]string{"a p0 0.0  1s", "a 0.1  1s", "a p0 0.2  1s", "b p1 1.0  1s", "c p2 2.0  1s", "c p2 2.1  1s"},
 		},
-		{"delays", MapSessions(Map(all, number).(Sessions), ScaleDelays(0.5)), []string{"a 0.0#0  500ms", "a 0.1#1  500ms", "a 0.2#2  500ms", "b 1.0#3  500ms", "c 2.0#4  500ms", "c 2.1#5  500ms"}},
+		{"delays", (&Delays{Ratio: new(0.5)}).Of(Map(all, number)).(Sessions), []string{"a 0.0#0  500ms", "a 0.1#1  500ms", "a 0.2#2  500ms", "b 1.0#3  500ms", "c 2.0#4  500ms", "c 2.1#5  500ms"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := sent(t, tt.src); !slices.Equal(got, tt.want) {
@@ -114,7 +114,7 @@ func TestChangedSessions(t *testing.T) {
 			}
 		})
 	}
-	s, err := MapSessions(all, ScaleDelays(0.5)).Open(0)
+	s, err := (&Delays{Ratio: new(0.5)}).Of(all).(Sessions).Open(0)
 	if err != nil || s.Nodes[1].After[0].Delay != 30*time.Second || chain[1].After[0].Delay != time.Minute {
 		t.Errorf("a delay of %v, %v from %v", s.Nodes[1].After[0].Delay, err, chain[1].After[0].Delay)
 	}

@@ -21,8 +21,10 @@ type Limits struct {
 	// and includes every request that is due before the instant.
 	Warmup      int
 	WarmUntilNS uint64
-	Measured    int           // requests to measure; 0 makes all of the stage a warm-up, < 0 is no bound
-	Longest     time.Duration // of the measurement; 0 is no bound
+	// Held keeps the warm-up going until Release is called.
+	Held     bool
+	Measured int           // requests to measure; 0 makes all of the stage a warm-up, < 0 is no bound
+	Longest  time.Duration // of the measurement; 0 is no bound
 }
 
 // Admission numbers the requests of a stage, the warm-up's first, and stops the load. It
@@ -42,13 +44,15 @@ type Admission struct {
 	lastNS   uint64 // when the last request of the warm-up was admitted
 	beganNS  uint64 // start of the measurement; 0 during the warm-up
 	untilNS  uint64 // nothing is admitted later; set with beganNS
+	held     bool
 	shut     bool
-	expired  bool // shut because of untilNS
+	expired  bool   // shut because of untilNS or overNS
+	overNS   uint64 // when Over was called; 0 before
 }
 
 // NewAdmission returns an admission whose warm-up has begun.
 func NewAdmission(limits Limits) *Admission {
-	return &Admission{Limits: limits, untilNS: math.MaxUint64, closed: make(chan struct{}), measuring: make(chan struct{})}
+	return &Admission{Limits: limits, held: limits.Held, untilNS: math.MaxUint64, closed: make(chan struct{}), measuring: make(chan struct{})}
 }
 
 // Closed returns a channel that is closed when no further request is admitted.
@@ -100,15 +104,45 @@ func (a *Admission) admit(dueNS, nowNS uint64) (ticket, bool) {
 	return ticket{a.issued - 1, export.PhaseMeasured, a.shut}, true
 }
 
-func (a *Admission) warming(dueNS uint64) bool { return a.issued < a.Warmup || dueNS < a.WarmUntilNS }
+func (a *Admission) warming(dueNS uint64) bool {
+	return a.held || a.issued < a.Warmup || dueNS < a.WarmUntilNS
+}
 
 // Measure begins the measurement at nowNS unless the warm-up still lacks requests.
 func (a *Admission) Measure(nowNS uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.beganNS == 0 && a.Measured != 0 && a.issued >= a.Warmup {
+	if a.beganNS == 0 && a.Measured != 0 && a.issued >= a.Warmup && !a.held {
 		a.begin(nowNS)
 	}
+}
+
+// Release ends what Held keeps going, and begins the measurement if nothing else of the warm-up is left.
+func (a *Admission) Release(nowNS uint64) {
+	a.mu.Lock()
+	a.held = false
+	due := !a.shut && nowNS >= a.WarmUntilNS
+	a.mu.Unlock()
+	if due {
+		a.Measure(nowNS)
+	}
+}
+
+// Over ends the measurement at nowNS: no further request is admitted.
+func (a *Admission) Over(nowNS uint64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.shut {
+		a.overNS, a.expired = nowNS, true
+		a.closeLocked()
+	}
+}
+
+// OverNS returns when Over ended the measurement; 0 if it did not.
+func (a *Admission) OverNS() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.overNS
 }
 
 func (a *Admission) begin(nowNS uint64) {

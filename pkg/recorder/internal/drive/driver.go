@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/ranks"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // Driver sends the load of a stage.
@@ -51,8 +52,12 @@ type Stage struct {
 	Most int
 	// ContinueFailed says that a failed request does not end its session.
 	ContinueFailed bool
-	Clock          *rxclock.Clock
-	Start          time.Time // may be a little in the future
+	// Starts lets the first sessions of load.Sessions begin within their recordings; nil: at their beginning.
+	Starts *workload.Starts
+	// Refill ends the measurement of load.Sessions when a slot finds no session left.
+	Refill bool
+	Clock  *rxclock.Clock
+	Start  time.Time // may be a little in the future
 	// Share is the part of the level that this process sends. Numbers of the stage count
 	// the requests of the share: request k of it is request Share.Number(k) of the level.
 	Share ranks.Share

@@ -28,8 +28,15 @@ type play struct {
 	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
 	number, first int
 
+	of     []int  // as in nextSession
+	marker string // put into the requests; "" for none
+	// warming says that the play is before the measurement, so that it is not counted, and goes on after failures. why is that of
+	// one of these.
+	warming bool
+	why     string
+
 	// These are of a session that a schedule begins.
-	startNS  uint64 // when the session is due; 0 for at once
+	startNS  uint64 // when the session is due, or goes on; 0 for at once
 	heldBack bool   // it was due earlier and waited because of the level's ceiling
 	ready    func() // called when the first request is encoded
 	near     func() // called shortly before it is sent
@@ -68,6 +75,7 @@ type nodeState struct {
 	thought bool                 // one of these has a delay
 	tokens  bool                 // its first token has come
 	failed  bool                 // it has no answer
+	begun   bool                 // it was sent
 	talk    backend.Conversation // with its answer, for the nodes that continue it
 	ahead   *aheadRequest        // nil unless the node was prepared before it waited for nothing more
 }
@@ -106,7 +114,7 @@ func (r *readyNodes) join(other readyNodes) {
 }
 
 func newPlay(sending context.Context, d *sessions, s nextSession) *play {
-	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), id: s.id, agents: playAgents(s.Session), number: s.number, first: s.first, nodes: make([]nodeState, len(s.Nodes))}
+	p := &play{sessions: d, Session: s.Session, edges: newEdges(s.Nodes), id: s.id, agents: playAgents(s.Session), number: s.number, first: s.first, of: s.of, marker: s.marker, nodes: make([]nodeState, len(s.Nodes))}
 	p.sending, p.stop = context.WithCancel(sending)
 	for i := range s.Nodes {
 		p.nodes[i].waits = int32(len(s.Nodes[i].After)) //nolint:gosec // edges of one node
@@ -127,9 +135,17 @@ func newPlay(sending context.Context, d *sessions, s nextSession) *play {
 // requests; a kept one, also those that follow it.
 func (p *play) run(ctx context.Context, w worker) {
 	var roots readyNodes
+	nowNS := p.startNS
 	for i := range p.nodes {
-		if p.nodes[i].waits == 0 {
-			p.nodes[i].dueNS, p.nodes[i].thought = p.startNS, p.startNS > 0
+		n := &p.nodes[i]
+		if wait := p.Nodes[i].NotBefore; wait > 0 {
+			if nowNS == 0 {
+				nowNS = p.Clock.NowNS()
+			}
+			n.dueNS, n.thought = nowNS+uint64(wait), true //nolint:gosec // not negative
+		}
+		if n.waits == 0 {
+			n.dueNS, n.thought = max(n.dueNS, p.startNS), n.thought || p.startNS > 0
 			roots.add(i)
 		}
 	}
@@ -142,7 +158,10 @@ func (p *play) run(ctx context.Context, w worker) {
 // over counts the session, which sends nothing more.
 func (p *play) over() {
 	p.stop()
-	if !p.sends.Load() {
+	switch {
+	case p.warming:
+		return
+	case !p.sends.Load():
 		p.notStarted(p.number, p.first)
 		return
 	}
@@ -172,9 +191,12 @@ func (p *play) follow(ctx context.Context, l *line, nodes readyNodes) {
 	p.release(l)
 }
 
-// begins notes that a request of the session is sent.
-func (p *play) begins() {
-	if !p.sends.Load() && !p.sends.Swap(true) {
+// begins notes that node i is sent.
+func (p *play) begins(i int) {
+	p.mu.Lock()
+	p.nodes[i].begun = true
+	p.mu.Unlock()
+	if !p.sends.Swap(true) && !p.warming {
 		p.started(p.number)
 	}
 }
@@ -247,11 +269,11 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 		p.end(endedByLoad)
 		return next
 	}
-	p.begins()
+	p.begins(i)
 	p.branchAll(ctx, p.reached(i, workload.AfterStart, nowNS, 0))
 	x := p.exchange(ctx, l.number, l.sender, dispatch{
 		ticket: t, preparedRequest: preparedRequest{payload: payload, entry: &e}, dueNS: dueNS, heldBack: heldBack, received: p.firstToken(ctx, i),
-		place: p.first + i, turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
+		place: p.first + p.request(i), turnPlaced: !p.Share.Whole(), session: p.id, agent: &p.agents[p.Nodes[i].Agent],
 	})
 	ok, end, pause := p.answered(i, talk, x)
 	if l.number < len(p.backoff) {
@@ -275,6 +297,14 @@ func (p *play) send(ctx context.Context, l *line, i int) (next readyNodes) {
 		load.WaitTimer(time.Now().Add(pause), p.sending.Done())
 	}
 	return next
+}
+
+// request returns which request of the session node i is.
+func (p *play) request(i int) int {
+	if p.of == nil {
+		return i
+	}
+	return p.of[i]
 }
 
 // hire gets a worker for a line whose next request is due. waited says that there was none at once.
@@ -367,11 +397,15 @@ func (p *play) prepare(talk backend.Conversation, i int) (e workload.Entry, _ ba
 	return e.Bare(), payload, talk, err
 }
 
-// read reads the entry of node i.
-func (p *play) read(i int) (workload.Entry, error) {
+// read reads the entry of node i, and marks it if it holds the beginning of a conversation.
+func (p *play) read(i int) (e workload.Entry, err error) {
 	p.entry.Lock()
-	defer p.entry.Unlock()
-	return p.Entry(i)
+	e, err = p.Entry(i)
+	p.entry.Unlock()
+	if err == nil && p.marker != "" && (e.Whole || p.Nodes[i].Continues < 0) {
+		err = p.Set.Marker.Mark(&e, p.marker)
+	}
+	return e, err
 }
 
 // quote puts the texts of the answers to nodes in their places in the messages of an entry. A node that failed has none.
@@ -412,6 +446,9 @@ func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (
 		p.failures = 0
 	} else {
 		n.failed = true
+		if p.warming {
+			p.why = whyFailed(&x.Request)
+		}
 		p.failures++
 		pause = backoffTime(p.failures)
 		switch {
@@ -419,7 +456,7 @@ func (p *play) answered(i int, talk backend.Conversation, x *backend.Exchange) (
 			end = endedByOverflow
 		case status == export.StatusCancelled: // the load has ended
 			end = endedByLoad
-		case !p.ContinueFailed:
+		case !p.ContinueFailed && !p.warming:
 			end = endedByFailure
 		}
 	}

@@ -16,6 +16,8 @@ type Workload struct {
 	Order     workload.Order
 	BatchSize int   // entries per request; 0 means 1. More needs a backend.Batcher.
 	KeepBytes int64 // memory for requests that are ready to send
+	// Marker marks each play of a session; nil: nothing does.
+	Marker *workload.Marker
 	// Identity returns what the requests of Sessions are made from, for their hash; nil for nothing.
 	Identity func() string
 }

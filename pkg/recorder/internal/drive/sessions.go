@@ -133,10 +133,13 @@ type nextSession struct {
 	id     string // of this play
 	number int    // among the sessions of the level, from 0
 	first  int    // place of its first request among the requests of the level
+	marker string // of this play; "" for none
+	// of is which request of the session each node is; nil if it is all of them.
+	of []int
 }
 
-// next opens the next session of the share. ok is false when there is none.
-func (d *sessions) next() (_ nextSession, ok bool) {
+// next opens the next session of the share, for a slot. ok is false when there is none.
+func (d *sessions) next(slot int) (_ nextSession, ok bool) {
 	d.opening.Lock()
 	defer d.opening.Unlock()
 	all := d.Set.sessions
@@ -167,6 +170,9 @@ func (d *sessions) next() (_ nextSession, ok bool) {
 			s = &begun
 		}
 		next.Session, next.id = s, d.Set.playID(k, o.ID)
+		if m := d.Set.Marker; m != nil {
+			next.marker = m.Text(int(d.Set.plays[k]), slot, o.ID)
+		}
 		return next, true
 	}
 	return nextSession{}, false // the share has no session
@@ -272,6 +278,9 @@ func (d *sessions) Warnings() (all []string) {
 		}
 		all = append(all, fmt.Sprintf("%s %s not asked, since %s in %s", plural.GroupedOf(turns, "turn"), were, why, plural.GroupedOf(sessions, "conversation")))
 	}
+	if c.Unprimed > 0 {
+		all = append(all, fmt.Sprintf("%s within sessions failed before the measurement, so that the server may not have their prompts in its cache", plural.GroupedOf(c.Unprimed, "request")))
+	}
 	notAsked(c.NotSent.Failed, c.Failed, "an earlier turn failed")
 	notAsked(c.NotSent.Overflow, c.Overflow, "an earlier turn was longer than the context of the model")
 	if n := c.Unanswered; n > 0 {
@@ -299,27 +308,46 @@ func (d *sessionSlots) Run(ctx context.Context) {
 	}
 	sending, end := d.begin(ctx, len(d.backoff), math.MaxInt)
 	defer end()
+	begun := make([]nextSession, len(d.backoff))
+	var startNS uint64
+	if d.Starts != nil {
+		startNS = d.beginWithin(ctx, sending, begun)
+	}
+	d.each(func(i int) { d.slot(ctx, sending, i, begun[i], startNS) })
+}
+
+// each calls f for each slot at the same time.
+func (d *sessionSlots) each(f func(i int)) {
 	var slots sync.WaitGroup
 	for i := range d.backoff {
-		slots.Go(func() { d.slot(ctx, sending, i) })
+		slots.Go(func() { f(i) })
 	}
 	slots.Wait()
 }
 
-// slot plays sessions until there are no more.
-func (d *sessionSlots) slot(ctx, sending context.Context, i int) {
+// slot plays sessions until there are no more. The first one is what is left of one that has begun, if there is one, and goes on
+// at startNS.
+func (d *sessionSlots) slot(ctx, sending context.Context, i int, begun nextSession, startNS uint64) {
 	sender, err := d.Senders.sender(ctx, i)
 	if err != nil {
 		return // it was opened before
 	}
 	for ctx.Err() == nil {
-		s, ok := d.next()
-		if !ok {
+		s := begun
+		if begun = (nextSession{}); s.Session == nil {
+			var ok bool
+			if s, ok = d.next(d.Share.Number(i)); !ok {
+				break
+			}
+		}
+		p := newPlay(sending, &d.sessions, s)
+		p.startNS, startNS = startNS, 0
+		if p.run(ctx, worker{i, sender}); !d.backoff[i].sleep(ctx) {
 			return
 		}
-		if newPlay(sending, &d.sessions, s).run(ctx, worker{i, sender}); !d.backoff[i].sleep(ctx) {
-			return
-		}
+	}
+	if d.Refill && d.Err() == nil {
+		d.Admission.Over(d.Clock.NowNS())
 	}
 }
 
@@ -357,7 +385,7 @@ func (d *sessionRequests) Run(ctx context.Context) {
 		if !ok {
 			return
 		}
-		s, ok := d.next()
+		s, ok := d.next(0)
 		if !ok {
 			d.workers.give(w)
 			return
@@ -408,7 +436,7 @@ func (d *sessionArrivals) play(ctx, sending context.Context) {
 	}
 	began := sync.OnceFunc(func() { <-d.prepared })
 	defer began()
-	s, ok := d.next()
+	s, ok := d.next(0)
 	if !ok {
 		return
 	}
