@@ -178,11 +178,7 @@ func (s *settings) madeUpFacts(d *forecast.Facts) {
 	if d.Entries == 0 {
 		d.Entries, d.About = int(math.Round(float64(s.MadeSessions)*s.TurnsMean)), s.TurnsStddev > 0 || s.TurnsMean != math.Trunc(s.TurnsMean)
 	}
-	ratio := 1.0
-	if s.DelayRatio != nil {
-		ratio = *s.DelayRatio
-	}
-	d.Thinking = time.Duration(float64(max(d.Entries-s.MadeSessions, 0)) * s.DelayMeanMS * ratio * float64(time.Millisecond))
+	d.Thinking = time.Duration(max(d.Entries-s.MadeSessions, 0)) * s.delays.Bound(s.thinkTime().Mean)
 }
 
 // dryData returns the facts of the input data for --dry-run, which asks no other machine, reads no
@@ -259,8 +255,8 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 	if err := s.takeSessions(e.Source); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}
-	if err := s.checkSessions(e.sessions); err != nil {
-		return nil, nil, errors.Join(err, set.Close())
+	if s.refused = s.checkSessions(e.sessions); s.refused != nil {
+		return nil, nil, errors.Join(s.refused, set.Close())
 	}
 	e.Source = s.delays.Of(e.Source)
 	if e.Source, err = spreadOverModels(s, e.Source); err == nil && s.FixedSchedule {

@@ -26,6 +26,9 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	if s.dryRun {
 		s.printNotes(stderr)
 		data, notes := s.dryData(c.Context)
+		if s.refused != nil {
+			return s.refused
+		}
 		plan := dryRun{s, s.worldPlan(), nil, nil}
 		if data.Sessions != nil {
 			plan.Sessions = &drySessions{data.Sessions, notes}

@@ -50,9 +50,10 @@ type sessionSettings struct {
 	MarkerSalt        string             `json:"cache_bust_salt,omitempty"`
 	Scenario          *scenario.Scenario `json:"scenario,omitempty"`
 
-	delays workload.Delays
-	starts *workload.Starts // nil: sessions begin at their beginning
-	marker *workload.Marker // nil: none; its salt lacks the run
+	refused error // of checkSessions, for --dry-run
+	delays  workload.Delays
+	starts  *workload.Starts // nil: sessions begin at their beginning
+	marker  *workload.Marker // nil: none; its salt lacks the run
 }
 
 // givenFlags are the flags of a command line, for a scenario.

@@ -265,6 +265,21 @@ func TestUsageHint(t *testing.T) {
 	}
 }
 
+// A flag of App.Bare may have no value.
+func TestBareFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--limit": `limit=7`, "--limit 3": `limit=3 all=false header=[] args=[]`, "--limit=3": `limit=3`, "--limit --header a": `limit=7 all=false header=["a"]`,
+	} {
+		app := testApp(nil)
+		app.Bare = map[string]string{"limit": "7"}
+		var stdout, stderr strings.Builder
+		app.Run(t.Context(), append([]string{"tool", "report"}, strings.Fields(args)...), strings.NewReader(""), &stdout, &stderr)
+		if !strings.Contains(stdout.String()+stderr.String(), want) {
+			t.Errorf("%s: %s%s, want %q", args, stdout.String(), stderr.String(), want)
+		}
+	}
+}
+
 func TestGetoptForms(t *testing.T) {
 	for _, tt := range []struct {
 		args string

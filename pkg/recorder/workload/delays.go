@@ -62,12 +62,12 @@ func (d *Delays) Of(src Source) Source {
 
 // changeEntry is a change for [Map].
 func (d *Delays) changeEntry(_ int, e *Entry) error {
-	e.Delay = d.bound(e.Delay)
+	e.Delay = d.Bound(e.Delay)
 	return nil
 }
 
-// bound returns a delay as the last steps change it.
-func (d *Delays) bound(delay time.Duration) time.Duration {
+// Bound returns a delay as the last steps change it.
+func (d *Delays) Bound(delay time.Duration) time.Duration {
 	switch {
 	case d.Kind == NoDelays:
 		return 0
@@ -99,9 +99,9 @@ func (d *Delays) change(_ int, s *Session) func(i int, e *Entry) error {
 		case RecordedDelays, NoDelays:
 		}
 		for k := range n.After {
-			n.After[k].Delay = d.bound(n.After[k].Delay)
+			n.After[k].Delay = d.Bound(n.After[k].Delay)
 		}
-		n.NotBefore = d.bound(n.NotBefore)
+		n.NotBefore = d.Bound(n.NotBefore)
 	}
 	s.Nodes = nodes
 	return d.changeEntry
