@@ -154,7 +154,7 @@ func (p *parser) indivisible(s *settings) {
 	p.refuse(s.MaxOverflowRate != nil, "--max-overflow-rate: no rank of %s knows the requests of all; look at the merged report", several)
 	p.refuse(p.bustsEntries(), "--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
 	if n := s.slotsOfSessions(); n > 0 && n < s.world.Size {
-		p.errorf("--%s %d: %s needs at least one conversation at a time for each", s.shapeFlag, n, several)
+		p.errorf("--%s %d: %s needs at least one session at a time for each", s.shapeFlag, n, several)
 	}
 	p.refuse(s.conversations() && m.Counted() && s.WarmupDuration+s.RampUp > 0, "--request-count and --warmup-duration or --ramp-up exclude each other for the sessions of %s, because no rank knows how many requests of all are warm-up; give --warmup-request-count", several)
 	p.refuse(s.conversations() && s.sendOrder.Kind == workload.Random, "--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")
