@@ -77,7 +77,7 @@ var rows = map[string][][]string{
 		{"pkg/recorder/observe"},
 		{"pkg/recorder/backend/*", "pkg/recorder/internal/drive"},
 		{"pkg/recorder"},
-		{"pkg/recorder/calibrate", "pkg/recorder/forecast", "pkg/recorder/journal"},
+		{"pkg/recorder/calibrate", "pkg/recorder/forecast", "pkg/recorder/journal", "pkg/recorder/scenario"},
 	},
 	"pkg/analyze": {
 		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/promptcache", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
