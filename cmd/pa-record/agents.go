@@ -149,11 +149,11 @@ func (p *parser) agentsAlone(s *settings) {
 	p.refuse(s.ServiceKind != kindOpenAI || api != render.Chat, "--agents needs --service-kind openai and its chat endpoint")
 	p.refuse(len(s.InputData) > 0 || s.namesDataset(), "--agents and --input-data or --dataset exclude each other: agents are made up; drop one")
 	p.refuse(p.c.IsSet("num-sessions"), "--agents and --num-sessions exclude each other: the one makes up agents, the other plain conversations; drop one")
-	for flag, instead := range map[string]string{
-		"synthetic-input-tokens": "--agent-task-tokens, --agent-tool-tokens and the like", "output-tokens": "--agent-answer-tokens",
+	for _, of := range []struct{ flag, instead string }{
+		{"synthetic-input-tokens", "--agent-task-tokens, --agent-tool-tokens and the like"}, {"output-tokens", "--agent-answer-tokens"},
 	} {
-		for _, one := range p.given(flag, flag+"-mean", flag+"-stddev") {
-			p.errorOnce(one, "--%s: the lengths of made-up agents are those of %s; drop it", one, instead)
+		for _, one := range p.given(of.flag, of.flag+"-mean", of.flag+"-stddev") {
+			p.errorOnce(one, "--%s: the lengths of made-up agents are those of %s; drop it", one, of.instead)
 		}
 	}
 	for _, one := range p.given("output-tokens-mean-deterministic") {

@@ -228,7 +228,7 @@ func (a *Agents) counts(k int) agentCounts {
 		if after < 0 {
 			after = r.IntN(last + 1)
 		}
-		c.subs = append(c.subs, subagentCounts{min(after, last), min(s.SubagentTurns.Draw(r), mostSubagentTurns), c.turns == 1 || happens(r, s.Background)})
+		c.subs = append(c.subs, subagentCounts{min(after, last), min(s.SubagentTurns.Draw(r), mostSubagentTurns), happens(r, s.Background)})
 	}
 	slices.SortStableFunc(c.subs, func(x, y subagentCounts) int { return x.after - y.after })
 	return c

@@ -65,6 +65,7 @@ func messagesOf(t testing.TB, s *workload.Session, i int) (workload.Entry, []mes
 func TestAgentLengths(t *testing.T) {
 	for name, tok := range map[string]Tokenizer{"built-in": builtinTokenizer(t), "spans blanks": pairs{builtinTokenizer(t)}} {
 		shape := smallAgents(t)
+		shape.Context, shape.ResetKeep, shape.ToolTokens = 200, 1, amount(t, "lognormal:40,60")
 		a := newAgents(t, AgentsConfig{Texts: newTexts(t, tok, 5, ""), Seed: 5, Sessions: 30, AgentShape: shape})
 		resets := 0
 		for k := range a.Sessions() {
@@ -154,15 +155,19 @@ func TestAgentTextsKept(t *testing.T) {
 			k++
 		}
 		// Texts of another set replace what was kept.
-		before, err := s.Entry(len(s.Nodes) - 1)
-		if err != nil {
+		next := slices.IndexFunc(a.plan(of).requests, func(q agentRequest) bool { return q.before >= 0 })
+		if next < 0 {
+			continue
+		}
+		if _, err := s.Entry(a.plan(of).requests[next].before); err != nil {
 			t.Fatal(err)
 		}
 		a.c.Texts.Use(workload.Set{Level: 1}, "")
-		after, err := s.Entry(len(s.Nodes) - 1)
+		got, err := s.Entry(next)
+		want, err2 := a.session(of).Entry(next)
 		a.c.Texts.Use(workload.Set{}, "")
-		if err != nil || bytes.Equal(before.Prompt.Messages, after.Prompt.Messages) {
-			t.Fatalf("another set sends the same prompt (%v)", err)
+		if err != nil || err2 != nil || !bytes.Equal(got.Prompt.Messages, want.Prompt.Messages) {
+			t.Fatalf("a prompt of another set begins with texts of the first (%v, %v)", err, err2)
 		}
 	}
 	if k != a.Len() {
