@@ -156,7 +156,7 @@ func (p *parser) indivisible(s *settings) {
 	p.refuse(s.SessionWindow == windowRefill, "--session-window %s: no rank of %s knows the slots of all; record with one, or drop it", windowRefill, several)
 	p.refuse(p.bustsEntries() || s.marker != nil && !p.c.IsSet("cache-salt"), "--cache-bust: each rank of %s would draw another text; give all ranks the same --cache-salt TEXT, such as the number of the job", several)
 	if n := s.slotsOfSessions(); n > 0 && n < s.world.Size {
-		p.errorf("--%s %d: %s needs at least one conversation at a time for each", s.shapeFlag, n, several)
+		p.errorf("--%s %d: %s needs at least one session at a time for each", s.shapeFlag, n, several)
 	}
 	p.refuse(s.conversations() && m.Counted() && s.WarmupDuration+s.RampUp > 0, "--request-count and --warmup-duration or --ramp-up exclude each other for the sessions of %s, because no rank knows how many requests of all are warm-up; give --warmup-request-count", several)
 	p.refuse(s.conversations() && s.sendOrder.Kind == workload.Random, "--dataset-sampling-strategy random: conversations that are drawn with replacement cannot be divided among ranks; use shuffle")

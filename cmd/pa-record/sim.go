@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 	"github.com/pa-tools/pa/pkg/tokenizer"
+	"github.com/pa-tools/pa/pkg/tokenizer/builtin"
 )
 
 // simCommand is "pa-record sim": the simulated server as a process.
@@ -184,7 +185,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
 		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
-		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder", DefaultText: "words"}, tokenizer.FilesAt),
+		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder; built-in is pa-record's own", DefaultText: "words"}, tokenizer.FilesAt),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
 		&cli.Int64Flag{Name: "cache-tokens", Category: "Behaviour", Usage: "size of the prefix cache in tokens: `N`; the least recently used block leaves it", DefaultText: "no limit"},
 		&cli.IntFlag{Name: "cache-block", Category: "Behaviour", Usage: "the prefix cache holds whole blocks of `N` tokens", Value: sim.DefaultCacheBlock},
@@ -288,7 +289,11 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 
 // loadEncoder returns what encodes with the tokenizer in a file or folder, for a simulated server.
 func loadEncoder(path string) (func(dst []uint32, text string) []uint32, error) {
-	tok, err := tokenizer.Load(path)
+	load := tokenizer.Load
+	if path == builtin.Name {
+		load = func(string) (*tokenizer.Tokenizer, error) { return builtin.Load() }
+	}
+	tok, err := load(path)
 	if err != nil {
 		return nil, err
 	}

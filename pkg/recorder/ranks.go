@@ -83,7 +83,7 @@ func (c *Config) validateRanks() error {
 		add(traits.Whole != "", fmt.Sprintf("%v: %s", level, traits.Whole))
 		_, open := level.(load.Open)
 		if traits.Conversations {
-			add(slots < r.Size && !open, fmt.Sprintf("%v: needs at least one conversation at a time for each rank", level))
+			add(slots < r.Size && !open, fmt.Sprintf("%v: needs at least one session at a time for each rank", level))
 			add(c.Measure.Counted() && c.WarmupTime+traits.RampUp > 0, fmt.Sprintf("%v: a warm-up by time and a request count exclude each other: no rank knows how many requests of sessions are in the warm-up of all", level))
 			add(c.Order.Kind == workload.Random, fmt.Sprintf("%v: conversations drawn with replacement cannot be divided; use another order", level))
 		}

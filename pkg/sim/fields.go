@@ -152,9 +152,9 @@ func (s *Server) planRequest(index uint64, f *requestFields, prompts []int, text
 	case a.Choices > maxChoices:
 		check(fmt.Errorf("%d answers asked for; the most is %d", a.Choices, maxChoices))
 	case longest+max(a.MaxTokens, a.MinTokens) > c.ContextTokens:
-		check(fmt.Errorf("%d input and %d output tokens are more than the context length of %d", longest, max(a.MaxTokens, a.MinTokens), c.ContextTokens))
+		check(fmt.Errorf("this model's maximum context length is %d tokens; %d input and %d output tokens are more", c.ContextTokens, longest, max(a.MaxTokens, a.MinTokens)))
 	case longest >= c.ContextTokens:
-		check(fmt.Errorf("%d input tokens leave no room in the context length of %d", longest, c.ContextTokens))
+		check(fmt.Errorf("this model's maximum context length is %d tokens; %d input tokens leave no room for an answer", c.ContextTokens, longest))
 	}
 	a.Room = c.ContextTokens - longest
 	if f.Echo {

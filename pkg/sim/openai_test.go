@@ -273,7 +273,7 @@ func TestOpenAIErrors(t *testing.T) {
 		{"max_tokens 0", "/v1/completions", `{"prompt":"x","max_tokens":0}`, 400, "max_tokens is 0; expected a whole number from 1"},
 		{"max_tokens broken", "/v1/completions", `{"prompt":"x","max_tokens":1.5}`, 400, "max_tokens is 1.5"},
 		{"max_tokens no number", "/v1/completions", `{"prompt":"x","max_tokens":"many"}`, 400, "is not a number"},
-		{"beyond the context", "/v1/completions", `{"prompt":"x","max_tokens":100}`, 400, "context length of 100"},
+		{"beyond the context", "/v1/completions", `{"prompt":"x","max_tokens":100}`, 400, "maximum context length is 100"},
 		{"min above max", "/v1/completions", `{"prompt":"x","max_tokens":1,"min_tokens":2}`, 400, "min_tokens 2 is more than max_tokens 1"},
 		{"n 0", "/v1/completions", `{"prompt":"x","n":0}`, 400, "n is 0"},
 		{"n too large", "/v1/completions", `{"prompt":["x","y"],"n":100}`, 400, "200 answers"},
@@ -289,6 +289,9 @@ func TestOpenAIErrors(t *testing.T) {
 		status, body, err := post(t, s.OpenAIURL()+row.path, row.body)
 		if err != nil || status != row.status || !strings.Contains(string(body), row.want) || !json.Valid(body) {
 			t.Errorf("%s: status %d, %v, %s, want %d with %q", row.name, status, err, body, row.status, row.want)
+		}
+		if got, want := openai.IsContextOverflow(status, body), strings.Contains(row.want, "context length"); got != want {
+			t.Errorf("%s: %s is a context overflow: %v, want %v", row.name, body, got, want)
 		}
 	}
 	for _, e := range settled(t, s) {

@@ -242,7 +242,19 @@ var groupTitles = map[explain.Group]string{
 
 const pageHead = `# Names
 
-The tables of this page are made of the code: ` + "`go test ./pkg/tool -update`" + `.
+The tables of this page, but not the next one, are made of the code: ` + "`go test ./pkg/tool -update`" + `.
+
+## Sessions, agents, turns
+
+| word | is | in exports and lists | elsewhere |
+|---|---|---|---|
+| session | the requests of one job: of a conversation, or of an agent and its sub-agents | ` + "`session_id`" + ` | conversation; trajectory, tree, graph (AIPerf, Dynamo, GuideLLM); task (agentperf-local) |
+| play | one time that a session is sent: ` + "`s1`" + `, then ` + "`s1#2`" + ` | ` + "`session_id`" + ` | lane and play (AgentX) |
+| conversation | a session without sub-agents, in which each request continues the one before | | |
+| agent, sub-agent | one sequence of requests in a session; the first is the root, each other one has a parent | ` + "`agent`" + `, ` + "`depth`" + ` | branch (TensorRT-LLM), stream (rollouts) |
+| turn | the number of a request within its agent, from 0 | ` + "`turn`" + ` | round (TraceLab), iteration |
+| request | what is sent and answered once | ` + "`request`" + ` | call, event, span |
+| history | the messages of a request before its new ones | | context |
 
 ## OpenTelemetry
 

@@ -83,7 +83,11 @@ func (d *Facts) Sample(src workload.Source) {
 		d.Input = recorder.Figure{Basis: "the input data are not prompts"}
 	}
 	if withLength == seen {
-		d.Output = recorder.Figure{Value: lengths / float64(withLength), Bound: recorder.AtMost, Basis: "the lengths that " + basis + " ask for"}
+		bound := recorder.AtMost
+		if seen < src.Len() { // the others may ask for more
+			bound = recorder.About
+		}
+		d.Output = recorder.Figure{Value: lengths / float64(withLength), Bound: bound, Basis: "the lengths that " + basis + " ask for"}
 	}
 }
 

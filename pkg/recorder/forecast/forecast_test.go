@@ -7,7 +7,26 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
+
+// Lengths of answers are a bound only if all entries were looked at: the others may ask for more.
+func TestSampledOutput(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		entries int
+		want    recorder.Bound
+	}{{mostSampled, recorder.AtMost}, {mostSampled + 1, recorder.About}} {
+		src := make(workload.List, tt.entries)
+		for i := range src {
+			src[i].Prompt = &workload.Prompt{Text: "Hello", MaxTokens: 8}
+		}
+		var d Facts
+		if d.Sample(src); d.Output.Value != 8 || d.Output.Bound != tt.want {
+			t.Errorf("%d entries: %v, want %v 8", tt.entries, d.Output, tt.want)
+		}
+	}
+}
 
 // Every format of an export has sizes of its own.
 func TestForecastFormats(t *testing.T) {

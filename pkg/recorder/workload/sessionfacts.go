@@ -130,16 +130,23 @@ func (x *SessionFacts) String() string {
 	if x.Sessions == 0 {
 		return "no sessions"
 	}
-	parts := []string{fmt.Sprintf("%s of %.3g requests on average and %s at most", plural.GroupedOf(x.Sessions, "session"), float64(x.Requests)/float64(x.Sessions), plural.Grouped(x.Most))}
+	parts := []string{plural.GroupedOf(x.Sessions, "session") + " of " + plural.GroupedOf(x.Most, "request")}
+	if x.Requests != x.Sessions*x.Most {
+		parts[0] = fmt.Sprintf("%s of %.3g requests on average and %s at most", plural.GroupedOf(x.Sessions, "session"), float64(x.Requests)/float64(x.Sessions), plural.Grouped(x.Most))
+	}
 	if x.Agents > 0 {
 		parts = append(parts, fmt.Sprintf("%s (%s forked, %s spawned, %s in the background)",
 			plural.GroupedOf(x.Agents, "sub-agent"), plural.Grouped(x.Forked), plural.Grouped(x.Spawned), plural.Grouped(x.Background)))
 	}
 	if x.Joins > 0 {
-		parts = append(parts, plural.GroupedOf(x.Joins, "join"))
+		verb := "wait"
+		if x.Joins == 1 {
+			verb = "waits"
+		}
+		parts = append(parts, fmt.Sprintf("%s that %s for sub-agents or for several others", plural.GroupedOf(x.Joins, "request"), verb))
 	}
 	if x.Delays > 0 {
-		parts = append(parts, fmt.Sprintf("delays of %v before %s", x.Waiting.Round(time.Millisecond), plural.GroupedOf(x.Delays, "request")))
+		parts = append(parts, fmt.Sprintf("delays of %v in all before %s", x.Waiting.Round(time.Millisecond), plural.GroupedOf(x.Delays, "request")))
 	}
 	if x.Timed > 0 {
 		parts = append(parts, fmt.Sprintf("%s with a start time", plural.Grouped(x.Timed)))

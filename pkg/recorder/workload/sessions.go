@@ -172,7 +172,7 @@ func chained(i int) Node {
 	return Node{After: []Edge{{From: i - 1}}, Continues: i - 1}
 }
 
-var errNoSession = errors.New(`no "session_id"; sessions need one in every entry`)
+var errNoSession = errors.New(`no "session_id"; sessions need one in every entry (--concurrency-range and --request-rate-range send entries without sessions)`)
 
 // linear is the Sessions that Linear returns.
 type linear struct {
