@@ -77,11 +77,6 @@ func TestSmallFilesOfMuch(t *testing.T) {
 			"sub-agents are more than 20 deep within each other", 0,
 		},
 		{
-			"WEKA: forks of one request", `{"id":"a","block_size":1,"requests":[` + list(3000, func(i int) string {
-				return fmt.Sprintf(`{"t":%d,"in":2,"hash_ids":[1,%d]}`, i, i+2)
-			}) + "]}", Options{}, "", 3000,
-		},
-		{
 			"WEKA: sub-agents alone", `{"id":"a","block_size":4,"requests":[{"t":0,"type":"subagent","requests":[{"t":0,"in":1}]}]}`, Options{},
 			"a trace without requests (1)", 0,
 		},
@@ -139,6 +134,18 @@ func TestSmallFilesOfMuch(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Memory for the forks of one request does not grow with their square.
+func TestWekaManyForks(t *testing.T) { // not in parallel, since it counts allocations
+	in := `{"id":"a","block_size":1,"requests":[` + list(5000, func(i int) string {
+		return fmt.Sprintf(`{"t":%d,"in":2,"hash_ids":[1,%d]}`, i, i+2)
+	}) + "]}"
+	testenv.BoundMemory(t, len(in), 4<<20, 400, func() {
+		if s, err := open(t, "in", in, Options{Texts: numbered{}}); err != nil || s.Len() != 5000 {
+			t.Errorf("%v, want 5000 requests", err)
+		}
+	})
 }
 
 // The sum of long times is a long time: no delay becomes negative.
