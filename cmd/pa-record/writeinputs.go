@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -81,7 +79,7 @@ func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
 		return err
 	}
 	write := func(w io.Writer) error {
-		return writeRequests(c.Context, w, entries.Source, s.sendOrder, n, form)
+		return dataset.WriteRequests(c.Context, w, entries.Source, s.sendOrder, n, form)
 	}
 	if all, ok := entries.Source.(workload.Sessions); ok {
 		if !c.IsSet("count") {
@@ -123,54 +121,6 @@ func openInputs(c *cli.Context, s *settings, env environment) (*inputData, error
 	return entries, nil
 }
 
-// writeRequests writes the first n requests in their order as input data of
-// perf_analyzer: {"data": [{…}, …]}. form is from [requestForm].
-func writeRequests(ctx context.Context, out io.Writer, src workload.Source, order workload.Order, n int, form func(*workload.Entry) (export.Fields, error)) error {
-	w := bufio.NewWriterSize(out, 64<<10)
-	fmt.Fprint(w, `{"data": [`)
-	for i := range n {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e, err := src.At(order.Index(i, src.Len()))
-		if err != nil {
-			return err
-		}
-		f, err := form(&e)
-		if err != nil {
-			return err
-		}
-		sep := ",\n"
-		if i == 0 {
-			sep = "\n"
-		}
-		fmt.Fprint(w, sep)
-		if err := writeMembers(w, f); err != nil {
-			return err
-		}
-	}
-	fmt.Fprint(w, "\n]}\n")
-	return w.Flush() // what Fprint could not write shows here
-}
-
-// writeMembers writes the fields as a JSON object.
-func writeMembers(w io.Writer, f export.Fields) error {
-	sep := "{"
-	for _, m := range f {
-		name, err := json.Marshal(m.Name)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "%s%s: %s", sep, name, m.Value.Data)
-		sep = ", "
-	}
-	if sep == "{" {
-		fmt.Fprint(w, "{")
-	}
-	_, err := fmt.Fprint(w, "}")
-	return err
-}
-
 // requestForm returns the function that makes an element of input data from an entry. It
 // asks no server, so the function fails for entries that depend on the model.
 func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), error) {
@@ -180,7 +130,7 @@ func requestForm(s *settings) (func(*workload.Entry) (export.Fields, error), err
 	}
 	return func(e *workload.Entry) (export.Fields, error) {
 		f, err := body(e)
-		return beside(f, e), err
+		return dataset.Beside(f, e), err
 	}, nil
 }
 
@@ -234,26 +184,6 @@ func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
 		f = append(export.Fields{{Name: "model", Value: export.Value{Data: quoted(model)}}}, f...)
 	}
 	return f, err
-}
-
-// beside adds the session, think time and schedule of an entry to the fields of its
-// request, unless the fields have them already.
-func beside(f export.Fields, e *workload.Entry) export.Fields {
-	add := func(name string, value []byte) {
-		if _, there := f.Get(name); !there {
-			f = append(f, export.Field{Name: name, Value: export.Value{Data: append(append([]byte{'['}, value...), ']')}})
-		}
-	}
-	if e.Session != "" {
-		add("session_id", quoted(e.Session))
-	}
-	if e.Delay > 0 {
-		add("delay", fmt.Appendf(nil, "%v", milliseconds(e.Delay)))
-	}
-	if e.Timed {
-		add("timestamp", fmt.Appendf(nil, "%v", milliseconds(e.Offset)))
-	}
-	return f
 }
 
 // quoted returns s as a JSON string.
