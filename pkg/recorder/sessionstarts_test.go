@@ -194,7 +194,7 @@ func TestSessionMarkers(t *testing.T) {
 
 // The measurement ends when the first slot finds no session left, and what ends later is not in it.
 func TestRefillWindow(t *testing.T) {
-	w, res, _, err := recordSessions(t, ok(100*time.Millisecond), Config{
+	w, _, _, err := recordSessions(t, ok(100*time.Millisecond), Config{
 		Entries: turns("abbbcc"), Levels: []load.Level{load.Sessions{N: 2}}, RefillWindow: true,
 	}, nil)
 	if err != nil {
@@ -204,7 +204,7 @@ func TestRefillWindow(t *testing.T) {
 	if got := sentAs(w); len(got) != 6 {
 		t.Errorf("sent %q", got)
 	}
-	w, res, _, err = recordSessions(t, ok(100*time.Millisecond), Config{
+	w, res, _, err := recordSessions(t, ok(100*time.Millisecond), Config{
 		Entries: turns("abbbbc"), Levels: []load.Level{load.Sessions{N: 2}}, RefillWindow: true,
 	}, nil)
 	if err != nil {

@@ -60,7 +60,9 @@ func TestDelays(t *testing.T) {
 		{"think time that is not known", Delays{Kind: ThinkOnly}, noEnd, [][]Edge{nil, {after(0, AfterEnd, 0), after(0, AfterStart, 12)}}},
 		{"think time of the data", Delays{Kind: ThinkOnly}, plain, [][]Edge{nil, {after(0, AfterEnd, 3)}}},
 		{"start to start", Delays{Kind: StartToStart}, treeOfFour(), [][]Edge{
-			nil, {after(0, AfterEnd, 0), after(0, AfterStart, 30)}, {after(1, AfterStart, 2)},
+			nil,
+			{after(0, AfterEnd, 0), after(0, AfterStart, 30)},
+			{after(1, AfterStart, 2)},
 			{after(1, AfterEnd, 0), after(2, AfterEnd, 0), after(1, AfterStart, 24), after(2, AfterStart, 22)},
 		}},
 		{"none", Delays{Kind: NoDelays}, treeOfFour(), [][]Edge{nil, {after(0, AfterEnd, 0)}, {after(1, AfterStart, 0)}, {after(1, AfterEnd, 0), after(2, AfterEnd, 0)}}},

@@ -235,12 +235,14 @@ func TestMessagesReply(t *testing.T) {
 		{"a thought alone, dropped", thought, ReasoningDrop, "", true},
 		{"an empty text", append(thought, start(`{"type":"text","text":""}`)), ReasoningAuto, `[{"type":"thinking","thinking":"hm","signature":"c2ln"}]`, true},
 		{
-			"a call", []string{start(`{"type":"tool_use","id":"t","name":"ls","input":{}}`), delta(`{"type":"input_json_delta","partial_json":"{\"d\":"}`), delta(`{"type":"input_json_delta","partial_json":" 1}"}`)},
+			"a call",
+			[]string{start(`{"type":"tool_use","id":"t","name":"ls","input":{}}`), delta(`{"type":"input_json_delta","partial_json":"{\"d\":"}`), delta(`{"type":"input_json_delta","partial_json":" 1}"}`)},
 			ReasoningAuto, `[{"type":"tool_use","id":"t","name":"ls","input":{"d":1}}]`, false,
 		},
 		{"a call without arguments", []string{start(`{"type":"tool_use","id":"t","name":"ls","input":{}}`)}, ReasoningAuto, `[{"type":"tool_use","id":"t","name":"ls","input":{}}]`, false},
 		{
-			"a call that was cut", []string{start(`{"type":"tool_use","id":"t","name":"ls","input":{}}`), delta(`{"type":"input_json_delta","partial_json":"{\"d"}`)},
+			"a call that was cut",
+			[]string{start(`{"type":"tool_use","id":"t","name":"ls","input":{}}`), delta(`{"type":"input_json_delta","partial_json":"{\"d"}`)},
 			ReasoningAuto, `[{"type":"tool_use","id":"t","name":"ls","input":{"INVALID_JSON":"{\"d"}}]`, false,
 		},
 		{"a block that is not known", []string{start(`{"type":"redacted_thinking","data":"x"}`), start(`{"type":"new","n":[1]}`)}, ReasoningAuto, `[{"type":"redacted_thinking","data":"x"},{"type":"new","n":[1]}]`, true},

@@ -57,7 +57,8 @@ func TestSmallFilesOfMuch(t *testing.T) {
 			"Graph IR: many traces", `{"kind":"graph","nodes":{` + list(10, func(i int) string {
 				return fmt.Sprintf(`"%d":{"output":"o%d","prompt":[{"role":"user"}]}`, i, i)
 			}) + "}}\n" + perLine(30, func(i int) string { return fmt.Sprintf(`{"kind":"trace","id":"%d"}`, i) }),
-			Options{MaxSessionRequests: 10}, `line 12: the sessions of the file have more than 100 requests together`, 0,
+			Options{MaxSessionRequests: 10},
+			`line 12: the sessions of the file have more than 100 requests together`, 0,
 		},
 		{
 			"Graph IR: prompts that repeat each other", `{"kind":"graph","nodes":{"0":{"output":"o0","prompt":[{"role":"user"}]},` + list(80, func(i int) string {
@@ -73,11 +74,13 @@ func TestSmallFilesOfMuch(t *testing.T) {
 		},
 		{
 			"WEKA: sub-agents of sub-agents", `{"id":"a","block_size":4,"requests":[{"t":0,"in":4},` + strings.Repeat(`{"t":0,"type":"subagent","requests":[`, 1000) +
-				`{"t":0,"in":1,"model":"` + strings.Repeat("x", 10_000) + `"}` + strings.Repeat("]}", 1000) + "]}", Options{},
+				`{"t":0,"in":1,"model":"` + strings.Repeat("x", 10_000) + `"}` + strings.Repeat("]}", 1000) + "]}",
+			Options{},
 			"sub-agents are more than 20 deep within each other", 0,
 		},
 		{
-			"WEKA: sub-agents alone", `{"id":"a","block_size":4,"requests":[{"t":0,"type":"subagent","requests":[{"t":0,"in":1}]}]}`, Options{},
+			"WEKA: sub-agents alone", `{"id":"a","block_size":4,"requests":[{"t":0,"type":"subagent","requests":[{"t":0,"in":1}]}]}`,
+			Options{},
 			"a trace without requests (1)", 0,
 		},
 		{
@@ -87,7 +90,8 @@ func TestSmallFilesOfMuch(t *testing.T) {
 		},
 		{
 			"execution trace: a path of many branches", `{"trace_id":"r","events":[{"event_type":"message","branch_path":[` + list(5000, func(int) string { return "1" }) + `]}]}`,
-			Options{}, `"branch_path": no "parallel_start" has begun the branch [1 1 1`, 0,
+			Options{},
+			`"branch_path": no "parallel_start" has begun the branch [1 1 1`, 0,
 		},
 		{
 			"execution trace: messages that change", `{"trace_id":"r","events":[` + list(100, func(i int) string {
@@ -102,11 +106,13 @@ func TestSmallFilesOfMuch(t *testing.T) {
 		},
 		{
 			"Dynamo: a long prompt", dynamoEnd + `"event_time_unix_ms":9,"request":{"output_tokens":1,"replay":{"trace_block_size":2000000000,"input_length":2000000000,"input_sequence_hashes":[1]}}}`,
-			Options{}, `"input_length": 2000000000: must be from 1 to 16777216`, 0,
+			Options{},
+			`"input_length": 2000000000: must be from 1 to 16777216`, 0,
 		},
 		{"rollouts: a long prompt", `{"group":1,"stream":0,"prompt_len":2000000000,"out_lens":[1],"obs_lens":[1]}`, Options{}, "line 1: a prompt of 2000000000 tokens: must have at most 16777216", 0},
 		{
-			"agentic Mooncake: a long prompt", `{"request_id":"a","output_length":2,"input_length":2000000000,"hash_ids":null}`, Options{},
+			"agentic Mooncake: a long prompt", `{"request_id":"a","output_length":2,"input_length":2000000000,"hash_ids":null}`,
+			Options{},
 			"line 1: a prompt of 2000000000 tokens: must have at most 16777216", 0,
 		},
 		{

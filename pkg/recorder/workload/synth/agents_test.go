@@ -279,16 +279,26 @@ func TestAgentGraphs(t *testing.T) {
 		{"tasks", false, func(*AgentShape) {}, "0:0\n0:1 0:0+10ms\n0:2 0:1+1s\n0:3 0:2+10ms"},
 		{"live", true, func(*AgentShape) {}, "0:0\n0:1 0:0+10ms on 0:0\n0:2 0:1+1s on 0:1\n0:3 0:2+10ms on 0:2"},
 		{"live, all resets", true, func(s *AgentShape) { s.Resets = 1 }, "0:0\n0:1 0:0+10ms\n0:2 0:1+1s\n0:3 0:2+10ms"},
-		{"two sub-agents", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter = amount(t, "2"), amount(t, "1") },
-			"0:0\n1:0 0:0+0s\n1:1 1:0+10ms\n2:0 0:0+0s\n2:1 2:0+10ms\n0:1 0:0+0s 1:1+0s 2:1+0s\n0:2 0:1+1s\n0:3 0:2+10ms"},
-		{"joined by the next task", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter = amount(t, "1"), amount(t, "2") },
-			"0:0\n0:1 0:0+10ms\n1:0 0:1+0s\n1:1 1:0+10ms\n0:2 0:1+1s 1:1+1s\n0:3 0:2+10ms"},
-		{"after the last one", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter = amount(t, "1"), amount(t, "9") },
-			"0:0\n0:1 0:0+10ms\n0:2 0:1+1s\n1:0 0:2+0s\n1:1 1:0+10ms\n0:3 0:2+0s 1:1+0s"},
-		{"in the background", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter, s.Background = amount(t, "1"), amount(t, "1"), 1 },
-			"0:0\n1:0 0:0+0s\n1:1 1:0+10ms\n0:1 0:0+10ms\n0:2 0:1+1s\n0:3 0:2+10ms"},
-		{"nothing could wait", false, func(s *AgentShape) { s.Tasks, s.Turns, s.Subagents = amount(t, "1"), amount(t, "1"), amount(t, "1") },
-			"0:0\n1:0 0:0+0s\n1:1 1:0+10ms"},
+		{
+			"two sub-agents", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter = amount(t, "2"), amount(t, "1") },
+			"0:0\n1:0 0:0+0s\n1:1 1:0+10ms\n2:0 0:0+0s\n2:1 2:0+10ms\n0:1 0:0+0s 1:1+0s 2:1+0s\n0:2 0:1+1s\n0:3 0:2+10ms",
+		},
+		{
+			"joined by the next task", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter = amount(t, "1"), amount(t, "2") },
+			"0:0\n0:1 0:0+10ms\n1:0 0:1+0s\n1:1 1:0+10ms\n0:2 0:1+1s 1:1+1s\n0:3 0:2+10ms",
+		},
+		{
+			"after the last one", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter = amount(t, "1"), amount(t, "9") },
+			"0:0\n0:1 0:0+10ms\n0:2 0:1+1s\n1:0 0:2+0s\n1:1 1:0+10ms\n0:3 0:2+0s 1:1+0s",
+		},
+		{
+			"in the background", false, func(s *AgentShape) { s.Subagents, s.SubagentAfter, s.Background = amount(t, "1"), amount(t, "1"), 1 },
+			"0:0\n1:0 0:0+0s\n1:1 1:0+10ms\n0:1 0:0+10ms\n0:2 0:1+1s\n0:3 0:2+10ms",
+		},
+		{
+			"nothing could wait", false, func(s *AgentShape) { s.Tasks, s.Turns, s.Subagents = amount(t, "1"), amount(t, "1"), amount(t, "1") },
+			"0:0\n1:0 0:0+0s\n1:1 1:0+10ms",
+		},
 	} {
 		shape := plain
 		tt.change(&shape)
