@@ -68,6 +68,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"string-length"}, why: when(s.StringData != "", "--string-data gives the text")},
 		{flags: []string{"max-spool", "max-ratio"}, why: when(noFiles, "no file is read; give one with --input-data")},
 		{flags: []string{"dataset-sampling-strategy"}, why: when(s.Order != "" && (madeTensors || data.Entries == 1), "there is one entry")},
+		{flags: []string{"dataset-sampling-strategy"}, why: when(s.Order != "" && s.conversations() && data.Sessions.Sessions == 1, "there is one session")},
 		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no row of the input data has "hash_ids"`)},
 		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no row of the input data is a later turn of a trace")},
 		{flags: []string{"trace-rows", "session-history"}, load: true, why: when(opened && !s.conversations(), "turns are sent as single prompts; --session-concurrency N sends conversations")},
@@ -136,7 +137,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{flags: []string{"agent-resets", "agent-reset-keep"}, why: when(s.Agents.withoutResets(), "no history is reset; see --agent-resets and --agent-context")},
 
-		{flags: []string{"session-delays"}, why: when(opened && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays of the input data are such times already")},
+		{flags: []string{"session-delays"}, why: when((noFiles || opened) && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays are such times already")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},

@@ -211,6 +211,10 @@ func asBefore(flag, input, others string) bool {
 		return true
 	case strings.Contains(others, "--agents ") && (flag == "--session-history recorded" || flag == "--sessions-as conversations"): // as by default
 		return true
+	case input == "sharegpt" && flag == "--session-history live": // as by default
+		return true
+	case input == "trace turns" && flag == "--num-dataset-entries 1" && strings.Contains(others, "--session-"): // there is one session
+		return true
 	case flag == "--dataset sharegpt": // the layout that is detected
 		return true
 	case flag == "--burstiness inf": // constant, as by default
