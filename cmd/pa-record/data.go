@@ -317,11 +317,14 @@ func sessionModelsNote(s *settings, recorded []string) []string {
 	if len(recorded) == 0 {
 		return nil
 	}
-	names := strings.Join(recorded, ", ")
-	if len(s.Models) == 0 {
-		return []string{fmt.Sprintf("the sessions were recorded with the model %s: all requests go to the one model of this load", names)}
+	names := "model " + recorded[0]
+	if len(recorded) > 1 {
+		names = "models " + strings.Join(recorded, ", ")
 	}
-	return []string{fmt.Sprintf("the sessions were recorded with the model %s: in each session, the first model stands for %s, the next one for the next of -m, and so on around", names, s.Models[0])}
+	if len(s.Models) == 0 {
+		return []string{fmt.Sprintf("the sessions were recorded with the %s: all requests go to the one model of this load", names)}
+	}
+	return []string{fmt.Sprintf("the sessions were recorded with the %s: in each session, the first model stands for %s, the next one for the next of -m, and so on around", names, s.Models[0])}
 }
 
 // limit keeps the number of entries, or of sessions, that --num-dataset-entries sets.

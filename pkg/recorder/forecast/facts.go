@@ -25,6 +25,7 @@ type Facts struct {
 	Input, Output recorder.Figure // tokens of a request, on average
 	InputBytes    float64         // of a request's prompt, on average; NaN if unknown
 	Thinking      time.Duration   // all think times together
+	ThinkingAbout bool            // Thinking is an estimate, from a part of the entries
 	// Sessions describes the sessions of the data; nil for data without any.
 	Sessions *workload.SessionFacts
 }
@@ -67,7 +68,7 @@ func (d *Facts) Sample(src workload.Source) {
 		return
 	}
 	all := float64(src.Len()) / float64(seen)
-	d.Thinking = time.Duration(float64(thinking) * all)
+	d.Thinking, d.ThinkingAbout = time.Duration(float64(thinking)*all), seen < src.Len()
 	d.InputBytes = float64(bytes) / float64(seen)
 	basis := plural.GroupedOf(seen, "row")
 	if seen < src.Len() {

@@ -97,8 +97,16 @@ func (l *Load) run(data *Facts) recorder.Forecast {
 	}
 	if l.Sessions > 0 {
 		if !all.Time.Known() && data.Thinking > 0 {
-			share := data.Thinking / time.Duration(l.Sessions)
-			all.Time = recorder.Figure{Value: share.Seconds(), Bound: recorder.AtLeast, Basis: "the think times; " + all.Time.Basis}
+			atOnce := l.Sessions
+			if data.Sessions != nil { // all of them may be in flight
+				atOnce = min(atOnce, data.Sessions.Sessions)
+			}
+			share := data.Thinking / time.Duration(atOnce)
+			bound := recorder.AtLeast
+			if data.ThinkingAbout {
+				bound = recorder.About
+			}
+			all.Time = recorder.Figure{Value: share.Seconds(), Bound: bound, Basis: "the think times; " + all.Time.Basis}
 		}
 		if data.About {
 			all.Requests = all.Requests.Within(recorder.About)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export/formats"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/load"
+	"github.com/pa-tools/pa/pkg/recorder/window"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -81,6 +83,28 @@ func TestRoundedTime(t *testing.T) {
 	} {
 		if got := RoundedTime(d); got != want {
 			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}
+
+// The think times of sessions are at least as long as all of them divided by the sessions at a time, of which there are
+// no more than the data has. Of a part of the entries they are an estimate.
+func TestThinkTimes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name string
+		data Facts
+		want recorder.Figure
+	}{
+		{"conversations", Facts{Entries: 8}, recorder.Figure{Value: 3, Bound: recorder.AtLeast}},
+		{"more at a time than there are", Facts{Entries: 8, Sessions: &workload.SessionFacts{Sessions: 2}}, recorder.Figure{Value: 6, Bound: recorder.AtLeast}},
+		{"more than at a time", Facts{Entries: 8, Sessions: &workload.SessionFacts{Sessions: 9}}, recorder.Figure{Value: 3, Bound: recorder.AtLeast}},
+		{"of a part", Facts{Entries: 8, ThinkingAbout: true}, recorder.Figure{Value: 3, Bound: recorder.About}},
+	} {
+		tt.data.Thinking = 12 * time.Second
+		l := &Load{Config: recorder.Config{Measure: window.Measure{All: true}}, Levels: []load.Level{load.Sessions{N: 4}}, PlaysData: true, Sessions: 4, Runs: 1}
+		if got := l.Forecast(&tt.data).Time; got.Value != tt.want.Value || got.Bound != tt.want.Bound {
+			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
 }
