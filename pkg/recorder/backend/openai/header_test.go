@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -38,7 +39,7 @@ func TestHeaderHidesValue(t *testing.T) {
 // Headers with places have the values of their request, on each transport, and the requests of Check lack them. What an answer
 // said in the returned header goes with the next request of the agent.
 func TestRequestHeadersSent(t *testing.T) {
-	run := func(t *testing.T, cfg Config, got *[]string) {
+	run := func(t *testing.T, cfg Config, got *heard) {
 		cfg.Headers = []Header{{"X-Fixed", "f"}, {"x-session", "{{session}}"}, {"X-Parent", "{{parent}}"}, {"X-Turn", "t{{turn}}"}, {"authorization", "Bearer {{request}}"}}
 		cfg.ReturnHeader, cfg.RequestIDSeed = "X-Token", 5
 		b := newBackend(t, cfg)
@@ -69,14 +70,14 @@ func TestRequestHeadersSent(t *testing.T) {
 			"POST f s/a s t0 " + ids[2] + " -",
 			"POST f s - t2 " + ids[3] + " token-2",
 		}
-		if !slices.Equal(*got, want) {
-			t.Errorf("sent\n%q, want\n%q", *got, want)
+		if sent := got.all(); !slices.Equal(sent, want) {
+			t.Errorf("sent\n%q, want\n%q", sent, want)
 		}
 		if len(slices.Compact(slices.Sorted(slices.Values(ids)))) != 4 {
 			t.Errorf("ids %q are not distinct", ids)
 		}
 	}
-	handler := func(got *[]string) http.HandlerFunc {
+	handler := func(got *heard) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) {
 			line := r.Method
 			for _, name := range []string{"X-Fixed", "X-Session", "X-Parent", "X-Turn", "Authorization", "X-Token"} {
@@ -86,7 +87,7 @@ func TestRequestHeadersSent(t *testing.T) {
 				}
 				line += " " + strings.TrimPrefix(value, "Bearer ")
 			}
-			*got = append(*got, line)
+			n := got.add(line)
 			if r.Method == http.MethodGet {
 				fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
 				return
@@ -94,18 +95,38 @@ func TestRequestHeadersSent(t *testing.T) {
 			if body, err := io.ReadAll(r.Body); err != nil || len(body) < 100_000 {
 				t.Errorf("a body of %d bytes, %v", len(body), err)
 			}
-			w.Header().Set("X-Token", fmt.Sprint("token-", len(*got)-1))
+			w.Header().Set("X-Token", fmt.Sprint("token-", n-1))
 			fmt.Fprint(w, `{"choices":[]}`)
 		}
 	}
 	onEach(t, func(t *testing.T, tr Transport) {
-		var got []string
+		var got heard
 		run(t, Config{Transport: tr, URL: serve(t, handler(&got)).URL}, &got)
 	})
 	t.Run("HTTP/2", func(t *testing.T) {
-		var got []string
+		var got heard
 		run(t, serveHTTP2(t, false, handler(&got)), &got)
 	})
+}
+
+// heard is what a server received, a line a request.
+type heard struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// add adds a line, and returns how many there are.
+func (h *heard) add(line string) int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lines = append(h.lines, line)
+	return len(h.lines)
+}
+
+func (h *heard) all() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.lines)
 }
 
 // The texts beside places are secrets like whole values; the values of places are none.
