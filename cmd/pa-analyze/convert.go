@@ -44,6 +44,9 @@ warning says what it cannot hold. --as perf_analyzer-24.03 writes
 profile_export.json as that release did.`,
 		Flags: slices.Concat(flags, serverFlags(&foreign), []cli.Flag{goodputFlag(), argFlag(&foreign)}, inputFlags()),
 		Action: action(copiedFiles(false, "IN and OUT"), func(c *call, args copyArguments) error {
+			if s := c.statedAt(args.in.paths[0]); s != nil && len(args.in.paths) == 1 {
+				return c.convertStated(s, args.out)
+			}
 			if c.IsSet("as") {
 				return c.convertAs(args, foreign)
 			}

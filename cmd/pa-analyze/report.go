@@ -63,6 +63,12 @@ lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
 writes the page of pa-analyze html.`,
 		Flags: flags,
 		Action: action(allFiles, func(c *call, files fileNames) error {
+			if all, err := c.statedIn(files.paths); all != nil || err != nil {
+				if err != nil {
+					return err
+				}
+				return c.reportStated(all)
+			}
 			page := c.String("format") == "html" // by our own definitions, whatever the files ask for
 			if !page {
 				name := c.String("dialect")

@@ -88,7 +88,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	if b, err := c.Peek(); err != nil {
 		return nil, nil, err
 	} else if b == '{' {
-		return nil, nil, fmt.Errorf("%s: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json from the same folder (report.request_lifecycle.per_request: true)", f.Name)
+		return nil, nil, resultfile.NoRequests(fmt.Errorf("%s: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json from the same folder (report.request_lifecycle.per_request: true)", f.Name))
 	}
 	c.Pos++
 	run := &export.Run{
