@@ -63,12 +63,6 @@ lacks the part asked for; the rest is reported. Exit code 3: --slo-gate failed.
 writes the page of pa-analyze html.`,
 		Flags: flags,
 		Action: action(allFiles, func(c *call, files fileNames) error {
-			if all, err := c.statedIn(files.paths); all != nil || err != nil {
-				if err != nil {
-					return err
-				}
-				return c.reportStated(all)
-			}
 			page := c.String("format") == "html" // by our own definitions, whatever the files ask for
 			if !page {
 				name := c.String("dialect")
@@ -117,6 +111,12 @@ func checkReport(c *call) error {
 
 // report reports runs by our own definitions.
 func (c *call) report(files fileNames, cfg analyze.Config, otel bool) error {
+	switch all, err := c.statedIn(files.paths); {
+	case err != nil:
+		return err
+	case all != nil:
+		return c.reportStated(all)
+	}
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

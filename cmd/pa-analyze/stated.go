@@ -48,11 +48,7 @@ func (c *call) reportStated(all []*stated.Result) error {
 	if f := c.ownFlag(); f != "" {
 		return cmdline.Usagef("--%s: %s holds figures only, and no requests that the flag could choose or measure; drop it", f, all[0].File)
 	}
-	format := c.String("format")
-	if format == "html" || c.IsSet("dialect") && c.String("dialect") != dialect.Strict {
-		return cmdline.Usagef("%s holds figures only, which table, markdown, csv and json show as the tool states them", all[0].File)
-	}
-	return c.write(stated.Report(all).In(format, c.width()))
+	return c.write(stated.Report(all).In(c.String("format"), c.width()))
 }
 
 // convertStated writes the figures of a file as JSON or CSV.
@@ -136,7 +132,6 @@ func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, erro
 	if err != nil {
 		return nil, err
 	}
-	s.Release = ""
-	s.Notes = append(s.Notes, path+" holds requests; its figures are computed by the definitions of "+like.Definitions)
+	s.Release, s.Computed = "", true
 	return s, nil
 }

@@ -19,7 +19,7 @@ const NoInterval = "no interval: the file holds figures only, so nothing tells a
 type Comparison struct {
 	Old, New *Result
 	Levels   []LevelPair
-	// Lost says what has no counterpart, and so is in no row.
+	// Lost says what differs besides the figures, and what has no counterpart and so is in no row.
 	Lost []string
 }
 
@@ -40,14 +40,19 @@ func (r *Row) Change() float64 {
 	return (r.New.Value - r.Old.Value) / r.Old.Value
 }
 
-// Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of these. The error
-// says that the results state nothing that can be compared.
+// Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. The
+// error says that the results state nothing that can be compared.
 func Compare(older, newer *Result) (*Comparison, error) {
 	if older.Definitions != newer.Definitions {
 		return nil, fmt.Errorf("%s states figures by the definitions of %s, %s by the definitions of %s, which differ even where the names are alike; compare results of one tool, or recordings with requests",
 			older.File, older.Definitions, newer.File, newer.Definitions)
 	}
 	c := &Comparison{Old: older, New: newer}
+	for _, what := range [...][3]string{{"models", older.Model, newer.Model}, {"releases of the tool", older.Release, newer.Release}} {
+		if what[1] != what[2] && what[1] != "" && what[2] != "" {
+			c.Lost = append(c.Lost, fmt.Sprintf("the %s differ: %s in %s, %s in %s", what[0], what[1], older.File, what[2], newer.File))
+		}
+	}
 	taken := make([]bool, len(newer.Levels))
 	for i := range older.Levels {
 		l := &older.Levels[i]

@@ -51,6 +51,9 @@ func sheets(all []*Result) (pages []*sheet.Sheet) {
 // about says in a line whose figures they are.
 func (r *Result) about() string {
 	parts := []string{"stated by " + r.Tool()}
+	if r.Computed {
+		parts[0] = "computed from its requests by the definitions of " + r.Definitions
+	}
 	for _, p := range [][2]string{{"model", r.Model}, {"server", r.URL}, {"began", r.Began}} {
 		if p[1] != "" {
 			parts = append(parts, p[0]+" "+p[1])

@@ -18,7 +18,9 @@ type Result struct {
 	// "" if it does not say.
 	Release, Model, URL, Began string
 	Levels                     []Level
-	Notes                      []string // what else the reader of the report has to know
+	// Computed says that the file holds requests, and that the figures are computed from them by the definitions.
+	Computed bool
+	Notes    []string // what else the reader of the report has to know
 }
 
 // Tool returns the tool with its release, if the file states it.

@@ -28,7 +28,7 @@ const formatName = "inference-perf per_request_lifecycle_metrics.json"
 
 // ResultFile describes the files of inference-perf.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Beside: []resultfile.Neighbour{
+	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Stated: []resultfile.Statement{statement()}, Beside: []resultfile.Neighbour{
 		{
 			Is: func(o *resultfile.Outline) bool {
 				return o.First == "global" && o.Has("global", "reports") && o.HasInner("warnings", "errors")

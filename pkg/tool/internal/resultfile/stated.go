@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -293,4 +294,53 @@ func TaggedFigures(o *Object) (all []stated.Figure) {
 		all = append(all, v.Figure(tag, statistic, unit.Text))
 	}
 	return all
+}
+
+// NestedFigures returns the numbers of an object whose members are statistics of metrics: {"ttft":{"mean":1,"percentiles":{"p99":2}},"count":3}.
+// unit returns the unit of a metric; keep is false for a number that is no figure. Values that are null are left out.
+func NestedFigures(o *Object, unit func(metric string) (unit string, keep bool)) (all []stated.Figure) {
+	split := func(v *Value) (metric, statistic string) {
+		path := strings.Replace(v.Path, ".percentiles.", ".", 1)
+		if at := statisticAt(path); at > 0 {
+			return path[:at], path[at+1:]
+		}
+		return path, ""
+	}
+	members := map[string]int{} // of each metric
+	for i := range o.Values {
+		metric, _ := split(&o.Values[i])
+		members[metric]++
+	}
+	for i := range o.Values {
+		v := &o.Values[i]
+		metric, statistic := split(v)
+		u, keep := unit(metric)
+		if !keep || math.IsNaN(v.Number) {
+			continue
+		}
+		if statistic == "count" && members[metric] == 1 { // of requests, say
+			metric, statistic = metric+".count", ""
+		}
+		all = append(all, v.Figure(metric, statistic, u))
+	}
+	return all
+}
+
+// statistics are the names of statistics other than percentiles.
+var statistics = []string{"mean", "avg", "average", "median", "mode", "min", "max", "std", "stddev", "std_dev", "variance", "sum", "total", "total_sum", "count"}
+
+// statisticAt returns where the name of a statistic begins in a path, at its dot; −1 if the path names none.
+func statisticAt(path string) int {
+	at := strings.LastIndexByte(path, '.')
+	if number := strings.LastIndexByte(path[:max(at, 0)], '.'); at >= 0 && strings.Trim(path[at+1:], "0123456789") == "" {
+		at = number // the dot of p99.9 or 99.0
+	}
+	if at < 0 {
+		return -1
+	}
+	name := strings.TrimPrefix(path[at+1:], "p")
+	if _, err := strconv.ParseFloat(name, 64); err == nil || slices.Contains(statistics, path[at+1:]) {
+		return at
+	}
+	return -1
 }
