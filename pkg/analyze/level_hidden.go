@@ -51,7 +51,7 @@ func (h *hiddenCount) summary() *Hidden {
 }
 
 // howToTime says how to get the tokens of each event.
-const howToTime = `--extra-body '{"stream_options":{"include_usage":true,"continuous_usage_stats":true}}' makes vLLM and SGLang count the tokens of each event; --token-source responses counts events`
+const howToTime = `in chats and completions, --extra-body '{"stream_options":{"include_usage":true,"continuous_usage_stats":true}}' makes vLLM and SGLang count the tokens of each event; --token-source responses counts events`
 
 // unavailable returns TPOT if the level has none because of tokens that no event carried.
 func (h *hiddenCount) unavailable(metrics []summary.Metric) []figure.Unavailable {

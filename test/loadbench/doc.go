@@ -4,7 +4,7 @@
 // It measures pa-analyze on a made-up file, beside plain JSON readers. Each program runs in its
 // own process. Loadbench prints tables in Markdown for docs/benchmarks.md.
 //
-//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,rank,schedule,soak,memory]
+//	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,endpoints,rank,schedule,soak,memory]
 //	loadbench -analyze bin/pa-analyze -sections analysis,definitions,columnar,shards [-requests 10000] [-check]
 //	loadbench -record bin/pa-record -sections peers -rounds 4 -tokens 200 -peers "$(realservers/peers/install.sh)"
 //

@@ -72,8 +72,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.IntVar(&s.shards, "shards", 64, "files of the section shards, each with -requests requests")
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")
 	fs.IntVar(&s.rounds, "rounds", 2, "requests per stream")
-	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, rank and memory")
-	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, rank, schedule, soak, analysis, definitions, columnar, memory, shards, peers")
+	fs.StringVar(&streams, "streams", "64,512,1024", "streams of the sections clock, cpu, endpoints, rank and memory")
+	fs.StringVar(&sections, "sections", "clock,grpc,cpu,schedule", "what to measure: clock, grpc, cpu, endpoints, rank, schedule, soak, analysis, definitions, columnar, memory, shards, peers")
 	fs.DurationVar(&s.length, "length", 16*time.Second, "length of a recording in the section memory; an answer takes 4 s")
 	fs.StringVar(&peers, "peers", "", "other tools' programs of the section peers, as realservers/peers/install.sh prints their paths")
 	fs.StringVar(&s.vocab, "tokenizer", "pkg/tokenizer/builtin", "folder of the tokenizer that they load")
@@ -99,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
 	for s.section = range strings.SplitSeq(sections, ",") {
 		measure, ok := map[string]func(context.Context) error{
-			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "rank": s.rank, "schedule": s.schedule, "soak": s.soakRun,
+			"clock": s.clock, "grpc": s.grpc, "cpu": s.cpu, "endpoints": s.endpoints, "rank": s.rank, "schedule": s.schedule, "soak": s.soakRun,
 			"analysis": s.analysis, "definitions": s.definitions, "columnar": s.columnar, "memory": s.memory, "shards": s.ranks,
 			"peers": s.comparePeers,
 		}[s.section]

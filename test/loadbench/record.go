@@ -28,6 +28,7 @@ const (
 // A job is one recording.
 type job struct {
 	service   string // "openai" or "grpc"
+	endpoint  string // of openai; "" is the default
 	transport string // of openai
 	streams   int
 	judge     bool // whether to compare its times with the server's
@@ -80,6 +81,9 @@ func readExport(ctx context.Context, file string, do func(*export.Request) error
 func (s *suite) recordOnce(ctx context.Context, srv *server, j job) (figures, error) {
 	file := filepath.Join(s.dir, "run.arrow")
 	args := append(recording(srv, file, s.tokens), "--transport", j.transport)
+	if j.endpoint != "" {
+		args = append(args, "--endpoint", j.endpoint)
+	}
 	if j.service == "grpc" {
 		var err error
 		if args, err = s.recordingGRPC(srv, file, s.tokens); err != nil {
@@ -101,6 +105,8 @@ func (s *suite) recordOnce(ctx context.Context, srv *server, j job) (figures, er
 	f, events, err := judge(ctx, file, j, entries)
 	if err == nil {
 		f["CPU µs/event of the server"] = float64(serverCPU.Microseconds()) / events
+		f["events/token"] = events / float64(j.streams*s.rounds*s.tokens)
+		f[loadCPU] = f[eventCPU] * f["events/token"]
 	}
 	return f, err
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
@@ -262,6 +263,93 @@ func TestMessagesReply(t *testing.T) {
 		if err != nil || string(got) != want || r.Contentless() != tt.contentless {
 			t.Errorf("%s:\n%s, %v, contentless %v, want\n%s", tt.name, got, err, r.Contentless(), want)
 		}
+	}
+}
+
+// For any bytes of a server: a chunk that is used again holds what a new one holds, texts are what encoding/json reads, and
+// the reply is JSON.
+func FuzzMessages(f *testing.F) {
+	recorded, err := filepath.Glob(filepath.Join("testdata", "messages", "*.http"))
+	if err != nil || len(recorded) == 0 {
+		f.Fatal(recorded, err)
+	}
+	for _, path := range recorded {
+		_, body := recordedMessages(f, filepath.Base(path))
+		f.Add(body)
+	}
+	f.Add([]byte(`{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","name":"ls","input":{}}}` + "\n\n" + `{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}`))
+	f.Add([]byte(`data: {"type":"message_delta","delta":{"stop_reason":"x"},"usage":{"input_tokens":9007199254740992,"cache_read_input_tokens":9007199254740992,"output_tokens":-1}}` + "\n\n"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		var c Chunk
+		var st Stream
+		var r Reply
+		valid := true
+		for _, frame := range append(splitAll(body), body) {
+			var fresh Chunk
+			err, errFresh := ParseFrame(frame, &c), ParseFrame(frame, &fresh)
+			if (err == nil) != (errFresh == nil) || err == nil && (show(&c) != show(&fresh) || c.Messages != fresh.Messages || c.Usage != fresh.Usage) {
+				t.Fatalf("%q: %s, %v, but in a new chunk %s, %v", frame, show(&c), err, show(&fresh), errFresh)
+			}
+			st.Add(&c)
+			_ = r.Add(frame)
+			data := frame
+			if e := sse.Parse(frame); e.HasData {
+				data = e.Data
+			}
+			isJSON := json.Valid(data)
+			valid = valid && isJSON
+			if err == nil && isJSON && c.Messages == BlockDelta && utf8.Valid(data) && !beyondReference(data) {
+				checkBlockDelta(t, data, &c)
+			}
+		}
+		if got, err := r.AppendMessage(nil); valid && err == nil && len(got) > 0 && !json.Valid(got) {
+			t.Fatalf("%q: the reply %q is not JSON", body, got)
+		}
+	})
+}
+
+// checkBlockDelta compares the output of a content_block_delta with what encoding/json reads.
+func checkBlockDelta(t *testing.T, data []byte, c *Chunk) {
+	t.Helper()
+	var v map[string]any
+	if err := json.Unmarshal(data, &v); err != nil || v["delta"] == nil {
+		return
+	}
+	delta, _ := v["delta"].(map[string]any)
+	kind, _ := delta["type"].(string)
+	want := ""
+	for _, k := range []struct{ kind, member, shown string }{{"text_delta", "text", "text "}, {"thinking_delta", "thinking", "reasoning "}, {"input_json_delta", "partial_json", "call "}} {
+		if text, _ := delta[k.member].(string); kind == k.kind && text != "" {
+			want = k.shown + text
+		}
+	}
+	got := show(c)
+	if stop, _ := v["stop_reason"].(string); stop != "" {
+		want += "stop " + stop
+	}
+	if c.Error == nil && got != want {
+		t.Fatalf("%q: %q, encoding/json reads %q", data, got, want)
+	}
+}
+
+// A delta of a block that never began, and blocks without an end, take time in proportion to their number.
+func TestMessagesManyBlocks(t *testing.T) {
+	t.Parallel()
+	var r Reply
+	start := []byte(`data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"a"}}` + "\n\n")
+	lost := []byte(`data: {"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"b"}}` + "\n\n")
+	const n = 200_000
+	for i := range 2 * n {
+		frame := start
+		if i >= n {
+			frame = lost
+		}
+		if err := r.Add(frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(r.blocks) != n || len(r.content) != n {
+		t.Errorf("%d blocks, %d bytes of text", len(r.blocks), len(r.content))
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 // A replyBlock is a block of the content of an answer of Messages.
 type replyBlock struct {
-	index int64
 	kind  string // "type"
 	start []byte // the block as it began, compact
 	// What deltas added.
@@ -50,7 +49,11 @@ func (r *Reply) begin(index int64, block []byte) error {
 	var w jsonscan.Walker
 	w.Reset(start)
 	p.parse(&w)
-	r.blocks = append(r.blocks, replyBlock{index: index, kind: string(p.kind), start: start})
+	if r.blockAt == nil {
+		r.blockAt = map[int64]int{}
+	}
+	r.blockAt[index] = len(r.blocks)
+	r.blocks = append(r.blocks, replyBlock{kind: string(p.kind), start: start})
 	switch {
 	case p.calls():
 		r.called = true
@@ -64,15 +67,11 @@ func (r *Reply) begin(index int64, block []byte) error {
 
 // addDelta adds to the block of a delta. A delta of a block that did not begin says nothing.
 func (r *Reply) addDelta(c *Chunk) {
-	var b *replyBlock
-	for i := len(r.blocks) - 1; i >= 0 && b == nil; i-- {
-		if r.blocks[i].index == c.block.index {
-			b = &r.blocks[i]
-		}
-	}
-	if b == nil {
+	at, ok := r.blockAt[c.block.index]
+	if !ok {
 		return
 	}
+	b := &r.blocks[at]
 	switch string(c.block.delta) {
 	case "signature_delta":
 		b.signature = append(b.signature, c.block.signature...)

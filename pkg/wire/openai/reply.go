@@ -60,8 +60,9 @@ type Reply struct {
 	seen               bool       // there was a choice
 	chunk              Chunk      // of the last frame
 
-	messages bool         // the answer is of Anthropic Messages
-	blocks   []replyBlock // of its content
+	messages bool          // the answer is of Anthropic Messages
+	blocks   []replyBlock  // of its content
+	blockAt  map[int64]int // the last block of each index
 }
 
 // A toolCall is a call of a function, joined.
