@@ -145,7 +145,7 @@ func (p *parser) agents(s *settings) {
 
 // agentsAlone refuses what excludes made-up agents.
 func (p *parser) agentsAlone(s *settings) {
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := s.api()
 	p.refuse(s.ServiceKind != kindOpenAI || api != render.Chat, "--agents needs --service-kind openai and its chat endpoint")
 	p.refuse(len(s.InputData) > 0 || s.namesDataset(), "--agents and --input-data or --dataset exclude each other: agents are made up; drop one")
 	p.refuse(p.c.IsSet("num-sessions"), "--agents and --num-sessions exclude each other: the one makes up agents, the other plain conversations; drop one")

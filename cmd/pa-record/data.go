@@ -89,7 +89,7 @@ func openData(ctx context.Context, s *settings, getenv func(string) string, in i
 	if note := credentialsNote(credentials(e.Source)); note != "" {
 		e.notes = append(e.notes, note)
 	}
-	if api, _ := render.APIOf(s.endpointPath()); s.ServiceKind == kindOpenAI && s.template == nil && s.extraLength == "" {
+	if api, _ := s.api(); s.ServiceKind == kindOpenAI && s.template == nil && s.extraLength == "" {
 		if note := render.LengthNote(api, e.Source); note != "" {
 			e.notes = append(e.notes, note)
 		}
@@ -173,7 +173,7 @@ func builtinTensors(e *inputData, s *settings, fill workload.Fill) error {
 
 // builtinPrompts makes the entries for an OpenAI server without --input-data.
 func builtinPrompts(e *inputData, s *settings, _ workload.Fill) error {
-	if _, ok := render.APIOf(s.endpointPath()); !ok {
+	if _, ok := s.api(); !ok {
 		return cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
 	}
 	length := workload.BuiltinMaxTokens
@@ -200,7 +200,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		o.Count = tokens.count
 	}
 	if s.ranks() && len(s.InputData) == 1 {
-		if queries, passages, ok := rankedFiles(s.InputData[0]); ok {
+		if queries, passages, ok := dataset.RankedFiles(s.InputData[0]); ok {
 			return readRankings(ctx, s, queries, passages, o)
 		}
 	}
@@ -425,28 +425,6 @@ func spreadOverModels(s *settings, src workload.Source) (workload.Source, error)
 		return nil, fmt.Errorf("-m %s: %w", strings.Join(s.Models, ","), err)
 	}
 	return all, nil
-}
-
-// rankedFiles returns the files of a folder with queries and with passages, as
-// GenAI-Perf has them: queries.jsonl and passages.jsonl. ok is false if path is no
-// such folder.
-func rankedFiles(path string) (queries, passages string, ok bool) {
-	inside, err := os.ReadDir(path)
-	if err != nil {
-		return "", "", false // opening it as a file says why
-	}
-	for _, f := range inside {
-		if f.IsDir() || !dataset.IsDataFile(f.Name()) {
-			continue
-		}
-		switch stem, _, _ := strings.Cut(f.Name(), "."); stem {
-		case "queries":
-			queries = filepath.Join(path, f.Name())
-		case "passages":
-			passages = filepath.Join(path, f.Name())
-		}
-	}
-	return queries, passages, queries != "" && passages != ""
 }
 
 // readRankings opens queries, and the passages that are ranked by them.

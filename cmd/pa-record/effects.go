@@ -42,7 +42,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 	if !opened {
 		data = &dataset.Facts{}
 	}
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := s.api()
 	openAI := s.ServiceKind == kindOpenAI
 	madeTensors := !openAI && noFiles && s.inputLengths == nil
 	noLength, otherPrompts := s.noLength(api), s.otherPrompts(api)
@@ -209,10 +209,10 @@ func (s *settings) noUsage(api render.API) string {
 		return ""
 	case !s.streams():
 		return "answers are not streamed; add --streaming"
-	case api == render.Messages:
-		return "v1/messages always says them"
-	case api != render.Chat && api != render.Completions:
-		return "only chats and completions can be asked for it"
+	case api == render.Messages, api == render.SGLangGenerate:
+		return s.endpointPath() + " always says them"
+	case api != render.Chat && api != render.Completions && api != render.GenerateIDs:
+		return "only chats, completions and inference/v1/generate can be asked for it"
 	}
 	return when(s.extraMember("stream_options.include_usage"), "--extra-body says it, too")
 }
@@ -225,7 +225,7 @@ func (s *settings) noLength(api render.API) string {
 	case s.template != nil:
 		return when(!s.template.Uses(render.PlaceholderMaxTokens), "--request-template has no {{max_tokens}}")
 	}
-	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
+	return when(api.TakesIDs() && api != render.Completions && s.extraMember("sampling_params"), "--extra-body sets sampling_params") + when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
 }
 
 // promptPlaces are the placeholders of a template that hold a prompt or a part of it.

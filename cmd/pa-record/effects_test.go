@@ -75,7 +75,7 @@ var flagValues = []string{
 	"--session-delays none", "--session-delays think-only", "--session-delays start-to-start", "--session-delay-cap 1ms", "--session-idle-cap 1ms", "--session-start-ratio 0:1", "--session-start-ratio 0:1 --cache-pressure 1s",
 	"--session-window refill", "--cache-bust first-turn-prefix", "--scenario agentx", "--scenario agentx --allow-dataset-wrap",
 	"--synthetic-input-tokens 9", "--synthetic-input-tokens-mean 9", "--isl 9", "--synthetic-input-tokens-stddev 3", "--num-prefix-prompts 2", "--prefix-prompt-length 5", "--cache-salt x",
-	"--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
+	"--prompt-ids 1:9", "--dataset sharegpt", "--dataset-sampling-strategy shuffle", "--dataset-sampling-strategy random", "--num-dataset-entries 1", "--num-dataset-entries 999", "--trace-window 0s:1ms", "--trace-rows whole", "--trace-rows new", "--block-tokens 20", "--session-history recorded",
 	"--max-spool 99999", "--max-ratio 5", "--backend tensorrtllm", `--request-template {"x":"{{prompt}}"}`, "--include-usage=false", "--batch-size 2", "--batch-size-text 2",
 	"--prompts restart", "--cache-bust", "--schedule unscaled", "--schedule scaled",
 	"--image-width-mean 8 --image-height-mean 8", "--image-width-stddev 2", "--image-height-mean 9", "--image-height-stddev 2", "--image-format jpeg", "--image-content noise", "--batch-size-image 2",

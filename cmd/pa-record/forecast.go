@@ -16,7 +16,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
-	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // forecastLoad returns what the runs send, and where they write it.
@@ -37,7 +36,7 @@ func (s *settings) forecastLoad() *forecast.Load {
 		l.WarmupRuns += len(s.warmupsBefore(i))
 	}
 	if s.ServiceKind == kindOpenAI && s.template == nil {
-		l.Answers.API, _ = render.APIOf(s.endpointPath())
+		l.Answers.API, _ = s.api()
 	}
 	return l
 }
@@ -134,9 +133,9 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 			d.Thinking += sessions.Idle
 		}
 	}
-	api, known := render.APIOf(s.endpointPath())
+	api, known := s.api()
 	switch {
-	case s.ServiceKind == kindOpenAI && (!known || api.LengthMembers() == nil):
+	case s.ServiceKind == kindOpenAI && (!known || !api.AsksLength()):
 		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
 	case s.template != nil:
 		d.Output = recorder.Figure{Basis: "--request-template decides about the answers"}

@@ -50,7 +50,7 @@ func (s *settings) inputFlags() []cli.Flag {
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16; WEKA the trace's block_size"},
 		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "by the row's hash_ids, whole if they begin with the ids of the turn before; without hash_ids it must be given", Destination: &s.TraceRows},
 		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT), and of made-up agents: live or recorded", DefaultText: "live; of made-up agents recorded", Destination: &s.SessionHistory},
-		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi", DefaultText: "by the model's inputs"},
+		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi; of --endpoint generate: sglang", DefaultText: "by the model's inputs; TGI"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1, Destination: &s.BatchSize},
@@ -119,12 +119,20 @@ func (s *inputSettings) datasetOptions() dataset.Options {
 
 // renderOptions returns how to put prompts into requests.
 func (s *inputSettings) renderOptions() render.Options {
-	return render.Options{Usage: s.IncludeUsage, LengthField: cmp.Or(s.extraLength, s.LengthField), OneLengthField: s.extraLength != "", Template: s.template, Encode: s.encode}
+	return render.Options{Usage: s.IncludeUsage, LengthField: cmp.Or(s.extraLength, s.LengthField), OneLengthField: s.extraLength != "", Template: s.template, IDs: s.ids.Encode, Encode: s.encode}
 }
 
 // inputs reads the flags of the input data and of the requests made of it.
 func (p *parser) inputs(s *settings) {
 	c := p.c
+	if name := c.String("backend"); name != "" {
+		var err error
+		s.Style, err = render.ParseStyle(name)
+		p.refuse(err != nil, "--backend: %w", err)
+		api, _ := s.api()
+		p.refuse(err == nil && s.ServiceKind == kindOpenAI && api != render.SGLangGenerate, "--backend belongs to --service-kind triton, and --backend sglang to --endpoint generate")
+		p.refuse(s.Style == render.SGLang && s.ServiceKind != kindOpenAI, "--backend sglang belongs to --service-kind openai with --endpoint generate")
+	}
 	s.InputData = c.StringSlice("input-data")
 	if c.Bool("z") {
 		s.InputData = append(s.InputData, "zero")
@@ -143,12 +151,6 @@ func (p *parser) inputs(s *settings) {
 	p.aboutFiles(s)
 	s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage")
 	p.refuse(s.ServiceKind == kindTriton && c.IsSet("include-usage"), "--include-usage belongs to --service-kind openai")
-	if name := c.String("backend"); name != "" {
-		var err error
-		s.Style, err = render.ParseStyle(name)
-		p.refuse(err != nil, "--backend: %w", err)
-		p.refuse(s.ServiceKind == kindOpenAI, "--backend belongs to --service-kind triton")
-	}
 	p.requestTemplate(s)
 }
 
@@ -181,7 +183,7 @@ func (s *settings) ranks() bool {
 	if t := s.template; t != nil {
 		return t.Uses(render.PlaceholderQuery) || t.Uses(render.PlaceholderPassages) || t.Uses(render.PlaceholderDocuments)
 	}
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := s.api()
 	return api.Ranks()
 }
 

@@ -325,7 +325,7 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 // otherLengthField returns the member that a server may want for the length of the answer, by the
 // message with which it refuses a request; "" if the message is about something else.
 func (s *settings) otherLengthField(refusal string) string {
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := s.api()
 	if s.ServiceKind != kindOpenAI || s.template != nil || api != render.Chat && api != render.Completions {
 		return ""
 	}

@@ -141,7 +141,7 @@ func (p *parser) openAI(s *settings) {
 // endpointKnown refuses an endpoint whose requests and answers are not known: every request would fail, or
 // succeed with an answer that nothing can be measured in. A template says what to send to any path.
 func (p *parser) endpointKnown(s *settings) {
-	switch api, ok := render.APIOf(s.endpointPath()); {
+	switch api, ok := s.api(); {
 	case !ok && p.c.String("request-template") == "":
 		meant := ""
 		if like := cmdline.Nearest(s.endpointPath(), usualEndpoints); like != "" {
@@ -162,11 +162,11 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "inference/v1/generate", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := s.api()
 	keyHeader, _ := api.KeyHeader("")
 	authorized, given := false, false // by any header, and by the key's header
 	for _, h := range p.c.StringSlice("header") {
@@ -301,6 +301,12 @@ func (p *parser) answerMemory(s *settings) {
 	case s.MaxAnswerMemory > most && s.ServiceKind == kindTriton:
 		p.errorf("--%s %d: with --service-kind triton it must be at most %d", flag, s.MaxAnswerMemory, most)
 	}
+}
+
+// api returns the API of the endpoint.
+func (s *settings) api() (render.API, bool) {
+	api, ok := render.APIOf(s.endpointPath())
+	return api.For(s.Style), ok
 }
 
 // endpointPath returns the endpoint without its query and outer slashes.
@@ -587,7 +593,7 @@ func (p *parser) modelsFit(s *settings) {
 	if len(s.Models) == 0 || s.ServiceKind != kindOpenAI {
 		return
 	}
-	if api, ok := render.APIOf(s.endpointPath()); ok && api == render.Generate {
+	if api, ok := s.api(); ok && api == render.Generate {
 		p.errorf("--endpoint %s names one model, and -m %s; make a run for each", s.Endpoint, strings.Join(s.Models, ","))
 	}
 }

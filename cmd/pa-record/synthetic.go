@@ -2,7 +2,6 @@ package main
 
 import (
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -31,6 +29,7 @@ func (s *settings) syntheticFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
 		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are no shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)", Destination: &s.ExactOutput},
 		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the length of an answer as the member `NAME`, such as max_completion_tokens, for servers that refuse max_tokens; a row that names a member keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses", Destination: &s.LengthField},
+		&cli.StringFlag{Name: "prompt-ids", Category: catMadeUp, Usage: "send prompts as token ids, `HOW`: FIRST:LAST (made-up prompts are ids drawn from this range), vocabulary (drawn from the ids of --tokenizer without special ones) or encode (texts, encoded by --tokenizer)", DefaultText: "texts; encode for inference/v1/generate", Destination: &s.PromptIDs},
 		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0", Destination: &s.Prefixes},
 		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100", Destination: &s.PrefixTokens},
 		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations; --agents makes up agents with tools"},
@@ -59,6 +58,7 @@ type syntheticSettings struct {
 	OutputLaw     string  `json:"output_tokens,omitempty"`
 	ExactOutput   bool    `json:"output_tokens_exact,omitempty"`
 	LengthField   string  `json:"max_tokens_field,omitempty"`
+	PromptIDs     string  `json:"prompt_ids,omitempty"`
 	Prefixes      int     `json:"num_prefix_prompts,omitempty"`
 	PrefixTokens  int     `json:"prefix_prompt_length,omitempty"`
 	MadeSessions  int     `json:"num_sessions,omitempty"`
@@ -77,8 +77,9 @@ type syntheticSettings struct {
 
 	inputLengths, outputLengths synth.LengthDistribution // nil: none
 	madeUp                      bool                     // a flag asks for made-up prompts, even if its value is wrong
-	noOutputLength              bool                     // requests ask for no length, even if the data has one
-	builtinEntries              int                      // number of built-in prompts
+	ids                         synth.PromptIDs
+	noOutputLength              bool // requests ask for no length, even if the data has one
+	builtinEntries              int  // number of built-in prompts
 }
 
 // makesPrompts reports whether the prompts are made up.
@@ -89,7 +90,8 @@ func (p *parser) synthetic(s *settings) {
 	c := p.c
 	p.media(s)
 	s.inputLengths = p.law("synthetic-input-tokens", 550)
-	s.madeUp = s.hasMedia() || len(p.given("synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions")) > 0
+	p.promptIDs(s)
+	s.madeUp = s.hasMedia() || len(p.given("synthetic-input-tokens", "synthetic-input-tokens-mean", "synthetic-input-tokens-stddev", "num-sessions")) > 0 || s.ids.Draws() && s.inputLengths != nil
 	if (c.IsSet("num-sessions") || s.hasMedia()) && s.inputLengths == nil {
 		s.inputLengths = synth.Normal{Mean: 550}
 	}
@@ -122,6 +124,24 @@ func (p *parser) synthetic(s *settings) {
 	p.refuse(s.inputLengths != nil && len(s.InputData) > 0, "--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 }
 
+// promptIDs reads whether prompts are token ids.
+func (p *parser) promptIDs(s *settings) {
+	if s.PromptIDs == "" {
+		return
+	}
+	var err error
+	s.ids, err = synth.ParsePromptIDs(s.PromptIDs)
+	p.refuse(err != nil, "--prompt-ids %s: %w", s.PromptIDs, err)
+	p.refuse(err == nil && !s.ids.Range && p.c.String("tokenizer") == "", "--prompt-ids %s: ids are those of the model's tokenizer; give it with --tokenizer", s.PromptIDs)
+	api, _ := s.api()
+	p.refuse(s.ServiceKind != kindOpenAI || !api.TakesIDs() || p.c.IsSet("request-template"), "--prompt-ids needs an endpoint that takes ids: v1/completions, inference/v1/generate, or generate with --backend sglang")
+	files := len(s.InputData) > 0 || s.namesDataset()
+	p.refuse(s.ids.Draws() && files && (p.c.IsSet("cache-bust") || p.c.IsSet("cache-salt") || s.Prefixes+s.PrefixTokens > 0), "--prompt-ids %s: nothing can be put in front of the prompts of a trace; drop --cache-bust, --cache-salt and --num-prefix-prompts", s.PromptIDs)
+	if s.ids.Draws() && !files && s.inputLengths == nil {
+		s.inputLengths = synth.Normal{Mean: 550}
+	}
+}
+
 // madeEntries sets how many prompts are made up, unless a flag says it: enough for each
 // level whose number of requests is known, so that no level sends a prompt twice.
 func (p *parser) madeEntries(s *settings) {
@@ -139,7 +159,7 @@ func (p *parser) madeEntries(s *settings) {
 // lengthField reads the name of the answers' lengths in requests.
 func (p *parser) lengthField(s *settings) {
 	const flag = "max-tokens-field"
-	api, _ := render.APIOf(s.endpointPath())
+	api, _ := s.api()
 	if s.ServiceKind == kindOpenAI {
 		s.promptMember = api.PromptMember()
 		if i := slices.IndexFunc(api.LengthMembers(), s.extraMember); i >= 0 && !p.c.IsSet("request-template") {
@@ -462,7 +482,7 @@ func (p *parser) sequences(s *settings) {
 	q.asked = load.Sequences{Live: q.Live, Length: q.Length, Variation: variation / 100}
 	if q.IDs != "" {
 		var err error
-		q.asked.First, q.asked.Last, err = parseIDs(q.IDs)
+		q.asked.First, q.asked.Last, err = load.ParseSequenceIDs(q.IDs)
 		p.refuse(err != nil, "--sequence-id-range %s: %w", q.IDs, err)
 	}
 	p.refuse(!q.IsZero() && s.ServiceKind != kindTriton, "sequences are for Triton's models that keep state; drop --num-of-sequences and --sequence-…")
@@ -482,26 +502,4 @@ func (q *sequenceSettings) resolve(files bool, seed uint64) load.Sequences {
 // from files, which say themselves how long their sequences are.
 func (s *settings) sequences(files bool) load.Sequences {
 	return s.Sequence.resolve(files, s.Seed)
-}
-
-// parseIDs reads FIRST:LAST, or FIRST alone.
-func parseIDs(text string) (first, last uint64, err error) {
-	a, b, bounded := strings.Cut(text, ":")
-	number := func(s string) (uint64, error) {
-		n, err := strconv.ParseUint(strings.TrimSpace(s), 10, 64)
-		switch {
-		case err != nil || n > math.MaxInt64:
-			return 0, errors.New("expected FIRST:LAST, whole numbers such as 1:1000")
-		case n == 0:
-			return 0, errors.New("0 means no sequence; begin with 1")
-		}
-		return n, nil
-	}
-	if first, err = number(a); err != nil || !bounded {
-		return first, 0, err
-	}
-	if last, err = number(b); err == nil && last < first {
-		err = errors.New("the first id is above the last")
-	}
-	return first, last, err
 }

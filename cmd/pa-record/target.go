@@ -21,6 +21,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/observe"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	wireopenai "github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -186,7 +187,7 @@ func newTriton(s *settings, model, url string) (backend.Backend, error) {
 // openAIConfig returns the configuration of the backend for the OpenAI server at url.
 func (s *settings) openAIConfig(url string) openai.Config {
 	cfg := openai.Config{
-		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
+		URL: url, Endpoint: s.rawEndpoint, SGLang: s.Style == render.SGLang, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
 		HistoryReasoning: s.historyReasoning(),
 		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),

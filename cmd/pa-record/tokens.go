@@ -87,16 +87,33 @@ func (t *tokenCounter) loadTexts() (*synth.Texts, error) {
 	if t.texts != nil {
 		return t.texts, nil
 	}
+	vocab, err := t.vocabulary()
+	if err != nil {
+		return nil, err
+	}
+	t.texts = vocab.Texts(t.s.Seed, t.s.CacheSalt)
+	return t.texts, nil
+}
+
+// vocabulary returns what texts are made of. t.mu is held.
+func (t *tokenCounter) vocabulary() (*synth.Vocabulary, error) {
+	if t.s.ids.Range {
+		return t.s.ids.IDs(nil)
+	}
 	tok, err := t.loadLocked()
 	if err != nil {
 		return nil, err
 	}
-	vocab, err := vocabulary(tok)
+	var vocab *synth.Vocabulary
+	if t.s.ids.Vocabulary {
+		vocab, err = t.s.ids.IDs(tok.Ordinary())
+	} else {
+		vocab, err = vocabulary(tok)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer %s: %w", tok.Name(), err)
 	}
-	t.texts = vocab.Texts(t.s.Seed, t.s.CacheSalt)
-	return t.texts, nil
+	return vocab, nil
 }
 
 // builtinVocabulary returns the vocabulary of the built-in tokenizer. Only the first call makes it.

@@ -26,8 +26,8 @@ type collector struct {
 	unreadable int
 	// startsUnknown says that the file lacks the times at which requests were sent.
 	startsUnknown bool
-	certified     bool                        // the summaries have certified percentiles
-	sources       [answer.TokenStated + 1]int // counted requests by source of their tokens
+	certified     bool                     // the summaries have certified percentiles
+	sources       [answer.TokenIDs + 1]int // counted requests by source of their tokens
 	stamps        Stamps
 	starts        Stamps
 	figures       []figure.Group           // that were asked for
@@ -226,7 +226,7 @@ func (c *collector) countAnomalies(p *Point) {
 	if p.Wrong != nil {
 		c.wrong.add(p)
 	}
-	if u, events := p.VisibleTokens().V, int64(p.Events); !p.Untimed && p.TokenSource == answer.TokenUsage && events > 1 && p.Streamed == answer.StreamedYes {
+	if u, events := p.VisibleTokens().V, int64(p.Events); !p.Untimed && (p.TokenSource == answer.TokenUsage || p.TokenSource == answer.TokenIDs) && events > 1 && p.Streamed == answer.StreamedYes {
 		switch {
 		case u > events:
 			c.above.add(u, events)

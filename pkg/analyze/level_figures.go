@@ -297,8 +297,11 @@ func (c *collector) mixture() error {
 		if n[3] > 0 {
 			text += ", by what the file states in " + plural.Grouped(n[3])
 		}
+		if n[4] > 0 {
+			text += ", by token ids in " + plural.Grouped(n[4])
+		}
 		return text + "; --token-source chooses one"
-	}, int64(c.sources[answer.TokenUsage]), int64(c.sources[answer.TokenTokenizer]), int64(c.sources[answer.TokenResponses]), int64(c.sources[answer.TokenStated]))
+	}, int64(c.sources[answer.TokenUsage]), int64(c.sources[answer.TokenTokenizer]), int64(c.sources[answer.TokenResponses]), int64(c.sources[answer.TokenStated]), int64(c.sources[answer.TokenIDs]))
 }
 
 // sloWarnings returns the warning about requests for which nothing decides whether they met the objective.

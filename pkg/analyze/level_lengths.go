@@ -106,7 +106,7 @@ func (l *lengths) add(p *Point) {
 		l.inputs++
 		l.inputTokens = stat.SaturatingAdd(l.inputTokens, p.InputTokens.V)
 	}
-	if l.asked.output.mean > 0 && p.OutputTokens.OK && (p.TokenSource == answer.TokenUsage || p.TokenSource == answer.TokenTokenizer) {
+	if l.asked.output.mean > 0 && p.OutputTokens.OK && (p.TokenSource == answer.TokenUsage || p.TokenSource == answer.TokenIDs || p.TokenSource == answer.TokenTokenizer) {
 		l.outputs++
 		l.outputTokens = stat.SaturatingAdd(l.outputTokens, p.OutputTokens.V)
 		if l.asked.output.stddev == 0 && float64(p.OutputTokens.V) < l.asked.output.mean {

@@ -40,11 +40,18 @@ func (c *carriedTokens) addChoice(first, reasoning bool, ch *openai.Choice) {
 
 // set sets Timed, Hidden and Untimed of a streamed answer.
 func (c *carriedTokens) set(a *Answer) {
-	if a.shape != StreamedYes || len(a.Events) == 0 || !a.Usage.Output.OK {
+	if a.shape != StreamedYes || len(a.Events) == 0 {
 		return
 	}
-	events, output := int64(len(a.Events)), a.Usage.Output.V
-	hidden := c.hidden(a)
+	events, output, hidden := int64(len(a.Events)), a.Usage.Output.V, int64(0)
+	switch {
+	case a.Usage.Output.OK:
+		hidden = c.hidden(a)
+	case a.ids.OK:
+		output = a.ids.V
+	default:
+		return
+	}
 	if hidden > 0 {
 		a.Hidden = Some(hidden)
 	}

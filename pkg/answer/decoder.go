@@ -58,6 +58,8 @@ type Answer struct {
 	shape Streamed
 
 	choices []choice
+	// ids is the number of the token ids of all events; missing unless each event has some.
+	ids Value
 	// stored says whether the answer was streamed, in an answer from the columns of a
 	// file; nil in one that was decoded.
 	stored *Streamed

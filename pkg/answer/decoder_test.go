@@ -216,6 +216,8 @@ func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
 		role + delta("a") + thought + usage5 + done, ": ping\r\n\r\n" + delta("ä"), "\ufeff" + delta("a"),
 		`{"choices":[{"text":"a"}]}`, `[{"generated_text":"a"}]`, "\ufeff \n{\"error\":\"x\"}", "\ufeff \ufeff \n\n{",
+		`data: {"text":"a","output_ids":[1],"meta_info":{"completion_tokens":1,"finish_reason":null}}` + "\n\n" + `data: {"text":"a b","output_ids":[1,2],"meta_info":{"completion_tokens":2,"finish_reason":{"type":"stop"}}}` + "\n\n",
+		`data: {"request_id":"r","choices":[{"index":0,"token_ids":[5,6],"finish_reason":"length"}]}` + "\n\n" + done,
 		"event: error\ndata: x\n\n", "data: {\"text_output\":\"a\"}\n\ndata: {\"token\":{\"text\":\"b\"}}\n\n", "data: {\n", "\r\r\n",
 	} {
 		f.Add(s, uint16(3), uint16(9), uint8(0))

@@ -10,7 +10,7 @@ import (
 // Definitions is the version of the results of a [Deriver]. It changes whenever the
 // results of a [Decoder] or a [Meter] change, or the counts of a tokenizer, so that derived
 // values in older files are not mistaken for present ones.
-const Definitions = 4
+const Definitions = 5
 
 // TokenCounting says how a [Deriver] counts tokens. The zero value takes the best source of each
 // request and has no tokenizer.
@@ -254,7 +254,7 @@ func (cfg *Config) Matches(d export.Derivation) bool {
 		if cfg.Counter != nil {
 			return stored == TokenAuto && sameTokenizer
 		}
-		return stored == TokenAuto || stored == TokenUsage
+		return stored == TokenAuto
 	}
 	return false
 }
@@ -288,8 +288,12 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		d.a.Usage.Input = Value{}
 	}
 	switch x.TokenSource {
-	case TokenUsage.String():
-		d.a.Usage.Output = Value(x.OutputTokens)
+	case TokenUsage.String(), TokenIDs.String():
+		if x.TokenSource == TokenIDs.String() {
+			d.a.ids = Value(x.OutputTokens)
+		} else {
+			d.a.Usage.Output = Value(x.OutputTokens)
+		}
 		d.a.Timed, d.a.Hidden = Value(x.TimedTokens), Value(x.HiddenTokens)
 		d.a.Untimed = !x.TimedTokens.OK && events > 1 && x.OutputTokens.V > 1
 	case TokenTokenizer.String():

@@ -85,7 +85,13 @@ func (h *httpDecoder) add(d *Decoder, at int, f *envelopeFrame, text []byte) {
 	} else {
 		h.stream.AddAgain()
 	}
-	h.known, h.counted = true, false // a pattern has no usage
+	h.known = true
+	if n := c.Choices[0].TokenIDs; n > 0 && h.ids >= 0 {
+		h.ids += int64(n)
+	} else {
+		h.ids = -1
+	}
+	h.counted = false // a pattern has no usage
 	h.carried.add(len(d.a.Events) == 0, f.pattern.Reasoning, len(c.Choices[0].ToolCalls) > 0, len(text))
 	d.add(at, c.Choices[0].Index, f.pattern.Reasoning, text)
 }

@@ -29,6 +29,8 @@ type httpDecoder struct {
 	known  bool // an event of the OpenAI shape was found
 	// counted says that usage stood in the chunks of all events so far.
 	counted bool
+	// ids is the number of token ids of all events; below 0 if an event has none.
+	ids     int64
 	carried carriedTokens
 
 	envelopes envelopes
@@ -73,7 +75,7 @@ func bodyForm(r *export.Request) (form openai.Form, head []byte) {
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
-	h.known, h.counted, h.carried = false, true, carriedTokens{}
+	h.known, h.counted, h.ids, h.carried = false, true, 0, carriedTokens{}
 	h.envelopes.reset()
 	d.tensor.reset()
 	switch form, _ := bodyForm(r); form {
@@ -92,6 +94,9 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 		d.tensor.decode(d)
 	}
 	h.usage(&d.a)
+	if h.ids > 0 {
+		d.a.ids = Some(h.ids)
+	}
 	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0 &&
 		eventTokens(d.a.Events[1:]) <= export.MostEventTokens(len(d.a.Events))
 	h.carried.set(&d.a)
@@ -222,6 +227,11 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		if !ch.HasOutput() {
 			continue
 		}
+		if h.ids >= 0 && ch.TokenIDs > 0 {
+			h.ids += int64(ch.TokenIDs)
+		} else {
+			h.ids = -1
+		}
 		reasoning := len(ch.Reasoning) > 0 && len(ch.Content) == 0 && len(ch.Refusal) == 0 && len(ch.ToolCalls) == 0
 		h.carried.addChoice(len(d.a.Events) == 0 || len(d.a.Events) == 1 && first == 0, reasoning, ch)
 		if last := d.choice(ch.Index).last; last < first {
@@ -249,15 +259,19 @@ const mostHidden = 1 << 24
 // countEvents sets the Tokens of the events from first on, which h.chunk added. The usage of a chunk is
 // the number of tokens of its choice so far (vLLM and SGLang, with continuous_usage_stats). A chunk of n
 // bytes cannot hold more than n tokens: a greater number is no such count. The first event of a choice also
-// counts the tokens that were hidden or held back before it.
+// counts the tokens that were hidden or held back before it. Without usage the token ids of the chunk count.
 func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 	c := &h.chunk
-	h.counted = c.HasUsage && len(d.a.Events) == first+1
-	if !h.counted {
+	if h.counted = len(d.a.Events) == first+1 && (c.HasUsage || h.ids > 0); !h.counted {
 		return
 	}
 	e := &d.a.Events[first]
 	s := d.choice(e.Choice)
+	if !c.HasUsage {
+		e.Tokens = int32(min(chunkIDs(c), math.MaxInt32))
+		s.usage += int64(e.Tokens)
+		return
+	}
 	tokens, most := c.Usage.CompletionTokens-s.usage, int64(n)
 	if e.Prev < 0 {
 		most = mostHidden
@@ -267,6 +281,14 @@ func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 		return
 	}
 	e.Tokens, s.usage = int32(tokens), c.Usage.CompletionTokens
+}
+
+// chunkIDs returns the number of token ids in a chunk.
+func chunkIDs(c *openai.Chunk) (n int) {
+	for i := range c.Choices {
+		n += c.Choices[i].TokenIDs
+	}
+	return n
 }
 
 // usage stores the server's token counts, even if they cannot be true. A count of 0 completion tokens beside output

@@ -1,7 +1,10 @@
 package answer
 
 import (
+	"bytes"
+
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A Config says how to measure requests. The zero value is the strict default.
@@ -133,9 +136,12 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		}
 	}
 	u := a.Usage.or(r.Stated)
+	if !u.Input.OK {
+		u.Input = promptIDs(r)
+	}
 	m.out.InputTokens, m.out.ReasoningTokens, m.out.CachedTokens = u.Input, u.Reasoning, u.Cached
 	m.out.keepTokens(&m.bounds)
-	if m.out.TokenSource == TokenUsage && m.out.OutputTokens.OK {
+	if s := m.out.TokenSource; (s == TokenUsage || s == TokenIDs) && m.out.OutputTokens.OK {
 		m.out.TimedTokens, m.out.Untimed, m.out.HiddenTokens = a.Timed, a.Untimed, a.Hidden
 	}
 	m.out.Streamed = m.streamed(r, a)
@@ -150,6 +156,16 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
 	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)
 	return &m.out
+}
+
+// promptIDs returns the number of token ids that r sent as its prompt; missing if the prompt is a text.
+func promptIDs(r *export.Request) Value {
+	body, ok := r.Inputs.Get("payload")
+	if !ok || !body.Text || !bytes.Contains(body.Data, []byte(`_ids"`)) && !bytes.Contains(body.Data, []byte(`"prompt"`)) {
+		return Value{} // most requests: a body is long
+	}
+	n, ok := openai.PromptIDs(body.Data)
+	return Value{n, ok}
 }
 
 // dropUnsupported removes measures that the responses of another tool's file only seem

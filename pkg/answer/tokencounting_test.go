@@ -107,7 +107,7 @@ func TestMatches(t *testing.T) {
 		cfg  Config
 		want string // a letter for each file
 	}{
-		{"the best source", Config{}, "yyynn----"},
+		{"the best source", Config{}, "yynnn----"},
 		{"usage", Config{TokenSource: TokenUsage}, "yyynn----"},
 		{"token events", Config{TokenSource: TokenResponses}, "yyyyy----"},
 		{"the best source with the tokenizer", Config{Counter: memrun.Words{}, Tokenizer: "abc"}, "nynnn----"},

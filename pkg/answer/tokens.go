@@ -10,7 +10,7 @@ import (
 type TokenSource uint8
 
 // In a Config, TokenAuto means the best source of each request: usage, else the number
-// that the file of another tool states, else the tokenizer, else token events. In a
+// that the file of another tool states, else the token ids of the answer, else the tokenizer, else token events. In a
 // result, TokenAuto means that there is no number. TokenMixed occurs only in results,
 // if the requests of one experiment have different sources.
 const (
@@ -20,11 +20,12 @@ const (
 	TokenResponses TokenSource = 3
 	TokenMixed     TokenSource = 4
 	TokenStated    TokenSource = 5
+	TokenIDs       TokenSource = 6
 )
 
-var tokenSourceNames = [...]string{"none", "usage", "tokenizer", "responses", "mixed", "stated"}
+var tokenSourceNames = [...]string{"none", "usage", "tokenizer", "responses", "mixed", "stated", "ids"}
 
-// String returns "none", "usage", "tokenizer", "responses", "mixed" or "stated".
+// String returns "none", "usage", "tokenizer", "responses", "mixed", "stated" or "ids".
 func (s TokenSource) String() string {
 	if int(s) < len(tokenSourceNames) {
 		return tokenSourceNames[s]
@@ -76,6 +77,9 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 	}
 	if want == TokenAuto && st != nil && st.OutputTokens != nil {
 		return Some(*st.OutputTokens), TokenStated, nil
+	}
+	if want == TokenAuto && a.ids.OK {
+		return a.ids, TokenIDs, nil
 	}
 	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && a.counted.OK {
 		return a.counted, TokenTokenizer, nil

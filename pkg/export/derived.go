@@ -23,7 +23,7 @@ type Derived struct {
 	// Unreadable counts the events and bodies that break the protocol.
 	Unreadable int
 
-	// TokenSource is the source of OutputTokens: "usage", "stated", "tokenizer" or
+	// TokenSource is the source of OutputTokens: "usage", "stated", "ids", "tokenizer" or
 	// "responses"; "" if OutputTokens is missing.
 	TokenSource                                              string
 	InputTokens, OutputTokens, ReasoningTokens, CachedTokens Count

@@ -51,6 +51,8 @@ func (s *Server) openAIHandler() http.Handler {
 	mux.Handle("/v1/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAICompletions, serveOpenAI))))
 	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIResponses, serveResponses))))
 	mux.Handle("/v1/messages", s.authorizedBy(messagesErrorBody, allowMethod(http.MethodPost, s.inference(AnthropicMessages, messagesErrorBody, s.counted(serveMessages)))))
+	mux.Handle("/generate", s.authorized(allowMethod(http.MethodPost, s.engineInference(SGLangGenerate, serveIDs))))
+	mux.Handle("/inference/v1/generate", s.authorized(allowMethod(http.MethodPost, s.engineInference(VLLMGenerate, serveIDs))))
 	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))

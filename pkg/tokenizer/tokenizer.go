@@ -136,6 +136,16 @@ func (t *Tokenizer) Token(id uint32) (token string, ok bool) {
 	return t.model.vocabulary().token(id)
 }
 
+// Ordinary returns the ids of the vocabulary that are no added tokens, such as <s>, in order.
+func (t *Tokenizer) Ordinary() (ids []uint32) {
+	for id, present := range t.model.vocabulary().present {
+		if id := uint32(id); present && t.added.byID[id] == nil { //nolint:gosec // ids have 32 bits
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // ID returns the id of a token in the spelling of the file. ok is false if there is
 // none.
 func (t *Tokenizer) ID(token string) (id uint32, ok bool) {

@@ -262,9 +262,9 @@ const maxQuotedBytes = 200
 func (c *checker) tokens() Item {
 	const name = "token source"
 	switch s := c.x.TokenSource; s {
-	case answer.TokenUsage, answer.TokenTokenizer, answer.TokenStated:
+	case answer.TokenUsage, answer.TokenTokenizer, answer.TokenStated, answer.TokenIDs:
 		return Item{Name: name, Status: Pass, Text: "output tokens by " + map[answer.TokenSource]string{
-			answer.TokenUsage: "the server's usage", answer.TokenTokenizer: "the tokenizer", answer.TokenStated: "the file's own counts",
+			answer.TokenUsage: "the server's usage", answer.TokenTokenizer: "the tokenizer", answer.TokenStated: "the file's own counts", answer.TokenIDs: "the answers' token ids",
 		}[s]}
 	case answer.TokenResponses:
 		return Item{Name: name, Status: Fail, Text: "output tokens are counts of chunks, which can hold several tokens; --tokenizer counts them"}

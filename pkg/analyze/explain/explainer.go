@@ -205,6 +205,8 @@ func sourceWords(s answer.TokenSource) string {
 		return "the server's usage"
 	case answer.TokenStated:
 		return "what the file states"
+	case answer.TokenIDs:
+		return "the answers' token ids"
 	case answer.TokenTokenizer:
 		return "the tokenizer's count of the whole text"
 	}

@@ -98,6 +98,8 @@ func chunkKind(c *openai.Chunk) string {
 		return "a tool call"
 	case len(one.Refusal) > 0:
 		return "a refusal"
+	case one.TokenIDs > 0:
+		return "token ids"
 	case len(one.FinishReason) > 0:
 		return "the finish reason"
 	case len(one.Role) > 0:

@@ -356,6 +356,7 @@ var sourceText = map[answer.TokenSource]string{
 	answer.TokenResponses: "the number of token events",
 	answer.TokenMixed:     "several sources",
 	answer.TokenStated:    "what the file states",
+	answer.TokenIDs:       "the answers' token ids",
 }
 
 // levelLines returns one line per load level.

@@ -95,7 +95,7 @@ func checkCombinable(e *Entry) error {
 	switch p := e.Prompt; {
 	case p == nil || p.Body != nil || p.Messages != nil:
 		return fmt.Errorf("cannot be combined with other entries: it %w", errWholeRequest)
-	case p.Text == "" && p.IDs != nil:
+	case p.isIDs():
 		return errors.New("cannot be combined with other entries: it holds token ids")
 	case e.Session != "":
 		return errors.New("cannot be combined with other entries: it is a turn of a session")

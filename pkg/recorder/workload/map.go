@@ -71,6 +71,9 @@ func WithPrefix(words func(k int, e *Entry) (string, error)) func(k int, e *Entr
 		if e.Prompt == nil || e.Prompt.Body != nil {
 			return fmt.Errorf("nothing can be put in front of it: it %w", errWholeRequest)
 		}
+		if e.Prompt.isIDs() {
+			return errors.New("nothing can be put in front of it: it holds token ids")
+		}
 		first, err := words(k, e)
 		if err != nil || first == "" {
 			return err

@@ -55,6 +55,9 @@ func (m *Marker) Mark(e *Entry, text string) error {
 	if e.Prompt == nil || e.Prompt.Body != nil {
 		return fmt.Errorf("%s: no marker can be put into it: it %w", e.Place(), errWholeRequest)
 	}
+	if e.Prompt.isIDs() {
+		return fmt.Errorf("%s: no marker can be put into it: it holds token ids", e.Place())
+	}
 	p := *e.Prompt
 	e.Prompt, p.IDs = &p, nil
 	put := func(old string) string {

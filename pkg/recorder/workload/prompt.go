@@ -32,6 +32,9 @@ type Prompt struct {
 	Body []byte
 }
 
+// isIDs reports whether p has token ids and no text.
+func (p *Prompt) isIDs() bool { return p.Text == "" && p.Messages == nil && p.IDs != nil }
+
 // A Medium is an image or an audio clip.
 type Medium struct {
 	Kind MediumKind

@@ -70,7 +70,8 @@ type Choice struct {
 	// ToolCalls are the names and arguments of the calls, joined in the
 	// order of the body.
 	ToolCalls []byte
-	// TokenIDs is the length of token_ids.
+	// TokenIDs is the length of token_ids. In answers of SGLang's generate it and Content can be of the whole answer so far:
+	// Stream.Add makes them those of the event.
 	TokenIDs int
 	// FinishReason is empty until the choice is finished.
 	FinishReason []byte
@@ -82,6 +83,9 @@ type Choice struct {
 	message, calls []byte
 	// inReasoningContent says, for Reply, that the reasoning is in reasoning_content.
 	inReasoningContent bool
+	// soFar marks an answer of SGLang's generate, which has generated tokens so far.
+	soFar     bool
+	generated int64
 }
 
 // HasOutput reports whether the choice adds anything that a model generated.

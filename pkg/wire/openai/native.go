@@ -15,6 +15,7 @@ import (
 //	OpenAI v1/responses        {"type":"response.output_text.delta","delta":" x"}
 //	                           {"type":"response.completed","response":{…}}
 //	                           {"object":"response","output":[…]}
+//	SGLang /generate           {"text":"a b","output_ids":[5,6],"meta_info":{"completion_tokens":2}}
 //	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
 //	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
 type native struct {
@@ -27,6 +28,8 @@ type native struct {
 	nested []byte // "status" of "response"
 
 	prompt, completion int64 // llama.cpp's counts
+
+	text []byte // SGLang's
 
 	// Of Messages: delta or content_block, its JSON if it is content_block, message and content as JSON, and stop_reason.
 	part                   messagesPart
@@ -51,7 +54,11 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 		default:
 			w.Skip()
 		}
-	case "tokens":
+	case "text":
+		n.text = w.String()
+	case "meta_info":
+		n.metaInfo(w, c)
+	case "tokens", "output_ids":
 		n.choice.TokenIDs = length(w)
 	case "stop":
 		n.ended = w.Peek() == 't'
@@ -203,6 +210,9 @@ func (n *native) end(c *Chunk) {
 	}
 	if !n.present || len(c.Choices) > 0 {
 		return
+	}
+	if n.choice.soFar {
+		n.choice.Index, n.choice.Content = int(n.index), n.text
 	}
 	if n.ended {
 		n.choice.FinishReason = []byte("stop")

@@ -28,6 +28,10 @@ type Stream struct {
 
 	messages bool // the answer is a stream of Messages
 
+	// Of SGLang's generate: what came of each choice, by its index, and the tokens of all.
+	soFar     map[int]*soFar
+	generated int64
+
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
 
@@ -37,8 +41,12 @@ type Stream struct {
 	finished int
 }
 
-// Add takes the next chunk. It keeps nothing of c but c.Error.
+// Add takes the next chunk. It keeps nothing of c but c.Error. In an answer that repeats in each event what came before, it makes
+// the choices of c what the event adds.
 func (st *Stream) Add(c *Chunk) {
+	if len(c.Choices) > 0 && c.Choices[0].soFar {
+		st.addSoFar(c)
+	}
 	st.Done = st.Done || c.Done
 	if st.Err == nil {
 		st.Err = c.Error
@@ -66,6 +74,9 @@ func (st *Stream) Add(c *Chunk) {
 	}
 	if c.HasUsage && (c.Usage != Usage{} || ends) {
 		st.count(c)
+		if len(st.soFar) > 1 {
+			st.Usage.CompletionTokens = st.generated
+		}
 	}
 }
 
@@ -130,5 +141,6 @@ func (st *Stream) Complete() bool {
 // Reset makes st ready for another answer.
 func (st *Stream) Reset() {
 	clear(st.open)
-	*st = Stream{open: st.open}
+	clear(st.soFar)
+	*st = Stream{open: st.open, soFar: st.soFar}
 }

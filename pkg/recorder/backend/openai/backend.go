@@ -32,6 +32,8 @@ type Config struct {
 	// DefaultEndpoint. The values of queries and headers are secrets, which are hidden
 	// where a server repeats them.
 	Endpoint string
+	// SGLang makes the endpoint generate SGLang's, and not the one of Hugging Face's TGI.
+	SGLang bool
 	// Model is set in bodies that name no model; "" means the only model that the server
 	// lists, see Check.
 	Model string
@@ -138,6 +140,9 @@ func New(cfg Config) (*Backend, error) {
 	var err error
 	b.target, err = newTarget(cfg.URL, cfg.Endpoint)
 	errs = append(errs, err)
+	if cfg.SGLang && err == nil {
+		b.target.api = b.target.api.For(render.SGLang)
+	}
 	errs = append(errs, b.useHeaders())
 	for _, part := range cfg.Bodies {
 		b.secrets.AddMembers(part)

@@ -62,7 +62,9 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 		addr: backend.HostPort(u),
 	}
 	root, fullPath := joinPath(base, path)
-	t.api, _ = render.APIOf(fullPath)
+	if t.api, _ = render.APIOf(fullPath); t.api == render.GenerateIDs {
+		root = strings.TrimSuffix(root, "/inference")
+	}
 	t.stream = strings.HasSuffix(fullPath, "/generate_stream")
 	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
 		return nil, fmt.Errorf("endpoint %q holds white space", shown)

@@ -375,8 +375,8 @@ func (x *execution) entry(i int) (workload.Entry, error) {
 		if len(names) == 0 {
 			continue
 		}
-		text, _, err := x.o.Texts.Parts(names, tokens)
-		if err != nil {
+		text, ids, err := x.o.Texts.Parts(names, tokens)
+		if err = noIDs(text, ids, err); err != nil {
 			return e, err
 		}
 		out = append(out, `,{"role":"`+role+`","content":`...)

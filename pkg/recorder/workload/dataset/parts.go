@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -33,6 +34,14 @@ func partName(of string, number, begin int) uint64 {
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(number))) //nolint:gosec // the bits
 	h.Write(binary.LittleEndian.AppendUint64(nil, uint64(begin)))  //nolint:gosec // the bits
 	return h.Sum64()
+}
+
+// noIDs returns err, or an error if a made-up text of a message is token ids.
+func noIDs(text string, ids []uint32, err error) error {
+	if err == nil && text == "" && ids != nil {
+		err = errors.New("its requests hold messages, whose texts cannot be token ids; drop --prompt-ids")
+	}
+	return err
 }
 
 // partsPrompt returns a prompt of a text of parts.

@@ -18,6 +18,9 @@ import (
 // media, or a ranking.
 var promptColumns = []string{"text_input", "input_text", "input", "prompt", "text", "texts", "query", "messages", "payload"}
 
+// idColumns lists the members that can hold the prompt as token ids. Beside a prompt they are members of the request.
+var idColumns = []string{"token_ids", "input_ids", "prompt_token_ids"}
+
 // rankedColumns lists the members that can hold the texts to rank by a "query".
 var rankedColumns = []string{"passages", "documents", "texts"}
 
@@ -39,7 +42,7 @@ var requestMembers = func() map[string]bool {
 		frequency_penalty function_call functions guided_choice guided_grammar guided_json guided_regex ignore_eos
 		instructions length_penalty logit_bias logprobs metadata min_p min_tokens modalities model n
 		parallel_tool_calls prediction presence_penalty priority prompt_cache_key reasoning reasoning_effort
-		repetition_penalty response_format seed service_tier skip_special_tokens stop stop_token_ids store stream
+		repetition_penalty response_format sampling_params seed service_tier skip_special_tokens stop stop_token_ids store stream
 		stream_options structured_outputs suffix temperature text_format thinking tool_choice tools top_k
 		top_logprobs top_p truncation user verbosity`) {
 		members[name] = true
@@ -52,12 +55,12 @@ var requestMembers = func() map[string]bool {
 var unsentMembers = []string{"type", "role", "input_length", "hash_ids", "chat_id", "parent_chat_id", "turn"}
 
 func fitsPrompts(r *row, _ *file) bool {
-	return slices.ContainsFunc(slices.Concat(promptColumns, imageColumns, audioColumns), func(name string) bool { return r.has(name) })
+	return slices.ContainsFunc(slices.Concat(promptColumns, idColumns, imageColumns, audioColumns), func(name string) bool { return r.has(name) })
 }
 
-// hasPrompt reports whether a row holds a prompt, in one of promptColumns.
+// hasPrompt reports whether a row holds a prompt, in one of promptColumns or idColumns.
 func hasPrompt(r *row) bool {
-	return slices.ContainsFunc(promptColumns, func(name string) bool { return r.get(name) != nil })
+	return slices.ContainsFunc(slices.Concat(promptColumns, idColumns), func(name string) bool { return r.get(name) != nil })
 }
 
 // promptOrRequest returns the entry of a row of the layout prompts of rows with one prompt each, as in JSON Lines of GenAI-Perf, AIPerf
@@ -180,13 +183,16 @@ func (p *promptReader) readPrompt(e *workload.Entry) error {
 		return err
 	}
 	name, js, err := p.one("a prompt", promptColumns)
+	if err == nil && js == nil {
+		name, js, err = p.one("a prompt", idColumns)
+	}
 	if err != nil {
 		return err
 	}
 	if js == nil {
 		given := func(name string) bool { return p.row.get(name) != nil }
 		if !slices.ContainsFunc(slices.Concat(imageColumns, audioColumns), given) {
-			return fmt.Errorf("no prompt: it has %s; expected one of %s", columnNames(p.row), strings.Join(quoteAll(promptColumns), ", "))
+			return fmt.Errorf("no prompt: it has %s; expected one of %s", columnNames(p.row), strings.Join(quoteAll(slices.Concat(promptColumns, idColumns)), ", "))
 		}
 		return nil
 	}
@@ -196,12 +202,14 @@ func (p *promptReader) readPrompt(e *workload.Entry) error {
 		e.Whole = true
 	case name == "messages":
 		err = p.messages(js)
+	case slices.Contains(idColumns, name):
+		p.prompt.IDs, err = parseTokenIDs(js)
 	case js[0] == '{':
 		err = p.object(js)
 	case js[0] == '[' && elementsStartWith(js, '{'):
 		err = p.messages(js)
 	case js[0] == '[' && elementsStartWith(js, '0'):
-		err = json.Unmarshal(js, &p.prompt.IDs)
+		p.prompt.IDs, err = parseTokenIDs(js)
 	default:
 		var all []string
 		if all, err = parseStrings(js); err == nil && len(all) == 0 {
@@ -282,6 +290,14 @@ func elementsStartWith(js []byte, kind byte) bool {
 		return first[0] >= '0' && first[0] <= '9'
 	}
 	return first[0] == kind
+}
+
+// parseTokenIDs parses a list of token ids.
+func parseTokenIDs(js []byte) (ids []uint32, err error) {
+	if json.Unmarshal(js, &ids) != nil || len(ids) == 0 {
+		return nil, fmt.Errorf("expected a list of token ids, whole numbers from 0, found %s", clip(js))
+	}
+	return ids, nil
 }
 
 // messages reads a conversation in the form of the chat API.

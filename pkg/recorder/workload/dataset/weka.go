@@ -787,8 +787,8 @@ func (x *wekaTexts) messages(i int) ([]byte, error) {
 		if n == len(all)-1 {
 			rest = t.rest
 		}
-		text, _, err := x.o.Texts.Scoped(x.scope, ids[:m.blocks], x.block, x.fill+uint64(x.nodes[i].number), rest)
-		if err != nil {
+		text, tokens, err := x.o.Texts.Scoped(x.scope, ids[:m.blocks], x.block, x.fill+uint64(x.nodes[i].number), rest)
+		if err = noIDs(text, tokens, err); err != nil {
 			return nil, err
 		}
 		ids = ids[m.blocks:]

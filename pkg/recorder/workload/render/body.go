@@ -29,6 +29,8 @@ const (
 	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 	Messages                      // Anthropic's v1/messages
+	GenerateIDs                   // vLLM's inference/v1/generate
+	SGLangGenerate                // SGLang's generate: see API.For
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -46,6 +48,7 @@ var endpoints = [...]struct {
 	{"v2/rerank", Rerank},
 	{"rerank", TEIRerank},
 	{"v1/infer", ImageRetrieval},
+	{"inference/v1/generate", GenerateIDs},
 	{"generate", Generate},
 	{"generate_stream", Generate},
 }
@@ -63,6 +66,23 @@ func APIOf(endpoint string) (api API, ok bool) {
 	}
 	return 0, false
 }
+
+// For returns the API of an endpoint whose path two servers have: SGLang's generate for the style SGLang, else a itself.
+func (a API) For(s Style) API {
+	if a == TGI && s == SGLang {
+		return SGLangGenerate
+	}
+	return a
+}
+
+// TakesIDs reports whether a request can hold the prompt as token ids.
+func (a API) TakesIDs() bool { return a == Completions || a.nestsSampling() }
+
+// nestsSampling reports whether a request holds its sampling parameters in sampling_params.
+func (a API) nestsSampling() bool { return a == GenerateIDs || a == SGLangGenerate }
+
+// AsksLength reports whether a request can ask for the length of the answer, in the APIs of OpenAI, Anthropic, vLLM and SGLang.
+func (a API) AsksLength() bool { return a.LengthMembers() != nil || a.nestsSampling() }
 
 // Endpoints returns the ends of the paths that APIOf knows.
 func Endpoints() []string {
@@ -103,6 +123,10 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.generate(p, o)
 	case TGI:
 		err = b.tgi(p, o)
+	case GenerateIDs:
+		err = b.generateIDs(p, o)
+	case SGLangGenerate:
+		err = b.sglang(p, o)
 	default:
 		err = errors.New("no request format for prompts is known for this endpoint; give whole requests")
 	}
@@ -113,9 +137,14 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		return b.close(), nil
 	}
 	extra := p.Extra
-	if api == Messages {
+	switch {
+	case api == Messages:
 		if extra, err = anthropicExtra(extra); err != nil {
 			return nil, err
+		}
+	case api.nestsSampling():
+		if extra = outsideSampling(extra); len(extra) == 0 {
+			return b.close(), nil
 		}
 	}
 	return openai.MergeRequest(b.close(), fields(extra))
@@ -242,6 +271,9 @@ func plainTexts(p *workload.Prompt) ([]string, error) {
 	if p.Messages != nil {
 		text, err := plainMessages(p.Messages)
 		return []string{text}, err
+	}
+	if p.Text == "" && p.IDs != nil {
+		return nil, errors.New("it holds token ids, which go to v1/completions, inference/v1/generate, and SGLang's generate (--backend sglang)")
 	}
 	first := p.Text
 	if p.System != "" {

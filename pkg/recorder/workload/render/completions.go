@@ -1,10 +1,6 @@
 package render
 
-import (
-	"encoding/json"
-
-	"github.com/pa-tools/pa/pkg/recorder/workload"
-)
+import "github.com/pa-tools/pa/pkg/recorder/workload"
 
 // completions writes a request to v1/completions:
 //
@@ -14,12 +10,10 @@ func (b *object) completions(p *workload.Prompt, o Options) error {
 		return err
 	}
 	b.model(o)
-	if p.Messages == nil && p.Text == "" && p.IDs != nil {
-		ids, err := json.Marshal(p.IDs)
-		if err != nil {
+	if holdsIDs(p, o) {
+		if err := b.ids("prompt", p, o); err != nil {
 			return err
 		}
-		b.raw("prompt", ids)
 	} else {
 		all, err := plainTexts(p)
 		if err != nil {

@@ -24,6 +24,8 @@ type Options struct {
 	// Has reports whether the model has an input. Nil means that it has all inputs of its
 	// style.
 	Has func(input string) bool
+	// IDs makes requests hold the prompt as token ids where they can hold a text too; Encode encodes the texts.
+	IDs bool
 	// Encode returns the token ids of a text, for models that accept them, or none if the
 	// tokenizer is unknown. If Encode is nil, prompts need ids.
 	Encode func(text string) []uint32

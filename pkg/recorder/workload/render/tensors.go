@@ -11,7 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// A Style is a set of inputs by which a Triton model accepts prompts.
+// A Style is a set of inputs by which a Triton model accepts prompts, or SGLang.
 type Style uint8
 
 // The styles, named as in --backend.
@@ -20,15 +20,16 @@ const (
 	TensorRTLLM                  // ensemble and tensorrt_llm_bls of TensorRT-LLM
 	Engine                       // tensorrt_llm of TensorRT-LLM, which takes token ids
 	LLMAPI                       // the LLM API of TensorRT-LLM
-	styles      = "vllm, tensorrtllm, tensorrtllm_engine or llmapi"
+	SGLang                       // no model of Triton: SGLang's server with its generate endpoint
+	styles      = "vllm, tensorrtllm, tensorrtllm_engine or llmapi, or sglang"
 )
 
-var styleNames = [...]string{"", "vllm", "tensorrtllm", "tensorrtllm_engine", "llmapi"}
+var styleNames = [...]string{"", "vllm", "tensorrtllm", "tensorrtllm_engine", "llmapi", "sglang"}
 
 // MarshalText implements encoding.TextMarshaler.
 func (s Style) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// String returns "vllm", "tensorrtllm", "tensorrtllm_engine" or "llmapi".
+// String returns "vllm", "tensorrtllm", "tensorrtllm_engine", "llmapi" or "sglang".
 func (s Style) String() string {
 	if s > 0 && int(s) < len(styleNames) {
 		return styleNames[s]
@@ -41,7 +42,7 @@ func ParseStyle(name string) (Style, error) {
 	if name == "trtllm" {
 		return TensorRTLLM, nil
 	}
-	for s := VLLM; s <= LLMAPI; s++ {
+	for s := VLLM; s <= SGLang; s++ {
 		if s.String() == name {
 			return s, nil
 		}

@@ -95,6 +95,7 @@ func (c *Config) Validate() error {
 		}
 	}
 	add(c.Texts == nil, "no texts")
+	add(c.More > 0 && c.Texts != nil && c.Texts.vocab.draw != nil, "%d texts more: prompts of token ids hold one text each", c.More)
 	add(c.Input == nil, "no lengths of prompts")
 	add(c.Exact && c.Output == nil, "exact lengths of answers need a length")
 	add(c.Prompts < 0 || c.Prompts > maxEntries, "%d prompts: must be from 1 to %d", c.Prompts, maxEntries)

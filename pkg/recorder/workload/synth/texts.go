@@ -30,6 +30,9 @@ type Vocabulary struct {
 	single  []string // distinct words of one token
 	starter []string // words of single that also have one token at the start of a text
 
+	// draw draws a token id, in a vocabulary of ids, which has no words; else nil.
+	draw func(*rand.Rand) uint32
+
 	buffers sync.Pool // of *[]byte, for texts while they are made
 }
 
@@ -249,6 +252,9 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 	if t.salt != 0 {
 		opening = source(t.seed^t.salt, purpose+1, number)
 	}
+	if t.vocab.draw != nil {
+		return t.appendIDs(b, r, opening, tokens)
+	}
 	left := tokens
 	add := func(word string, n int) {
 		if len(b) > 0 {
@@ -283,6 +289,9 @@ func (t *Texts) body(b []byte, purpose, number uint64, tokens int) []byte {
 
 // finish checks the token count of b, and repairs it.
 func (t *Texts) finish(b *[]byte, tokens int) (string, []uint32, error) {
+	if t.vocab.draw != nil {
+		return "", idsIn(*b), nil
+	}
 	text := string(*b)
 	if n := t.vocab.tok.Count(text); n != tokens {
 		var err error
