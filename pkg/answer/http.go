@@ -273,7 +273,7 @@ func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 // means that the server does not know the number.
 func (h *httpDecoder) usage(a *Answer) {
 	if t := &h.stream.Timings; h.stream.HasTimings {
-		a.Prefill, a.Decode = Some(int64(math.Round(t.PromptMS*1e6))), Some(int64(math.Round(t.PredictedMS*1e6)))
+		a.Server.Prefill, a.Server.Decode = export.Count(Some(int64(math.Round(t.PromptMS*1e6)))), export.Count(Some(int64(math.Round(t.PredictedMS*1e6))))
 	}
 	if !h.stream.HasUsage {
 		return
