@@ -201,8 +201,8 @@ var lies = []lie{
 	{name: "input_tokens", derived: func(d *export.Derived, v int64) { d.InputTokens.V = v }},
 	{name: "cached_tokens", derived: func(d *export.Derived, v int64) { d.CachedTokens.V = v }},
 	{name: "reasoning_tokens", derived: func(d *export.Derived, v int64) { d.ReasoningTokens = export.Count{V: v, OK: true} }},
-	{name: "server_prefill_ns", derived: func(d *export.Derived, v int64) { d.ServerPrefill = export.Count{V: v, OK: true} }},
-	{name: "server_decode_ns", derived: func(d *export.Derived, v int64) { d.ServerDecode = export.Count{V: v, OK: true} }},
+	{name: "server_prefill_ns", derived: func(d *export.Derived, v int64) { d.Server.Prefill = export.Count{V: v, OK: true} }},
+	{name: "server_decode_ns", derived: func(d *export.Derived, v int64) { d.Server.Decode = export.Count{V: v, OK: true} }},
 	{name: "usage completion_tokens", run: func(r *memrun.Reader, v int64) {
 		usage(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`, v)(r)
 	}},

@@ -155,14 +155,22 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 		{"e2el_ns", have.E2EL, want.E2EL},
 		{"timed_tokens", have.TimedTokens, want.TimedTokens},
 		{"hidden_tokens", have.HiddenTokens, want.HiddenTokens},
-		{"server_prefill_ns", have.ServerPrefill, want.ServerPrefill},
-		{"server_decode_ns", have.ServerDecode, want.ServerDecode},
 	} {
 		if x.have != x.want {
 			return differ(x.column, countText(x.have), countText(x.want))
 		}
 	}
+	for i := range export.ServerNumbers {
+		n := &export.ServerNumbers[i]
+		if h, w := *n.Of(&have.Server), *n.Of(&want.Server); h != w {
+			return differ(n.Column, countText(h), countText(w))
+		}
+	}
 	switch {
+	case want.Server.PrefillWorker != have.Server.PrefillWorker:
+		return differ("prefill_worker", strconv.Quote(have.Server.PrefillWorker), strconv.Quote(want.Server.PrefillWorker))
+	case want.Server.DecodeWorker != have.Server.DecodeWorker:
+		return differ("decode_worker", strconv.Quote(have.Server.DecodeWorker), strconv.Quote(want.Server.DecodeWorker))
 	case !slices.EqualFunc(want.ITL, have.ITL, slices.Equal):
 		return differ("itl_ns", gapsText(have.ITL), gapsText(want.ITL))
 	case want.TTFAT != have.TTFAT:

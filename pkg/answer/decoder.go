@@ -49,8 +49,8 @@ type Answer struct {
 	// Hidden is the number of output tokens that the server counts before the first token event and
 	// did not send. It is missing if no token is known to be hidden.
 	Hidden Value
-	// Prefill and Decode are the times at the server in ns, as llama.cpp states them.
-	Prefill, Decode Value
+	// Server is what the server states about the request.
+	Server export.ServerDetails
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
 	Content

@@ -116,7 +116,7 @@ func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
 		TTFT: export.Count(q.TTFT), E2EL: export.Count(q.E2EL),
 		InputTokens: export.Count(q.InputTokens), OutputTokens: export.Count(q.OutputTokens),
 		ReasoningTokens: export.Count(q.ReasoningTokens), CachedTokens: export.Count(q.CachedTokens),
-		ServerPrefill: export.Count(q.Prefill), ServerDecode: export.Count(q.Decode), EventTokens: a.EventTokens,
+		Server: q.Server, EventTokens: a.EventTokens,
 	}
 	if q.TokenSource != TokenAuto {
 		x.TokenSource = q.TokenSource.String()
@@ -276,8 +276,8 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 	d.a = Answer{
 		Events: d.a.Events[:0], choices: d.a.choices[:0], stored: &stored,
 		Failure: x.Failure, Content: Content{Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers},
-		Usage:   Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
-		Prefill: Value(x.ServerPrefill), Decode: Value(x.ServerDecode), EventTokens: x.EventTokens,
+		Usage:  Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
+		Server: x.Server, EventTokens: x.EventTokens,
 	}
 	events := len(x.Events)
 	if r.Summary != nil {

@@ -294,9 +294,7 @@ func chunkIDs(c *openai.Chunk) (n int) {
 // usage stores the server's token counts, even if they cannot be true. A count of 0 completion tokens beside output
 // means that the server does not know the number.
 func (h *httpDecoder) usage(a *Answer) {
-	if t := &h.stream.Timings; h.stream.HasTimings {
-		a.Prefill, a.Decode = Some(int64(math.Round(t.PromptMS*1e6))), Some(int64(math.Round(t.PredictedMS*1e6)))
-	}
+	a.Server = h.stream.Server
 	if !h.stream.HasUsage {
 		return
 	}

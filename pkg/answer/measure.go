@@ -106,8 +106,8 @@ type Measures struct {
 	InputTokens     Value
 	ReasoningTokens Value // missing unless stated, be it 0
 	CachedTokens    Value // as well
-	// Prefill and Decode are times at the server in ns, of servers that state them.
-	Prefill, Decode Value
+	// Server is what the server states about the request, without numbers that cannot be true.
+	Server export.ServerDetails
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is
@@ -131,11 +131,11 @@ type Measures struct {
 	StartWrong, EndWrong bool
 }
 
-// values returns the values of m, without its gaps, always in the same order.
-func (m *Measures) values() [13]*Value {
+// values returns the values of m, without its gaps and Server, always in the same order.
+func (m *Measures) values() [11]*Value {
 	return [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,
-		&m.TimedTokens, &m.HiddenTokens, &m.Prefill, &m.Decode,
+		&m.TimedTokens, &m.HiddenTokens,
 	}
 }
 

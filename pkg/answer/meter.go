@@ -153,8 +153,7 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		m.out.withholdTokens()
 		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
 	}
-	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
-	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)
+	m.out.keepServer(&a.Server, &m.bounds)
 	return &m.out
 }
 

@@ -33,8 +33,10 @@ const (
 	ITLPerToken
 	NormalizedLatency
 
-	// Times at the server, as it states them in its answers.
+	// Times at the server, as it states them in its answers, in the order of export.ServerNumbers.
+	ServerQueue
 	ServerPrefill
+	ServerTTFT
 	ServerDecode
 	numMetrics
 )
@@ -54,8 +56,8 @@ const (
 // times at the server.
 const (
 	NumStrict  = int(Fluidity)
-	NumQuality = int(ServerPrefill - Fluidity)
-	NumServer  = int(numMetrics - ServerPrefill)
+	NumQuality = int(ServerQueue - Fluidity)
+	NumServer  = int(numMetrics - ServerQueue)
 )
 
 // A Definition is a row of the table of metrics.
@@ -291,19 +293,33 @@ var metrics = [numMetrics]Definition{
 		Source:  "arXiv 2407.07000, arXiv 2605.24217",
 		Foreign: Foreign{InferencePerf: "normalized_time_per_output_token"},
 	},
+	ServerQueue: {
+		Metric: ServerQueue, name: "server_queue", label: "queue, by the server", unit: Nanoseconds,
+		Formula: "wait before the work on the prompt began, as the answer states it",
+		Doc:     "Of vLLM (metrics.queue_time_ms), SGLang (meta_info.queue_time), Dynamo, Groq; of Ollama the wait for a loaded model.",
+		View:    ViewRequests,
+		value:   func(m *Measures) Value { return Value(m.Server.Queue) },
+	},
 	ServerPrefill: {
 		Metric: ServerPrefill, name: "server_prefill", label: "prefill, by the server", unit: Nanoseconds,
-		Formula: "timings.prompt_ms of the answer",
-		Doc:     "Of llama.cpp. Of several choices, of the last one.",
+		Formula: "time to process the prompt after the queue, as the answer states it",
+		Doc:     "Of servers that state it in their answers: llama.cpp (timings.prompt_ms), vLLM (metrics.time_to_first_token_ms), Ollama, Dynamo, Groq. Of several choices, of the last one.",
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return m.Prefill },
+		value:   func(m *Measures) Value { return Value(m.Server.Prefill) },
+	},
+	ServerTTFT: {
+		Metric: ServerTTFT, name: "server_ttft", label: "TTFT, by the server", unit: Nanoseconds,
+		Formula: "time from the arrival at the server to the first token, as the answer states it",
+		Doc:     "Of vLLM (metrics.queue_time_ms + metrics.time_to_first_token_ms) and Dynamo (nvext.timing.ttft_ms).",
+		View:    ViewRequests,
+		value:   func(m *Measures) Value { return Value(m.Server.TTFT) },
 	},
 	ServerDecode: {
 		Metric: ServerDecode, name: "server_decode", label: "decode, by the server", unit: Nanoseconds,
-		Formula: "timings.predicted_ms of the answer",
-		Doc:     "Of llama.cpp. Of several choices, of the last one.",
+		Formula: "time from the first token, or from the end of the prefill, to the last token, as the answer states it",
+		Doc:     "Of llama.cpp (timings.predicted_ms), vLLM (metrics.generation_time_ms), Ollama, Groq. Of several choices, of the last one.",
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return m.Decode },
+		value:   func(m *Measures) Value { return Value(m.Server.Decode) },
 	},
 }
 

@@ -18,6 +18,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
+	server := p.Flag(m.Server != export.ServerDetails{})
 	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, m.Unreadable, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
 	}
@@ -36,6 +37,18 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
 	})
 	p.End()
+	if !server {
+		return
+	}
+	p.Begin()
+	for i := range export.ServerNumbers {
+		v := export.ServerNumbers[i].Of(&m.Server)
+		p.Flag(v.OK)
+		p.Int(v.V)
+	}
+	p.Text(m.Server.PrefillWorker)
+	p.Text(m.Server.DecodeWorker)
+	p.End()
 }
 
 // Places of the texts in [spool.Unpacker.Text]. MeasuredTexts is their number.
@@ -44,6 +57,8 @@ const (
 	classText
 	messageText
 	notCountedText
+	prefillWorkerText
+	decodeWorkerText
 	// MeasuredTexts is the first place that Unpack does not use.
 	MeasuredTexts
 )
@@ -57,6 +72,7 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	for _, v := range m.values() {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
+	server := u.Flag()
 	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible, &m.Unreadable} {
 		*v = int(u.Int())
 	}
@@ -77,4 +93,13 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 			w.Value = v
 		}
 	})
+	if !server {
+		return
+	}
+	u.Begin()
+	for i := range export.ServerNumbers {
+		v := export.ServerNumbers[i].Of(&m.Server)
+		v.OK, v.V = u.Flag(), u.Int()
+	}
+	m.Server.PrefillWorker, m.Server.DecodeWorker = u.Text(prefillWorkerText), u.Text(decodeWorkerText)
 }

@@ -12,10 +12,12 @@ import (
 type Quantity uint8
 
 // Times are the times at which a request was sent and answered. TokenEvents is the number of token events
-// that the file of another tool states. NumQuantities is the number of quantities.
+// that the file of another tool states. ServerNumber is a number of export.ServerDetails. NumQuantities is the number of
+// quantities.
 const (
 	Times Quantity = Quantity(numMetrics) + iota
 	TokenEvents
+	ServerNumber
 	NumQuantities
 )
 
@@ -26,6 +28,8 @@ func (q Quantity) Label() string {
 		return "start or end"
 	case TokenEvents:
 		return "token events"
+	case ServerNumber:
+		return "server's details"
 	}
 	return Metric(q).Label()
 }
@@ -103,6 +107,31 @@ func (m *Measures) keep(x Metric, v Value, most uint64) Value {
 	}
 	m.addWrong(Quantity(x), v.V)
 	return Value{}
+}
+
+// keepServer sets Server to d, without the numbers that cannot be true, which it notes.
+func (m *Measures) keepServer(d *export.ServerDetails, b *Bounds) {
+	m.Server = *d
+	if m.Server == (export.ServerDetails{}) {
+		return
+	}
+	for i := range export.ServerNumbers {
+		most := b.tokens
+		switch n := export.ServerNumbers[i].Of(&m.Server); {
+		case n == &m.Server.SentNS:
+			most = max(b.latestNS, latestNS) // by the clock of the server
+		case i < export.NumServerTimes:
+			most = b.spanNS
+		}
+		if n := export.ServerNumbers[i].Of(&m.Server); n.OK && uint64(n.V) > most {
+			of := ServerNumber
+			if i < NumServer {
+				of = Quantity(ServerQueue) + Quantity(i)
+			}
+			m.addWrong(of, n.V)
+			*n = export.Count{}
+		}
+	}
 }
 
 // placeable notes the times of r that cannot be true, and sets StartWrong and EndWrong. It returns from if that

@@ -51,7 +51,7 @@ func TestImpossible(t *testing.T) {
 		{"more cached than input tokens", func(_ *export.Request, d *export.Derived) { d.CachedTokens.V = 10 }, []Wrong{{Quantity(CachedTokens), 1, 10}}, []Metric{CachedTokens}},
 		{"cached tokens below 0", func(_ *export.Request, d *export.Derived) { d.CachedTokens.V = -1 }, []Wrong{{Quantity(CachedTokens), 1, -1}}, []Metric{CachedTokens}},
 		{"start beyond int64", func(r *export.Request, _ *export.Derived) { r.StartNS = 1 << 63 }, []Wrong{{Times, 1, math.MinInt64}}, []Metric{TTFT, E2EL}},
-		{"prefill below 0", func(_ *export.Request, d *export.Derived) { d.ServerPrefill = export.Count{V: -1, OK: true} }, []Wrong{{Quantity(ServerPrefill), 1, -1}}, nil},
+		{"prefill below 0", func(_ *export.Request, d *export.Derived) { d.Server.Prefill = export.Count{V: -1, OK: true} }, []Wrong{{Quantity(ServerPrefill), 1, -1}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -69,8 +69,8 @@ func TestImpossible(t *testing.T) {
 			if _, ok := got.TPOT(); ok == slices.Contains(tt.lost, TPOT) {
 				t.Errorf("TPOT is there: %v", ok)
 			}
-			if got.Prefill.OK {
-				t.Errorf("prefill %+v", got.Prefill)
+			if got.Server.Prefill.OK {
+				t.Errorf("prefill %+v", got.Server.Prefill)
 			}
 		})
 	}

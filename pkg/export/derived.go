@@ -48,8 +48,8 @@ type Derived struct {
 	// answers that are not known to be streamed, for figures of another tool's file, for times
 	// outside EarliestSummary and LatestSummary, and for a last response that is not the latest.
 	ITLEvents Count `json:",omitzero"`
-	// ServerPrefill and ServerDecode are times at the server in nanoseconds, as its answers state them.
-	ServerPrefill, ServerDecode Count
+	// Server is what the server states about the request in its answer.
+	Server ServerDetails
 	// EventTokens says that the Tokens of all Events are known.
 	EventTokens bool `json:",omitempty"`
 	// TimedTokens is the number of output tokens after the first token event, by which TPOT divides;

@@ -42,7 +42,7 @@ type Row struct {
 
 	TPOT                        float64      // ns; NaN if there is none
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
-	ServerPrefill, ServerDecode answer.Value // ns
+	Server                      export.ServerDetails
 
 	Session, Agent string // "" outside of a session, and for the root of one
 	ParentAgent    string // that began Agent; "" for the root
@@ -62,7 +62,7 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
-		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode,
+		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), Server: m.Server,
 		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
 		Session: r.SessionID, Agent: r.Agent, ParentAgent: r.ParentAgent, Turn: r.Turn, Depth: r.Depth,
 	}
@@ -410,10 +410,11 @@ var (
 		},
 		ofFloat(figure.KeyHitRate, (*Row).hitRate, column{}),
 	}
-	phasesColumns = []column{
-		ofMetric(answer.ServerPrefill, func(r *Row) answer.Value { return r.ServerPrefill }, column{head: "prefill_ms", width: 10, cell: func(r *Row) string { return millis(r.ServerPrefill) }}),
-		ofMetric(answer.ServerDecode, func(r *Row) answer.Value { return r.ServerDecode }, column{head: "decode_ms", width: 9, cell: func(r *Row) string { return millis(r.ServerDecode) }}),
-	}
+	phasesColumns = append(
+		serverColumns(map[string]string{answer.ServerQueue.Key(): "queue_ms", answer.ServerPrefill.Key(): "prefill_ms", answer.ServerDecode.Key(): "decode_ms"}),
+		column{name: "prefill_worker", text: func(r *Row) string { return r.Server.PrefillWorker }, quote: true},
+		column{name: "decode_worker", text: func(r *Row) string { return r.Server.DecodeWorker }, quote: true},
+	)
 	sessionsColumns = []column{
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
 		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
@@ -426,6 +427,19 @@ var (
 		ofPossible("possible_cached_tokens_limited", func(h *figure.PossibleHit) answer.Value { return h.Limited }, column{}),
 	}
 )
+
+// serverColumns returns a column for each number that servers state. heads has the column heads of the times that the table
+// shows.
+func serverColumns(heads map[string]string) (all []column) {
+	for _, n := range export.ServerNumbers {
+		value := func(r *Row) answer.Value { return answer.Value(*n.Of(&r.Server)) }
+		all = append(all, column{
+			name: n.Column, text: func(r *Row) string { return whole(value(r)) }, order: value,
+			head: heads[n.Column], width: 10, cell: func(r *Row) string { return millis(value(r)) },
+		})
+	}
+	return all
+}
 
 // ofPossible returns the column c with a value of the possible hit.
 func ofPossible(name string, value func(*figure.PossibleHit) answer.Value, c column) column {

@@ -42,8 +42,12 @@ func (s random) derived(n int) *export.Derived {
 		Failure: s.Text(), Class: s.Text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
 		TTFT: count(), E2EL: count(), InputTokens: count(), OutputTokens: count(), ReasoningTokens: count(), CachedTokens: count(),
 		TokenSource: []string{"", "usage", "responses", "tokenizer"}[s.IntN(4)], InputCounted: s.IntN(2) == 0,
-		ServerPrefill: count(), ServerDecode: count(), TimedTokens: count(), HiddenTokens: count(),
+		TimedTokens: count(), HiddenTokens: count(),
 	}
+	for i := range export.ServerNumbers {
+		*export.ServerNumbers[i].Of(&d.Server) = count()
+	}
+	d.Server.PrefillWorker, d.Server.DecodeWorker = s.Text(), s.Text()
 	if s.IntN(3) > 0 {
 		yes := s.IntN(2) == 0
 		d.Streamed = &yes
