@@ -81,26 +81,38 @@ func TestMessages(t *testing.T) {
 					})
 				}
 			}
-			t.Run("too long", func(t *testing.T) {
-				body := `{"model": "tiny", "stream": true, "max_tokens": 16, "messages": [{"role": "user", "content": "` + strings.Repeat(" the", 6000) + `"}]}`
-				code, answer := plainMessages(t, s, body)
-				if code != http.StatusBadRequest {
-					t.Fatalf("the plain client got %d: %s", code, answer)
+			for _, c := range []struct {
+				name, model, content string
+				code                 int
+				status               string
+			}{
+				{"too long", "tiny", strings.Repeat(" the", 6000), http.StatusBadRequest, "context_overflow"},
+				{"unknown model", "nosuch", "Hi", http.StatusNotFound, "http_error"},
+			} {
+				if kind == "llamacpp" && c.model != "tiny" {
+					continue // it answers for any model
 				}
-				dir, r := record(t, `{"data": [{"payload": [`+body+`]}]}`, messagesArgs(s, "loop", true)...)
-				if r.Code == 0 {
-					t.Fatalf("pa-record: %v", r)
-				}
-				e := readExport(t, filepath.Join(dir, exportName)).Experiments[0]
-				if e.PA == nil || len(e.PA.ExcludedRequests) == 0 {
-					t.Fatal("the export has no failed request")
-				}
-				for i, q := range e.PA.ExcludedRequests {
-					if q.PA == nil || q.PA.Status != "context_overflow" || q.PA.Code != code || q.ResponseOutputs[0].text("response") != answer {
-						t.Errorf("request %d: %+v, %q, want %q", i, q.PA, q.ResponseOutputs, answer)
+				t.Run(c.name, func(t *testing.T) {
+					body := fmt.Sprintf(`{"model": %q, "stream": true, "max_tokens": 16, "messages": [{"role": "user", "content": %q}]}`, c.model, c.content)
+					code, answer := plainMessages(t, s, body)
+					if code != c.code {
+						t.Fatalf("the plain client got %d: %s", code, answer)
 					}
-				}
-			})
+					dir, r := record(t, `{"data": [{"payload": [`+body+`]}]}`, messagesArgs(s, "loop", true)...)
+					if r.Code == 0 {
+						t.Fatalf("pa-record: %v", r)
+					}
+					e := readExport(t, filepath.Join(dir, exportName)).Experiments[0]
+					if e.PA == nil || len(e.PA.ExcludedRequests) == 0 {
+						t.Fatal("the export has no failed request")
+					}
+					for i, q := range e.PA.ExcludedRequests {
+						if q.PA == nil || q.PA.Status != c.status || q.PA.Code != code || q.ResponseOutputs[0].text("response") != answer {
+							t.Errorf("request %d: %+v, %q, want %q", i, q.PA, q.ResponseOutputs, answer)
+						}
+					}
+				})
+			}
 		})
 	}
 }

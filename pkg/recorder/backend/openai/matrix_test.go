@@ -187,7 +187,13 @@ func (m *matrix) cell(t *testing.T, s matrixServer, c *matrixCase) {
 		w.WriteHeader(cmp.Or(c.code, http.StatusOK))
 		for i, p := range pieces {
 			if i > 0 && c.slow {
-				for c.inEvents() && <-arrived < i {
+				for n := 0; c.inEvents() && n < i; {
+					select {
+					case n = <-arrived:
+					case <-time.After(10 * time.Second):
+						t.Errorf("event %d did not arrive before the next one", i)
+						return
+					}
 				}
 				time.Sleep(time.Millisecond)
 			}
