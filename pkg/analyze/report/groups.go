@@ -262,7 +262,7 @@ func prefixLines(p *figure.Prefix, times TimeUnit) []string {
 // phaseLines returns the lines of p. If no time of the server is known, the line of the remaining time is left out: it
 // could only say that the others are not known.
 func phaseLines(p *figure.Phases, times TimeUnit) []string {
-	lines := waterfallLines(p.Waterfall, times)
+	lines := waterfallLines(p.Waterfall)
 	rest := slices.IndexFunc(p.Figures, func(f figure.Figure) bool { return f.Key == figure.KeyOtherTime })
 	phases, others := p.Figures[:rest+1], p.Figures[rest+1:]
 	if commonReason(phases[:rest]) != "" {
@@ -273,7 +273,7 @@ func phaseLines(p *figure.Phases, times TimeUnit) []string {
 }
 
 // waterfallLines returns the shares of the parts of the TTFT, and what their figures leave open.
-func waterfallLines(w *figure.Waterfall, times TimeUnit) []string {
+func waterfallLines(w *figure.Waterfall) []string {
 	if w == nil {
 		return nil
 	}
@@ -289,7 +289,11 @@ func waterfallLines(w *figure.Waterfall, times TimeUnit) []string {
 	if w.Unstated > 0 {
 		text += "; " + plural.Grouped(w.Unstated) + " more state no time before their first token"
 	}
-	lines := []string{text}
+	return append([]string{text}, WaterfallNotes(w)...)
+}
+
+// WaterfallNotes returns what the parts of the TTFT leave open: how many requests state more time than passed.
+func WaterfallNotes(w *figure.Waterfall) (lines []string) {
 	if w.Below > 0 {
 		lines = append(lines, "the rest is below 0 in "+plural.GroupedOf(w.Below, "request")+", at least "+Span(float64(w.LeastNS))+"; the clocks explain "+
 			Span(w.BoundNS)+" of a request, and "+plural.Grouped(w.Below-w.Beyond)+" of the requests")
