@@ -2,7 +2,6 @@ package answer
 
 import (
 	"bytes"
-	"math"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -272,9 +271,7 @@ func (h *httpDecoder) countEvents(d *Decoder, first, n int) {
 // usage stores the server's token counts, even if they cannot be true. A count of 0 completion tokens beside output
 // means that the server does not know the number.
 func (h *httpDecoder) usage(a *Answer) {
-	if t := &h.stream.Timings; h.stream.HasTimings {
-		a.Server.Prefill, a.Server.Decode = export.Count(Some(int64(math.Round(t.PromptMS*1e6)))), export.Count(Some(int64(math.Round(t.PredictedMS*1e6))))
-	}
+	a.Server = h.stream.Server
 	if !h.stream.HasUsage {
 		return
 	}

@@ -52,6 +52,7 @@ func (m *Measures) Waterfall() (w Waterfall, ok bool) {
 	p[WaitPart], p[ConnectPart], p[SendPart] = m.Wait, m.Connect, m.Send
 	p[QueuePart], p[PrefillPart] = queue, prefill
 	switch after := first.V - queue.V; {
+	case first.OK && prefill.OK && after == prefill.V: // as vLLM, whose prefill ends with the first token
 	case first.OK && prefill.OK:
 		p[FirstDecodePart] = Some(after - prefill.V)
 	case first.OK: // the server does not tell the two apart

@@ -75,6 +75,7 @@ func TestWaterfall(t *testing.T) {
 		bound                int64
 	}{
 		{"vLLM", 200e3, 400e3, none, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(400e3), {}, Some(300e3)}, 2600},
+		{"vLLM, with the sum", 200e3, 400e3, 600e3, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(400e3), {}, Some(300e3)}, 2600},
 		{"llama.cpp", none, 400e3, none, [...]Value{{}, {}, Some(100e3), {}, Some(400e3), {}, Some(500e3)}, 1400},
 		{"a first decode", 200e3, 400e3, 650e3, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(400e3), Some(50e3), Some(250e3)}, 3650},
 		{"queue and TTFT", 200e3, none, 650e3, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(450e3), {}, Some(250e3)}, 2650},

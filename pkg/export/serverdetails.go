@@ -1,5 +1,7 @@
 package export
 
+import "cmp"
+
 // ServerDetails are the numbers that a server states in its answer about the work on one request. They are as
 // stated: a wrong server may state times below 0. A number that the server does not state is missing; a stated 0 is 0.
 //
@@ -27,6 +29,17 @@ type ServerDetails struct {
 	Retractions Count
 	// PrefillWorker and DecodeWorker are the ids of the workers of a disaggregated server; "" if it does not state them.
 	PrefillWorker, DecodeWorker string
+}
+
+// Add takes over what from states.
+func (d *ServerDetails) Add(from *ServerDetails) {
+	for i := range ServerNumbers {
+		if n := ServerNumbers[i].Of(from); n.OK {
+			*ServerNumbers[i].Of(d) = *n
+		}
+	}
+	d.PrefillWorker = cmp.Or(from.PrefillWorker, d.PrefillWorker)
+	d.DecodeWorker = cmp.Or(from.DecodeWorker, d.DecodeWorker)
 }
 
 // A ServerNumber is a number of [ServerDetails].

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
@@ -39,9 +40,8 @@ type Chunk struct {
 	// HasCached and HasReasoning say that the body's usage states CachedTokens and ReasoningTokens, be
 	// they 0.
 	HasCached, HasReasoning bool
-	// Timings holds the body's times at a llama.cpp server. HasTimings is false when it has none.
-	Timings    Timings
-	HasTimings bool
+	// Server holds what the body states about the work of the server; nil when it states nothing.
+	Server *export.ServerDetails
 
 	// Messages is the kind of a body of Anthropic Messages; NotMessages for all others.
 	Messages MessagesEvent
@@ -51,6 +51,7 @@ type Chunk struct {
 	cacheCreated, cacheRead           int64
 	hasInput, hasOutput, hasCacheRead bool
 
+	details  *export.ServerDetails // memory of Server
 	walker   jsonscan.Walker
 	template *template // nil before the second frame
 	framed   bool      // the Chunk held a frame before
@@ -200,7 +201,7 @@ func parseBare(bare []byte, c *Chunk) error {
 }
 
 func (c *Chunk) reset() {
-	*c = Chunk{Choices: c.Choices[:0], walker: c.walker, template: c.template, framed: c.framed}
+	*c = Chunk{Choices: c.Choices[:0], details: c.details, walker: c.walker, template: c.template, framed: c.framed}
 }
 
 // mayBeError reports whether a body without "error" may still be one: {"object":"error", …},
@@ -222,10 +223,6 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 			c.choices(w)
 		case "usage":
 			c.parseUsage(w)
-		case "timings":
-			if t, ok := parseTimings(w); ok {
-				c.Timings, c.HasTimings = t, true
-			}
 		case "id":
 			c.ID = w.String()
 		case "object":
@@ -234,6 +231,23 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 			c.Model = w.String()
 		case "error":
 			c.parseError(w)
+		case "timings":
+			c.addServer(w, readTimings)
+		case "metrics":
+			c.addServer(w, readMetrics)
+		case "sglext":
+			c.addServer(w, readSGLang)
+		case "nvext":
+			c.addServer(w, readDynamo)
+		case "meta_info":
+			key, from := w.Key, w.Pos
+			c.addServer(w, readSGLang)
+			w.Key, w.Pos = key, from
+			n.member(w, c)
+		case "x_groq":
+			c.readGroq(w)
+		case "total_duration", "load_duration", "prompt_eval_duration", "eval_duration":
+			c.addServer(w, readDuration)
 		default:
 			n.member(w, c)
 		}
@@ -264,11 +278,11 @@ func (c *Chunk) choices(w *jsonscan.Walker) {
 			return
 		}
 		c.Choices = append(c.Choices, Choice{Index: len(c.Choices)})
-		c.Choices[len(c.Choices)-1].parse(w)
+		c.Choices[len(c.Choices)-1].parse(w, c)
 	}
 }
 
-func (c *Choice) parse(w *jsonscan.Walker) {
+func (c *Choice) parse(w *jsonscan.Walker, body *Chunk) {
 	for ok := w.OpenObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "index":
@@ -289,6 +303,8 @@ func (c *Choice) parse(w *jsonscan.Walker) {
 			c.FinishReason = w.String()
 		case "token_ids":
 			c.TokenIDs = max(c.TokenIDs, length(w))
+		case "meta_info":
+			body.addServer(w, readSGLang)
 		default:
 			w.Skip()
 		}

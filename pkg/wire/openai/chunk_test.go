@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // one is a chunk with one choice.
@@ -154,10 +155,10 @@ var chunks = []struct {
 	},
 	{
 		"llama.cpp: timings", `{"choices":[{"finish_reason":"length","index":0,"delta":{}}],"timings":{"cache_n":0,"prompt_n":29,"prompt_ms":1.184,"predicted_n":16,"predicted_ms":3.466}}`,
-		Chunk{Choices: []Choice{{FinishReason: []byte("length")}}, Timings: Timings{1.184, 3.466}, HasTimings: true},
+		Chunk{Choices: []Choice{{FinishReason: []byte("length")}}, Server: &export.ServerDetails{Prefill: export.Count{V: 1184000, OK: true}, Decode: export.Count{V: 3466000, OK: true}, CachedLocal: export.Count{OK: true}}},
 		false,
 	},
-	{"timings that lack one, or are none", `{"choices":[],"model":"m","timings":{"prompt_ms":1,"predicted_ms":-1}}`, Chunk{Model: []byte("m")}, false},
+	{"timings of one kind", `{"choices":[],"model":"m","timings":{"prompt_ms":1,"predicted_ms":null}}`, Chunk{Model: []byte("m"), Server: &export.ServerDetails{Prefill: export.Count{V: 1e6, OK: true}}}, false},
 	{"timings are no object", `{"choices":[],"model":"m","timings":[1]}`, Chunk{Model: []byte("m")}, false},
 	{
 		"usage with null details", `{"choices":[],"usage":{"prompt_tokens":29,"completion_tokens":16,"total_tokens":45,"prompt_tokens_details":null}}`,

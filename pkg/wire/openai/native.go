@@ -137,6 +137,8 @@ func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 			c.parseUsage(w)
 		case "error":
 			c.parseError(w)
+		case "metrics":
+			c.addServer(w, readMetrics)
 		default:
 			w.Skip()
 		}

@@ -1,6 +1,9 @@
 package openai
 
-import "github.com/pa-tools/pa/internal/stat"
+import (
+	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/export"
+)
 
 // A Stream follows the chunks of one answer to its end. The zero value is
 // ready for use.
@@ -22,9 +25,8 @@ type Stream struct {
 	HasUsage bool
 	// HasCached and HasReasoning say that Usage states CachedTokens and ReasoningTokens, be they 0.
 	HasCached, HasReasoning bool
-	// Timings are the last times that the server gave; HasTimings is false if it gave none.
-	Timings    Timings
-	HasTimings bool
+	// Server holds what the server stated about its work; of several statements of a number, the last.
+	Server export.ServerDetails
 
 	messages bool // the answer is a stream of Messages
 
@@ -54,8 +56,8 @@ func (st *Stream) Add(c *Chunk) {
 		ends = ends && ended
 		st.choice(ch.Index, ended)
 	}
-	if c.HasTimings {
-		st.Timings, st.HasTimings = c.Timings, true
+	if c.Server != nil {
+		st.Server.Add(c.Server)
 	}
 	if c.Messages > MessageWhole {
 		st.messages = true

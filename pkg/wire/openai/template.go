@@ -33,10 +33,10 @@ func (t *template) apply(frame []byte, c *Chunk) bool {
 		return false
 	}
 	t.attempts.Used()
-	choices, w := c.Choices[:0], c.walker
+	choices, w, details := c.Choices[:0], c.walker, c.details
 	choices = append(choices, t.chunk.Choices[0])
 	*c = t.chunk
-	c.Choices, c.walker, c.template, c.framed = choices, w, t, true
+	c.Choices, c.details, c.walker, c.template, c.framed = choices, details, w, t, true
 	if t.reasoning {
 		choices[0].Reasoning = text
 	} else {
@@ -47,7 +47,7 @@ func (t *template) apply(frame []byte, c *Chunk) bool {
 
 // learn makes a template of a frame, if its chunk c is of the kind that has one.
 func (t *template) learn(frame []byte, c *Chunk) {
-	if len(frame) > maxTemplate || len(c.Choices) != 1 || c.HasUsage || c.Error != nil || c.mayBeError() {
+	if len(frame) > maxTemplate || len(c.Choices) != 1 || c.HasUsage || c.Server != nil || c.Error != nil || c.mayBeError() {
 		return
 	}
 	if c.Messages != NotMessages && c.Messages != BlockDelta { // has the text twice

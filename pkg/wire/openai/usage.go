@@ -1,10 +1,8 @@
 package openai
 
 import (
-	"bytes"
-	"strconv"
-
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // Usage is the server's count of tokens, as the server states it: a number can be below 0, or too great to
@@ -24,6 +22,8 @@ type Usage struct {
 func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 	var u Usage
 	var found, cached, reasoning bool // found: there is a count
+	var uncached int64                // input tokens of Bedrock that its cache did not hold
+	var bedrock bool
 	c.cacheCreated, c.cacheRead, c.hasInput, c.hasOutput, c.hasCacheRead = 0, 0, false, false, false
 	set := func(dst *int64) (isCount bool) {
 		n, isCount := tokens(w)
@@ -52,6 +52,31 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 			c.cacheCreated, _ = tokens(w)
 		case "cache_read_input_tokens":
 			c.cacheRead, c.hasCacheRead = tokens(w)
+		case "inputTokens":
+			n, isCount := tokens(w)
+			uncached, bedrock = stat.SaturatingAdd(uncached, n), bedrock || isCount
+		case "outputTokens":
+			c.hasOutput = set(&u.CompletionTokens) || c.hasOutput
+		case "cacheReadInputTokens":
+			cached = set(&u.CachedTokens) || cached
+		case "cacheWriteInputTokens":
+			n, _ := tokens(w)
+			uncached = stat.SaturatingAdd(uncached, n)
+		case "totalTokens":
+			set(&u.TotalTokens)
+		case "tokens": // Cohere, beside billed_units
+			for more := w.TryObject(); more; more = w.NextMember() {
+				switch string(w.Key) {
+				case "input_tokens":
+					set(&u.PromptTokens)
+				case "output_tokens":
+					set(&u.CompletionTokens)
+				default:
+					w.Skip()
+				}
+			}
+		case "queue_time", "prompt_time", "completion_time": // Groq
+			c.addServer(w, readGroqTime)
 		case "prompt_tokens_details", "input_tokens_details":
 			cached = detail(w, "cached_tokens", &u.CachedTokens) || cached
 		case "completion_tokens_details", "output_tokens_details":
@@ -59,6 +84,9 @@ func (c *Chunk) parseUsage(w *jsonscan.Walker) {
 		default:
 			w.Skip()
 		}
+	}
+	if bedrock {
+		u.PromptTokens, found = stat.SaturatingAdd(uncached, u.CachedTokens), true
 	}
 	if found {
 		c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, reasoning
@@ -84,30 +112,4 @@ func detail(w *jsonscan.Walker, name string, dst *int64) (found bool) {
 		}
 	}
 	return found
-}
-
-// Timings are the times of an answer at a llama.cpp server, in milliseconds: to process the
-// prompt, and to generate the tokens.
-type Timings struct{ PromptMS, PredictedMS float64 }
-
-// parseTimings reads the "timings" member. ok is false unless it has both times, not below 0.
-func parseTimings(w *jsonscan.Walker) (t Timings, ok bool) {
-	var prompt, predicted bool
-	for more := w.TryObject(); more; more = w.NextMember() {
-		switch key := string(w.Key); key {
-		case "prompt_ms", "predicted_ms":
-			ms, err := strconv.ParseFloat(string(bytes.TrimSpace(w.Value())), 64)
-			if err != nil || !(ms >= 0 && ms < 1e15) {
-				continue
-			}
-			if key == "prompt_ms" {
-				t.PromptMS, prompt = ms, true
-			} else {
-				t.PredictedMS, predicted = ms, true
-			}
-		default:
-			w.Skip()
-		}
-	}
-	return t, prompt && predicted
 }
