@@ -41,6 +41,7 @@ func (s *settings) targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "return-header", Category: catTarget, Usage: "send the header `NAME` of an answer back with the next requests of the same session, as some routers want it", Destination: &s.ReturnHeader},
 		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the API key from `FILE` (else from $OPENAI_API_KEY; for v1/messages from $ANTHROPIC_API_KEY, sent as x-api-key)"}),
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
+		&cli.BoolFlag{Name: "ask-server-times", Category: catTarget, Usage: "ask OpenAI servers to state times, cache and drafts of each request, where a request must ask: SGLang and Dynamo; vLLM needs its own flag --enable-per-request-metrics, llama.cpp none"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
 		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute, Destination: (*time.Duration)(&s.RequestTimeout)},
@@ -109,8 +110,8 @@ func (p *parser) triton(s *settings) {
 		s.Endpoint = ""
 	}
 	p.refuse(s.Streaming && s.Protocol != protocolGRPC, "--streaming needs -i grpc; for an OpenAI server add --service-kind openai")
-	for _, f := range []string{"extra-body", "api-key-file"} {
-		p.refuse(p.c.String(f) != "", "--%s belongs to --service-kind openai", f)
+	for _, f := range []string{"extra-body", "api-key-file", "ask-server-times"} {
+		p.refuse(p.c.IsSet(f), "--%s belongs to --service-kind openai", f)
 	}
 }
 
@@ -133,8 +134,10 @@ func (p *parser) openAI(s *settings) {
 			p.errorf("--extra-body: not a JSON object (%v)", err)
 			return
 		}
-		s.ExtraBody = redactedJSON(body)
-		s.bodies = append(s.bodies, body)
+		s.ExtraBody, s.bodies = redactedJSON(body), append(s.bodies, body)
+	}
+	if p.c.Bool("ask-server-times") {
+		s.ExtraBody = redactedJSON(wireopenai.AskServerDetails([]byte(s.ExtraBody)))
 	}
 }
 

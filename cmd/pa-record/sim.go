@@ -193,6 +193,7 @@ func simFlags(cfg *sim.Config) []cli.Flag {
 		&cli.IntFlag{Name: "tokens-per-event", Category: "Behaviour", Usage: "`N` tokens share an event", Value: 1, Destination: &cfg.TokensPerEvent},
 		&cli.IntFlag{Name: "max-concurrency", Category: "Behaviour", Usage: "work on `N` requests at a time, queue the others", DefaultText: "no limit", Destination: &cfg.MaxConcurrency},
 		&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, tricky (quotes, control characters, emoji), or stamp (each token is the time at which it was sent)", Value: "plain"},
+		&cli.StringFlag{Name: "server-details", Category: "Behaviour", Usage: "chats and completions state times and cache of each request as `SERVER` does: vllm, sglang or llamacpp"},
 		&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random", Destination: &cfg.Seed},
 		&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` is one of the faults above, as in http_500:every=10 or reset:every=5,after=3 (repeatable; the first that fits a request counts)"},
 		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each", Destination: &cfg.KernelSends},
@@ -266,7 +267,7 @@ func readSim(c *cli.Context, cfg *sim.Config) error {
 			set(name, fmt.Sprint(c.Value(name)))
 		}
 	}
-	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary"} {
+	for _, name := range []string{"ttft", "itl", "output-tokens", "vocabulary", "server-details"} {
 		if v := c.String(name); v != "" {
 			set(name, v)
 		}

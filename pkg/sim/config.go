@@ -87,6 +87,9 @@ type Config struct {
 	Final plan.Final
 	// OmitUsage makes the OpenAI API omit usage, like servers without token counts.
 	OmitUsage bool
+	// ServerDetails makes chats and completions state the times and the cache of each request, as the server of this name
+	// does: ServerDetailsVLLM, ServerDetailsSGLang or ServerDetailsLlamaCPP. They stand where usage stands. "" states none.
+	ServerDetails string
 	// ContextTokens bounds the input and output tokens of a request; larger requests
 	// are refused. It also bounds the memory of the server. 0 means
 	// DefaultContextTokens; the maximum is plan.MaxContextTokens.

@@ -187,6 +187,10 @@ func serveOpenAI(x *exchange) {
 		continuous: q.StreamOptions.IncludeUsage && q.StreamOptions.ContinuousUsage && !s.config.OmitUsage,
 		wholeUsage: !s.config.OmitUsage,
 	}
+	if t.details = detailsOf(s.config.ServerDetails); t.details != nil {
+		e := x.rec.Entry()
+		t.queue, t.started = between(e.ReceivedNS, e.StartedNS), x.rec.Start
+	}
 	if q.Stream {
 		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, t.framing()))
 		return

@@ -23,6 +23,10 @@ type openAIRenderer struct {
 	usage      bool // an event with token counts
 	continuous bool // token counts in every event
 	wholeUsage bool // token counts in an answer that does not stream
+
+	details func(b []byte, d *requestDetails) []byte // appends what the server states about the request; nil for nothing
+	queue   time.Duration                            // from the arrival to started
+	started time.Time
 }
 
 // framing describes these streams to faults.
@@ -93,8 +97,8 @@ func (t *openAIRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 func (t *openAIRenderer) finish(p *plan.Plan, at time.Duration, head []byte, yield func(plan.Event) bool) {
 	if t.usage {
 		b := append(slices.Clone(head), `],"usage":`...)
-		b = append(appendUsage(b, p.InputTokens, p.OutputTokens(), p.CachedTokens), '}')
-		if !yield(plan.Event{At: at, Data: t.endEvent(b), Kind: plan.EventUsage}) {
+		b = t.appendDetails(appendUsage(b, p.InputTokens, p.OutputTokens(), p.CachedTokens), p, at)
+		if !yield(plan.Event{At: at, Data: t.endEvent(append(b, '}')), Kind: plan.EventUsage}) {
 			return
 		}
 	}
@@ -125,7 +129,7 @@ func (t *openAIRenderer) body(p *plan.Plan) ([]byte, time.Duration) {
 	b = append(b, ']')
 	if t.wholeUsage {
 		b = append(b, `,"usage":`...)
-		b = appendUsage(b, p.InputTokens, p.OutputTokens(), p.CachedTokens)
+		b = t.appendDetails(appendUsage(b, p.InputTokens, p.OutputTokens(), p.CachedTokens), p, end)
 	}
 	return append(b, '}'), end
 }

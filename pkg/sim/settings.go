@@ -89,6 +89,10 @@ func (s *Settings) Set(key, name, value string) (err error) {
 		cfg.KernelSends, err = parseSetting(value, strconv.ParseBool, "true or false")
 	case "vocabulary":
 		cfg.Vocabulary, err = plan.ParseVocabulary(value)
+	case "server_details":
+		if cfg.ServerDetails = value; detailsOf(value) == nil {
+			err = fmt.Errorf("%q is none of vllm, sglang, llamacpp", value)
+		}
 	case "triton_model":
 		var m TritonModel
 		m, err = ParseTritonModel(value)
@@ -98,7 +102,7 @@ func (s *Settings) Set(key, name, value string) (err error) {
 		rule, err = plan.ParseFaultRule(value)
 		cfg.Faults = append(cfg.Faults, rule)
 	default:
-		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokenizer, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, triton_model and fault", key)
+		return fmt.Errorf("unknown setting %q of the simulated server; it has ttft, itl, output_tokens, prefill_per_token, tokenizer, prefix_cache, cache_tokens, cache_block, cache_prompts_only, tokens_per_event, max_concurrency, seed, kernel_sends, vocabulary, server_details, triton_model and fault", key)
 	}
 	switch {
 	case err != nil:

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"errors"
 	"math"
 	"strconv"
 
@@ -43,10 +44,15 @@ func number(w *jsonscan.Walker, unit float64) (n export.Count) {
 		return n
 	}
 	text := w.Value()
-	if n.V, n.OK = parseWhole(text); unit == 1 || !n.OK {
+	if unit == 1 {
+		n.V, n.OK = parseWhole(text)
 		return n
 	}
-	f, _ := strconv.ParseFloat(string(text), 64) // infinite if it does not fit
+	f, err := strconv.ParseFloat(string(text), 64) // infinite if it does not fit
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return n
+	}
+	n.OK = true
 	switch f = math.Round(f * unit); {
 	case f >= 1<<63:
 		n.V = math.MaxInt64
@@ -255,4 +261,16 @@ func readDuration(w *jsonscan.Walker, d *export.ServerDetails) {
 	case "eval_duration":
 		d.Decode = number(w, unitNS)
 	}
+}
+
+// AskServerDetails returns the members of a request that ask a server for export.ServerDetails, with the members of extra,
+// an object, in their place or beside them. It returns extra if extra is no object; an empty extra is {}. SGLang and Dynamo
+// must be asked. Dynamo's extra_fields are the same list in every request, so that nvext of extra replaces it.
+func AskServerDetails(extra []byte) []byte {
+	const ask = `{"return_cached_tokens_details":true,"return_spec_tokens_details":true,"nvext":{"extra_fields":["worker_id","timing"]}}`
+	asked, err := MergeRequest([]byte(ask), extra)
+	if err != nil {
+		return extra
+	}
+	return asked
 }

@@ -210,3 +210,16 @@ func FuzzServerDetails(f *testing.F) {
 		}
 	})
 }
+
+// What the user says wins.
+func TestAskServerDetails(t *testing.T) {
+	for extra, want := range map[string]string{
+		``: `{"return_cached_tokens_details":true,"return_spec_tokens_details":true,"nvext":{"extra_fields":["worker_id","timing"]}}`,
+		`{"top_k":1,"return_spec_tokens_details":false,"nvext":{}}`: `{"return_cached_tokens_details":true,"return_spec_tokens_details":false,"nvext":{},"top_k":1}`,
+		`[1]`: `[1]`,
+	} {
+		if got := string(AskServerDetails([]byte(extra))); got != want {
+			t.Errorf("%s: %s, want %s", extra, got, want)
+		}
+	}
+}
