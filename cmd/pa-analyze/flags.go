@@ -299,7 +299,7 @@ var metricGroups = []struct {
 	{"quality", "fluidity, token deadlines, stalls, interactivity", func(g *report.Groups) *bool { return &g.Quality }},
 	{"economics", "energy and price of a token", func(g *report.Groups) *bool { return &g.Economics }},
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
-	{"phases", "queue, prefill and decode at the server", func(g *report.Groups) *bool { return &g.Phases }},
+	{"phases", "parts of the TTFT: send, queue, prefill, network and rest; speculation; cache by level", func(g *report.Groups) *bool { return &g.Phases }},
 	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
 }
 

@@ -61,7 +61,7 @@ func TestPhases(t *testing.T) {
 		return memrun.New("triton", []export.Request{memrun.Tensors(memrun.Text("a"), memrun.Text("b"))})
 	}
 	const (
-		na    = "no server metric and no answer states it"
+		na    = "no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics"
 		other = "one of the others is not known"
 		lacks = "GuideLLM benchmarks.json holds no times of the server"
 	)
@@ -90,7 +90,7 @@ func TestPhases(t *testing.T) {
 			"",
 		},
 		// timings of 1 and 2 µs, and of 3 µs; llama.cpp has no time of its queue.
-		{"llama.cpp's timings", timings, nil, 0, 1500, 3000, 0, [4]string{na, "", "", other}, "timings of the answers"},
+		{"llama.cpp's timings", timings, nil, 0, 1500, 3000, 0, [4]string{na, "", "", other}, "times in the answers"},
 		{
 			"llama.cpp's counters", chats,
 			map[string][2]float64{"llamacpp:prompt_seconds_total": {1, 2}},

@@ -108,6 +108,8 @@ type Measures struct {
 	CachedTokens    Value // as well
 	// Server is what the server states about the request, without numbers that cannot be true.
 	Server export.ServerDetails
+	// Wait, Connect and Send are the parts of the TTFT before the request had left: see Waterfall.
+	Wait, Connect, Send Value
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is
@@ -132,10 +134,10 @@ type Measures struct {
 }
 
 // values returns the values of m, without its gaps and Server, always in the same order.
-func (m *Measures) values() [11]*Value {
+func (m *Measures) values() [14]*Value {
 	return [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,
-		&m.TimedTokens, &m.HiddenTokens,
+		&m.TimedTokens, &m.HiddenTokens, &m.Wait, &m.Connect, &m.Send,
 	}
 }
 
@@ -232,6 +234,7 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64, b *Bounds)
 	}
 	most := m.mostLatency(b)
 	m.TTFT = m.keep(TTFT, m.elapsed(from, first), most)
+	m.clientParts(r, from)
 	if t, ok := a.firstAnswerNS(r); ok {
 		m.TTFAT = m.keep(TTFAT, m.elapsed(from, t), most)
 	}

@@ -38,6 +38,22 @@ const (
 	ServerPrefill
 	ServerTTFT
 	ServerDecode
+
+	// The other parts of the TTFT: see [Waterfall].
+	TTFTWait
+	TTFTConnect
+	TTFTSend
+	ServerFirstDecode
+	TTFTRest
+
+	// Speculation, the cache by level, and requests that lost their place in the batch, as answers state them.
+	AcceptanceLength
+	DraftAcceptance
+	CachedLocal
+	CachedHost
+	CachedStorage
+	CachedExternal
+	Retractions
 	numMetrics
 )
 
@@ -320,6 +336,69 @@ var metrics = [numMetrics]Definition{
 		Doc:     "Of llama.cpp (timings.predicted_ms), vLLM (metrics.generation_time_ms), Ollama, Groq. Of several choices, of the last one.",
 		View:    ViewRequests,
 		value:   func(m *Measures) Value { return Value(m.Server.Decode) },
+	},
+	TTFTWait: {
+		Metric: TTFTWait, name: "ttft_wait", label: "wait before sending", unit: Nanoseconds,
+		Formula: "start − hand-over or schedule − connect",
+		Doc:     "Part of a TTFT that begins at --latency-from issued or scheduled.",
+		value:   partOf(WaitPart),
+	},
+	TTFTConnect: {
+		Metric: TTFTConnect, name: "ttft_connect", label: "connect", unit: Nanoseconds,
+		Formula: "name lookup + connect + TLS, as far as they lie in the TTFT",
+		Doc:     "Part of a TTFT that begins at --latency-from issued or scheduled.",
+		value:   partOf(ConnectPart),
+	},
+	TTFTSend: {
+		Metric: TTFTSend, name: "ttft_send", label: "send", unit: Nanoseconds,
+		Formula: "last byte of the request left − start",
+		Doc:     "Only of requests whose answers state a time before their first token.",
+		value:   partOf(SendPart),
+	},
+	ServerFirstDecode: {
+		Metric: ServerFirstDecode, name: "server_first_decode", label: "first decode, by the server", unit: Nanoseconds,
+		Formula: "TTFT by the server − queue − prefill, by the server",
+		Doc:     "With all else that the server does before the first token. None if the server states no TTFT, or no prefill.",
+		value:   partOf(FirstDecodePart),
+	},
+	TTFTRest: {
+		Metric: TTFTRest, name: "ttft_rest", label: "network and rest", unit: Nanoseconds,
+		Formula: "TTFT − the other parts: wait, connect, send, queue, prefill, first decode",
+		Doc:     "The network, the front end of the server, and parts that are not stated. Below 0 if the server states more time than passed for the client.",
+		value:   partOf(RestPart),
+	},
+	AcceptanceLength: {
+		Metric: AcceptanceLength, name: "acceptance_length", label: "acceptance length", unit: Tokens,
+		Formula: "1 + accepted tokens / steps of speculation",
+	},
+	DraftAcceptance: {
+		Metric: DraftAcceptance, name: "draft_acceptance_rate", label: "draft acceptance rate", unit: Ratio,
+		Formula: "accepted tokens / draft tokens",
+	},
+	CachedLocal: {
+		Metric: CachedLocal, name: "cached_local_tokens", label: "cached in the accelerator", unit: Tokens,
+		Formula: "cached input tokens in the memory of the accelerator",
+		value:   func(m *Measures) Value { return Value(m.Server.CachedLocal) },
+	},
+	CachedHost: {
+		Metric: CachedHost, name: "cached_host_tokens", label: "cached in the host", unit: Tokens,
+		Formula: "cached input tokens in the memory of the host",
+		value:   func(m *Measures) Value { return Value(m.Server.CachedHost) },
+	},
+	CachedStorage: {
+		Metric: CachedStorage, name: "cached_storage_tokens", label: "cached on storage", unit: Tokens,
+		Formula: "cached input tokens on storage",
+		value:   func(m *Measures) Value { return Value(m.Server.CachedStorage) },
+	},
+	CachedExternal: {
+		Metric: CachedExternal, name: "cached_external_tokens", label: "cached by other servers", unit: Tokens,
+		Formula: "cached input tokens in a store that other servers fill",
+		value:   func(m *Measures) Value { return Value(m.Server.CachedExternal) },
+	},
+	Retractions: {
+		Metric: Retractions, name: "retractions", label: "retractions", unit: Count,
+		Formula: "how often the server took the request out of its batch to make room",
+		value:   func(m *Measures) Value { return Value(m.Server.Retractions) },
 	},
 }
 

@@ -33,7 +33,7 @@ QUALITY_DISTRIBUTIONS = {
     "tokens_in_time": "tokens_in_time", "reader_idle": "reader_idle_ns", "longest_stall": "longest_stall_ns", "stall_share": "stall_share",
     "tokens_per_event": "tokens_per_event", "normalized_latency": "normalized_latency_ns", "request_fluidity": "fluidity", "request_stalls": "stalls",
 }
-PHASES = {"server_prefill": "server_prefill_ns", "server_decode": "server_decode_ns"}
+PHASES = {"server_queue": "server_queue_ns", "server_prefill": "server_prefill_ns", "server_ttft": "server_ttft_ns", "server_decode": "server_decode_ns"}
 QUALITY = ["fluidity", "tokens_in_time", "reader_idle", "stalls", "longest_stall", "stall_share", "tokens_per_event", "normalized_latency", "request_fluidity", "request_stalls", "interactivity", *PHASES]
 GROUPS = "quality,economics,prefix,phases"
 # Ways to divide the levels into windows.

@@ -260,12 +260,18 @@ func (l *RunLevel) failuresUnknown() bool {
 // ofLevel is the subject of the figures of a whole level.
 const ofLevel = "the level"
 
-// levelFigures returns the figures of a level, without the figures of quality. Figures of levels are compared
+// levelFigures returns the figures of a level and the means of what answers state, without quality. They are compared
 // like figures of servers: without a verdict, and with an interval if there are several runs a side.
 func levelFigures(e *analyze.Experiment) []serverfigures.Figure {
 	var all []serverfigures.Figure
 	for _, p := range figure.Parts {
-		_, figures := p.Of(&e.Level)
+		metrics, figures := p.Of(&e.Level)
+		if p.Name != "quality" {
+			for _, m := range metrics {
+				d := m.Definition
+				all = append(all, serverfigures.Figure{Name: d.Label() + " mean", Metric: d.Key(), Kind: serverfigures.Gauge, Of: ofLevel, Unit: string(d.Unit()), N: uint64(m.Summary.N), Mean: m.Summary.Mean})
+			}
+		}
 		for i := range figures {
 			if f := &figures[i]; p.Name != "quality" { // has verdicts
 				all = append(all, serverfigures.Figure{Name: f.Label, Metric: f.Key, Kind: serverfigures.Gauge, Of: ofLevel, Unit: f.Unit, N: uint64(e.OK), Mean: f.Value, NA: f.Why})

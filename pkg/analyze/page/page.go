@@ -129,6 +129,8 @@ type levelPart struct {
 	Sessions *sessionTable
 	Rest     []pair
 
+	// TTFT shows the parts of the TTFT; nil if no answer states times of the server, or nobody asked.
+	TTFT     *ttftBar
 	Heatmaps chartGroup
 	Prompts  chartGroup
 	TooLarge bool // for the page: neither heat maps nor prompts are drawn
@@ -348,6 +350,9 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 		for _, p := range figure.Parts {
 			metrics, _ := p.Of(&e.Level)
 			l.metrics(w, e, metrics, path+"."+p.Name+".metrics", get(value, p.Name, "metrics"))
+		}
+		if x := e.Phases; x != nil {
+			l.TTFT = newTTFTBar(x.Waterfall)
 		}
 		l.Rates = append(prefixed("requests", w.pairs(path+".requests", get(value, "requests"))), w.pairs(path+".throughput", get(value, "throughput"))...)
 		l.Rest = w.pairs(path, value, "metrics", "requests", "throughput", "warnings", "warning_kinds", "sessions")

@@ -259,15 +259,46 @@ func prefixLines(p *figure.Prefix, times TimeUnit) []string {
 	return append(lines, statedRequests(p))
 }
 
-// phaseLines returns the lines of p. If no phase is known, the line of the remaining time is left out: it could only
-// say that the phases are not known.
+// phaseLines returns the lines of p. If no time of the server is known, the line of the remaining time is left out: it
+// could only say that the others are not known.
 func phaseLines(p *figure.Phases, times TimeUnit) []string {
-	figures := p.Figures
-	phases := slices.DeleteFunc(slices.Clone(figures), func(f figure.Figure) bool { return f.Key == figure.KeyOtherTime })
-	if commonReason(phases) != "" {
-		figures = phases
+	lines := waterfallLines(p.Waterfall)
+	rest := slices.IndexFunc(p.Figures, func(f figure.Figure) bool { return f.Key == figure.KeyOtherTime })
+	phases, others := p.Figures[:rest+1], p.Figures[rest+1:]
+	if commonReason(phases[:rest]) != "" {
+		phases = phases[:rest]
 	}
-	return groupLines("phases", figures, timeFigure(times))
+	lines = append(lines, groupLines("phases", phases, timeFigure(times))...)
+	return append(lines, groupLines("speculation, cache by level, retractions", others, timeFigure(times))...)
+}
+
+// waterfallLines returns the shares of the parts of the TTFT, and what their figures leave open.
+func waterfallLines(w *figure.Waterfall) []string {
+	if w == nil {
+		return nil
+	}
+	parts := make([]string, len(w.Parts))
+	for i := range w.Parts {
+		p := &w.Parts[i]
+		parts[i] = p.Part.String() + " " + percent(p.Share)
+		if p.N < w.Requests && p.Part != answer.WaitPart && p.Part != answer.ConnectPart {
+			parts[i] += " (" + plural.GroupedOf(p.N, "request") + ")"
+		}
+	}
+	text := "TTFT of " + plural.GroupedOf(w.Requests, "request") + ", mean " + Span(w.MeanNS) + ": " + strings.Join(parts, " · ")
+	if w.Unstated > 0 {
+		text += "; " + plural.Grouped(w.Unstated) + " more state no time before their first token"
+	}
+	return append([]string{text}, WaterfallNotes(w)...)
+}
+
+// WaterfallNotes returns what the parts of the TTFT leave open: how many requests state more time than passed.
+func WaterfallNotes(w *figure.Waterfall) (lines []string) {
+	if w.Below > 0 {
+		lines = append(lines, "the rest is below 0 in "+plural.GroupedOf(w.Below, "request")+", at least "+Span(float64(w.LeastNS))+"; the clocks explain "+
+			Span(w.BoundNS)+" of a request, and "+plural.Grouped(w.Below-w.Beyond)+" of the requests")
+	}
+	return lines
 }
 
 // statedRequests counts the requests of p.
@@ -333,7 +364,20 @@ func (w jsonLayout) phases(p *figure.Phases) sheet.Object {
 	if p == nil {
 		return nil
 	}
-	return sheet.Object{"metrics", w.metrics(p.Metrics), "figures", jsonLevelFigures(p.Figures)}
+	return sheet.Object{"metrics", w.metrics(p.Metrics), "waterfall", jsonWaterfall(p.Waterfall), "figures", jsonLevelFigures(p.Figures)}
+}
+
+func jsonWaterfall(w *figure.Waterfall) sheet.Object {
+	if w == nil {
+		return nil
+	}
+	return sheet.Object{
+		"requests", w.Requests, "requests_without", w.Unstated, "ttft_ns", w.MeanNS, "clock_bound_ns", w.BoundNS,
+		"rest_below_0", w.Below, "rest_beyond_clock_bound", w.Beyond, "least_rest_ns", w.LeastNS,
+		"parts", sheet.List(w.Parts, func(p *figure.TTFTPart) sheet.Object {
+			return sheet.Object{"part", p.Part.String(), "n", p.N, "mean_ns", p.MeanNS, "share", p.Share}
+		}),
+	}
 }
 
 // csvLevelFigures returns a line for each figure, with the value in the column "mean".
@@ -362,12 +406,22 @@ func csvPrefix(p *figure.Prefix) []csvLine {
 	return lines
 }
 
-// csvPhases returns the lines of the metrics and the figures: "phases." and the key.
+// csvPhases returns the lines of the metrics, of the figures, and of the parts of the TTFT: "phases." and the key.
 func csvPhases(p *figure.Phases) []csvLine {
 	if p == nil {
 		return nil
 	}
-	return prefixed("phases.", append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...))
+	lines := append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...)
+	if w := p.Waterfall; w != nil {
+		for i := range w.Parts {
+			x := &w.Parts[i]
+			name := "ttft_part." + strings.ReplaceAll(x.Part.String(), " ", "_")
+			lines = append(lines,
+				csvLine{name: name, unit: string(answer.Nanoseconds), n: strconv.Itoa(x.N), mean: float(x.MeanNS)},
+				csvLine{name: name + ".share", unit: string(answer.Ratio), n: strconv.Itoa(w.Requests), mean: float(x.Share)})
+		}
+	}
+	return prefixed("phases.", lines)
 }
 
 // prefixed puts a text before the names of lines.

@@ -38,7 +38,7 @@ func TestReasonsOnce(t *testing.T) {
 		"output tokens/s/GPU: n/a (the number of GPUs is not known: --gpus)",
 		"energy, mean power, energy per output token, energy per token, mean energy per request, output tokens/s/MW: n/a (the file holds no telemetry of GPUs)",
 		"prefix cache: n/a (no answer states cached tokens (usage.prompt_tokens_details.cached_tokens))",
-		"phases: n/a (no server metric and no answer states it)",
+		"phases: n/a (no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics)",
 	}
 	var b strings.Builder
 	if err := Table([]Input{in}, Options{})(&b); err != nil {
@@ -105,7 +105,10 @@ func TestPhaseLines(t *testing.T) {
 	phases := append([]figure.Figure{}, figure.PhaseFigures[:]...)
 	phases[0].Why, phases[3].Why = "no queue", "one of the others is not known"
 	phases[1].Value, phases[2].Value = 3e6, 40e6
-	want := []string{"prefill: 3.000 ms", "decode: 40.00 ms", "queue: n/a (no queue)", "network, client and rest: n/a (one of the others is not known)"}
+	for i := range phases[4:] {
+		phases[4+i].Why = "no answer"
+	}
+	want := []string{"prefill: 3.000 ms", "decode: 40.00 ms", "queue: n/a (no queue)", "network, client and rest: n/a (one of the others is not known)", "speculation, cache by level, retractions: n/a (no answer)"}
 	if d := cmp.Diff(want, phaseLines(&figure.Phases{Figures: phases}, scaleFor(1e6))); d != "" {
 		t.Error(d)
 	}

@@ -43,6 +43,7 @@ type Row struct {
 	TPOT                        float64      // ns; NaN if there is none
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
 	Server                      export.ServerDetails
+	Waterfall                   answer.Waterfall // without parts if the server states no time before the first token
 
 	Session, Agent string // "" outside of a session, and for the root of one
 	ParentAgent    string // that began Agent; "" for the root
@@ -69,6 +70,7 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns
 	}
+	row.Waterfall, _ = m.Waterfall()
 	if m.StartWrong {
 		row.StartNS, row.StartWrong = 0, true
 	}
@@ -414,6 +416,12 @@ var (
 		serverColumns(map[string]string{answer.ServerQueue.Key(): "queue_ms", answer.ServerPrefill.Key(): "prefill_ms", answer.ServerDecode.Key(): "decode_ms"}),
 		column{name: "prefill_worker", text: func(r *Row) string { return r.Server.PrefillWorker }, quote: true},
 		column{name: "decode_worker", text: func(r *Row) string { return r.Server.DecodeWorker }, quote: true},
+		ofPart(answer.TTFTWait, answer.WaitPart, ""),
+		ofPart(answer.TTFTConnect, answer.ConnectPart, ""),
+		ofPart(answer.TTFTSend, answer.SendPart, ""),
+		ofPart(answer.ServerFirstDecode, answer.FirstDecodePart, ""),
+		ofPart(answer.TTFTRest, answer.RestPart, "rest_ms"),
+		ofFloat(answer.AcceptanceLength.Key(), (*Row).acceptanceLength, column{}),
 	)
 	sessionsColumns = []column{
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
@@ -439,6 +447,20 @@ func serverColumns(heads map[string]string) (all []column) {
 		})
 	}
 	return all
+}
+
+// acceptanceLength returns the acceptance length; NaN if there is none.
+func (r *Row) acceptanceLength() float64 {
+	if n, ok := (&answer.Measures{Server: r.Server}).DraftRatio(answer.AcceptanceLength); ok {
+		return n
+	}
+	return math.NaN()
+}
+
+// ofPart returns the column of a part of the TTFT, with its head in the table.
+func ofPart(m answer.Metric, p answer.WaterfallPart, head string) column {
+	value := func(r *Row) answer.Value { return r.Waterfall.Parts[p] }
+	return ofMetric(m, value, column{head: head, width: 9, cell: func(r *Row) string { return millis(value(r)) }})
 }
 
 // ofPossible returns the column c with a value of the possible hit.

@@ -77,11 +77,28 @@ func withoutQuery(name string) string {
 // Names returns the names of all metrics.
 func Names() []string { return namesOf(metrics()) }
 
-// PhaseNames lists the queries of the times that the answers of llama.cpp state. A script holds them only by
-// name, because no other server states them.
+// PhaseNames lists the queries of the times and of the speculation that answers state. A script holds them only by
+// name, because few servers state them.
 func PhaseNames() []string { return namesOf(phaseMetrics()) }
 
-func phaseMetrics() []metric { return distributions(explain.Phases, answer.ServerMetrics) }
+func phaseMetrics() []metric {
+	return append(distributions(explain.Phases, answer.ServerMetrics),
+		metric{"speculation", "pooled acceptance of draft tokens", columnsOf(explain.Phases, figure.KeyAcceptance, figure.KeyAcceptedShare), speculation})
+}
+
+// speculation pools the acceptance of draft tokens.
+func speculation(e *engine) string {
+	per := func(below string) string {
+		both := func(of string) string {
+			return e.float("sum(CASE WHEN accepted_tokens IS NOT NULL AND " + below + " IS NOT NULL THEN " + of + " END)")
+		}
+		return both("accepted_tokens") + " / nullif(" + both(below) + ", 0)"
+	}
+	return "SELECT " + e.group + ",\n" +
+		"  1 + " + per("draft_steps") + " AS pooled_acceptance_length,\n" +
+		"  " + per("draft_tokens") + " AS accepted_draft_tokens" +
+		e.byGroup("measured")
+}
 
 // distributions returns the queries of the metrics of a group that are columns of a view.
 func distributions(group explain.Group, metrics []answer.Definition) []metric {

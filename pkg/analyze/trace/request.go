@@ -19,7 +19,9 @@ type request struct {
 	// ttft and e2el are the measures of the strict report; spread is the time from the first token event to
 	// the last.
 	ttft, e2el, spread answer.Value
-	stalls             []stall
+	// queue, prefill and firstDecode are parts of the TTFT, as the server states them.
+	queue, prefill, firstDecode answer.Value
+	stalls                      []stall
 
 	args requestArgs
 }
@@ -78,6 +80,9 @@ func newRequest(r *export.Request, m *answer.Measured, index uint64, finder *qua
 			q.beginNS = t
 		}
 	}
+	if w, ok := m.Waterfall(); ok {
+		q.queue, q.prefill, q.firstDecode = w.Parts[answer.QueuePart], w.Parts[answer.PrefillPart], w.Parts[answer.FirstDecodePart]
+	}
 	last, _ := r.LatestResponseNS()
 	if q.beginNS == 0 {
 		q.beginNS = last
@@ -108,7 +113,7 @@ func (q *request) pack(p *spool.Packer) {
 	for _, v := range [...]int64{int64(q.slot), q.connectNS, int64(a.ID), int64(a.Events), int64(a.Turn), int64(a.Depth), int64(a.Slot), int64(a.Conn)} {
 		p.Int(v)
 	}
-	for _, v := range [...]answer.Value{q.ttft, q.e2el, q.spread, valueAt(a.Input), valueAt(a.Cached), valueAt(a.Output)} {
+	for _, v := range [...]answer.Value{q.ttft, q.e2el, q.spread, q.queue, q.prefill, q.firstDecode, valueAt(a.Input), valueAt(a.Cached), valueAt(a.Output)} {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
@@ -132,7 +137,7 @@ func (q *request) unpack(u *spool.Unpacker) {
 		*v = int(u.Int())
 	}
 	var input, cached, output answer.Value
-	for _, v := range [...]*answer.Value{&q.ttft, &q.e2el, &q.spread, &input, &cached, &output} {
+	for _, v := range [...]*answer.Value{&q.ttft, &q.e2el, &q.spread, &q.queue, &q.prefill, &q.firstDecode, &input, &cached, &output} {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	a.Input, a.Cached, a.Output = pointer(input), pointer(cached), pointer(output)
@@ -215,6 +220,22 @@ func (q *request) write(w *writer, pid int, origin uint64) {
 	}
 }
 
+// writeServer writes the parts of the TTFT that the server states, as slices within it. Nothing shows at which time of the
+// client the server was at work, so they end at the first token.
+func (q *request) writeServer(w *writer, pid, tid int, first int64) {
+	all := q.queue.V + q.prefill.V + q.firstDecode.V
+	if all > q.ttft.V || q.queue.V < 0 || q.prefill.V < 0 || q.firstDecode.V < 0 {
+		return
+	}
+	from := first - all
+	for i, v := range [...]answer.Value{q.queue, q.prefill, q.firstDecode} {
+		if v.V > 0 {
+			w.slice([...]string{"queue, by the server", "prefill, by the server", "first decode, by the server"}[i], pid, tid, from, v.V)
+		}
+		from += v.V
+	}
+}
+
 // writeAnswer writes the slices from the start of the request to its end.
 func (q *request) writeAnswer(w *writer, pid, tid int, origin uint64) {
 	if q.startNS == 0 || q.startNS > q.endNS {
@@ -229,6 +250,7 @@ func (q *request) writeAnswer(w *writer, pid, tid int, origin uint64) {
 	}
 	w.slice("TTFT", pid, tid, from, q.ttft.V)
 	from += q.ttft.V
+	q.writeServer(w, pid, tid, from)
 	if q.spread.OK && q.spread.V > 0 && from+q.spread.V <= end {
 		w.slice("decode", pid, tid, from, q.spread.V)
 		from += q.spread.V

@@ -74,6 +74,23 @@ func check(t *testing.T, events []readEvent, phases string, want ...string) {
 	}
 }
 
+// The parts of the TTFT that the server states end at the first token; more time than passed is not drawn.
+func TestServerSlices(t *testing.T) {
+	request := func(promptMS string) export.Request {
+		q := memrun.OpenAI(memrun.Delta("a"), memrun.Delta("b"), `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"timings":{"prompt_ms":`+promptMS+`,"predicted_ms":0.1}}`+"\n\n", memrun.Done)
+		q.StartNS = 1_000_000
+		for i := range q.Responses {
+			q.Responses[i].RecvNS = 1_400_000 + uint64(i)*100_000
+		}
+		return q
+	}
+	for promptMS, server := range map[string][]string{"0.15": {"X prefill, by the server 250.000+150.000 1/1"}, "0.5": nil} {
+		events, _ := written(t, memrun.New("openai", []export.Request{request(promptMS)}))
+		want := append([]string{"X request 0 0.000+700.000 1/1", "X TTFT 0.000+400.000 1/1"}, server...)
+		check(t, events, "X", append(want, "X decode 400.000+100.000 1/1", "X end 500.000+200.000 1/1")...)
+	}
+}
+
 // One request of an open loop, by hand: due at 1,000 µs, handed over at 1,010, connected in 40,
 // sent at 1,100; tokens at 1,400 to 1,700 and, after a stall of a second, 1,001,700; its last response
 // at 1,001,800. Another one fails at 2,000.
