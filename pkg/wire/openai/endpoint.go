@@ -3,7 +3,7 @@ package openai
 import "strings"
 
 // Numbers returns the kind of answer of an endpoint, a path, that answers without text:
-// "embeddings", "rankings" or "detections". ok is false for all other endpoints. Such an
+// "embeddings", "rankings", "scores", "classes", "pooled values" or "detections". ok is false for all other endpoints. Such an
 // answer is one body without tokens, which no server streams.
 func Numbers(endpoint string) (what string, ok bool) {
 	path, _, _ := strings.Cut(endpoint, "?")
@@ -16,6 +16,12 @@ func Numbers(endpoint string) (what string, ok bool) {
 		return "embeddings", true
 	case "ranking", "rerank":
 		return "rankings", true
+	case "score":
+		return "scores", true
+	case "classify":
+		return "classes", true
+	case "pooling":
+		return "pooled values", true
 	}
 	return "", false
 }

@@ -29,6 +29,9 @@ const (
 	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 	Messages                      // Anthropic's v1/messages
+	Pooling                       // vLLM's pooling
+	Classify                      // vLLM's classify
+	Score                         // vLLM's score and v1/score
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -45,6 +48,9 @@ var endpoints = [...]struct {
 	{"v1/rerank", Rerank},
 	{"v2/rerank", Rerank},
 	{"rerank", TEIRerank},
+	{"pooling", Pooling},
+	{"classify", Classify},
+	{"score", Score},
 	{"v1/infer", ImageRetrieval},
 	{"generate", Generate},
 	{"generate_stream", Generate},
@@ -97,6 +103,10 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.messages(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
+	case Pooling, Classify:
+		err = b.pooling(p, o)
+	case Score:
+		err = b.score(p, o)
 	case ImageRetrieval:
 		err = b.imageRetrieval(p)
 	case Generate:
@@ -141,7 +151,16 @@ func (a API) KeyVariable() string {
 func (a API) Converses() bool { return a == Chat || a == Messages }
 
 // Ranks reports whether requests hold a query and texts to rank.
-func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
+func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank || a == Score }
+
+// AsksNoLength reports whether requests cannot ask for a length of the answer, because the answer has no text.
+func (a API) AsksNoLength() bool {
+	switch a {
+	case Embeddings, ImageRetrieval, Pooling, Classify:
+		return true
+	}
+	return a.Ranks()
+}
 
 // PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI and Anthropic; "" for
 // the other APIs.
@@ -151,7 +170,7 @@ func (a API) PromptMember() string {
 		return "messages"
 	case Completions:
 		return "prompt"
-	case Embeddings, Responses:
+	case Embeddings, Responses, Pooling, Classify:
 		return "input"
 	}
 	return ""
