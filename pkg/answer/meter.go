@@ -147,6 +147,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		m.out.withholdTokens()
 		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
 	}
+	if m.decoder.images && !a.Dropped && a.stored == nil && r.NumResponses() > 0 {
+		m.out.addImages(r, a, m.out.FromNS, &m.bounds)
+	}
 	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
 	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)
 	return &m.out

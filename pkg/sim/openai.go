@@ -58,6 +58,7 @@ func (s *Server) openAIHandler() http.Handler {
 	for path, protocol := range map[string]Protocol{"/pooling": VLLMPooling, "/classify": VLLMClassify, "/v1/classify": VLLMClassify, "/score": VLLMScore, "/v1/score": VLLMScore} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(protocol, serveVectors))))
 	}
+	mux.Handle("/v1/images/generations", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIImages, serveImages))))
 	mux.Handle("/v1/models", s.authorized(allowMethod(http.MethodGet, s.listModels)))
 	mux.Handle("/health", allowMethod(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
 	mux.Handle("/ledger", allowMethod(http.MethodGet, s.serveLedger))

@@ -370,6 +370,21 @@ func csvPhases(p *figure.Phases) []csvLine {
 	return prefixed("phases.", append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...))
 }
 
+func jsonImages(g *figure.Images) sheet.Object {
+	if g == nil {
+		return nil
+	}
+	return sheet.Object{"figures", jsonLevelFigures(g.Figures)}
+}
+
+// csvImages returns the lines of the figures: "images." and the key.
+func csvImages(g *figure.Images) []csvLine {
+	if g == nil {
+		return nil
+	}
+	return csvLevelFigures("images", g.Figures)
+}
+
 // prefixed puts a text before the names of lines.
 func prefixed(text string, lines []csvLine) []csvLine {
 	for i := range lines {

@@ -32,6 +32,7 @@ const (
 	Pooling                       // vLLM's pooling
 	Classify                      // vLLM's classify
 	Score                         // vLLM's score and v1/score
+	Images                        // v1/images/generations
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -51,6 +52,7 @@ var endpoints = [...]struct {
 	{"pooling", Pooling},
 	{"classify", Classify},
 	{"score", Score},
+	{"images/generations", Images},
 	{"v1/infer", ImageRetrieval},
 	{"generate", Generate},
 	{"generate_stream", Generate},
@@ -107,6 +109,8 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.pooling(p, o)
 	case Score:
 		err = b.score(p, o)
+	case Images:
+		err = b.images(p, o)
 	case ImageRetrieval:
 		err = b.imageRetrieval(p)
 	case Generate:
@@ -156,7 +160,7 @@ func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank
 // AsksNoLength reports whether requests cannot ask for a length of the answer, because the answer has no text.
 func (a API) AsksNoLength() bool {
 	switch a {
-	case Embeddings, ImageRetrieval, Pooling, Classify:
+	case Embeddings, ImageRetrieval, Pooling, Classify, Images:
 		return true
 	}
 	return a.Ranks()
@@ -168,7 +172,7 @@ func (a API) PromptMember() string {
 	switch a {
 	case Chat, Messages:
 		return "messages"
-	case Completions:
+	case Completions, Images:
 		return "prompt"
 	case Embeddings, Responses, Pooling, Classify:
 		return "input"
