@@ -188,7 +188,7 @@ func (s *settings) openAIConfig(url string) openai.Config {
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
 		HistoryReasoning: s.historyReasoning(), KeepMedia: s.KeepMedia,
-		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
+		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, Sources: backend.NewSources(s.sourceIPs),
 	}
 	for _, h := range s.Headers {

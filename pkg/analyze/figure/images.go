@@ -29,9 +29,9 @@ const (
 var ImageFigures = [...]Figure{
 	{Key: KeyImages, Label: "images", Unit: "count", Formula: "finished images of all answers"},
 	{Key: KeyPartialImages, Label: "partial images", Unit: "count", Formula: "partial images of all streamed answers"},
-	{Key: KeyImageRate, Label: "images per second", Unit: "images/s", Formula: "images / duration of the level"},
+	{Key: KeyImageRate, Label: "images per second", Unit: "1/s", Formula: "images / duration of the level"},
 	{Key: KeyRequestImages, Label: "images per request", Unit: "count", Formula: "images / requests"},
-	{Key: KeyImageBytes, Label: "size of an image", Unit: "B", Formula: "mean size in bytes, without base64, of the images whose size is known"},
+	{Key: KeyImageBytes, Label: "size of an image", Unit: "bytes", Formula: "mean size in bytes, without base64, of the images whose size is known"},
 	{Key: KeyFirstImage, Label: "time to first image, mean", Unit: "ns", Formula: "first partial or finished image of a streamed answer − start"},
 	{Key: KeyFirstImageP50, Label: "time to first image, p50", Unit: "ns", Formula: "the same"},
 	{Key: KeyFirstImageP99, Label: "time to first image, p99", Unit: "ns", Formula: "the same"},
