@@ -57,9 +57,9 @@ func (c *call) convert(args copyArguments, source answer.TokenSource) error {
 	if f := c.resultFlag(); f != "" { // a tokenizer also counts for the derived columns of a table
 		return cmdline.Usagef("--%s is about another tool's file; give --as too", f)
 	}
-	create, err := createFor(args.out)
-	if err != nil {
-		return err
+	create, noFormat := createFor(args.out)
+	if noFormat != nil && !strings.HasSuffix(args.out, ".csv") { // which figures have
+		return noFormat
 	}
 	if f := c.given("tokenizer", "token-source"); f != "" && !formats.HasDerived(args.out) {
 		return cmdline.Usagef("--%s: %s has no derived columns; drop the flag, or give a name that ends in .parquet or .arrow", f, args.out)
@@ -71,8 +71,11 @@ func (c *call) convert(args copyArguments, source answer.TokenSource) error {
 	if err != nil {
 		return err
 	}
+	if s := c.statedAt(args.in.paths[0]); s != nil && len(args.in.paths) == 1 {
+		return c.convertStated(s, args.out)
+	}
 	run, err := c.run(args.in)
-	if err != nil {
+	if err := cmp.Or(noFormat, err); err != nil {
 		return err
 	}
 	return c.writeRun(run, args.out, create, tokens)

@@ -135,6 +135,9 @@ func (o *diffOptions) conditions(c *call, flag string) (all []*diff.GateExpr, er
 
 // diff compares two sides.
 func (c *call) diff(s sides, o *diffOptions, cfg analyze.Config) (err error) {
+	if done, err := c.diffStated(s, o); done {
+		return err
+	}
 	older, err := c.recordings(fileNames{paths: s.older}, byRun)
 	if err != nil {
 		return err

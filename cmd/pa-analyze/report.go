@@ -111,6 +111,12 @@ func checkReport(c *call) error {
 
 // report reports runs by our own definitions.
 func (c *call) report(files fileNames, cfg analyze.Config, otel bool) error {
+	switch all, err := c.statedIn(files.paths); {
+	case err != nil:
+		return err
+	case all != nil:
+		return c.reportStated(all)
+	}
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

@@ -153,7 +153,7 @@ func (p *parser) agentsAlone(s *settings) {
 		{"synthetic-input-tokens", "--agent-task-tokens, --agent-tool-tokens and the like"}, {"output-tokens", "--agent-answer-tokens"},
 	} {
 		for _, one := range p.given(of.flag, of.flag+"-mean", of.flag+"-stddev") {
-			p.errorOnce(one, "--%s: the lengths of made-up agents are those of %s; drop it", one, of.instead)
+			p.errorOnce(one, "--%s: made-up agents have their lengths from %s; drop it", one, of.instead)
 		}
 	}
 	for _, one := range p.given("output-tokens-mean-deterministic") {

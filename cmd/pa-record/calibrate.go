@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
@@ -150,7 +151,7 @@ func simServerCommand(ctx context.Context, plan calibrate.Plan) (*exec.Cmd, erro
 		return nil, err
 	}
 	spread := min(plan.Gap, 100*time.Millisecond)
-	args := append([]string{"sim", "--stop-at-eof"}, simAddresses("openai-addr", "triton-grpc-addr")...)
+	args := append([]string{"sim", "--stop-at-eof"}, simserver.Addresses("openai-addr", "triton-grpc-addr")...)
 	args = append(args, "--kernel-sends", "--ledger-content", "times",
 		"--ttft", fmt.Sprintf("normal:%v,%v", 4*spread, spread), "--itl", plan.Gap.String())
 	cmd := exec.CommandContext(ctx, program, args...) //nolint:gosec // G204: the program is this one

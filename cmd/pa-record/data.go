@@ -275,9 +275,9 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	case added == 0:
 		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, as its hash_ids or the layout say; the history is not sent again (--trace-rows new puts it before them)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin like those of the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin with the ids of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin like those of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin with the ids of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 
@@ -295,7 +295,7 @@ func (e *inputData) readSessions(s *settings, set *dataset.Set, facts *dataset.F
 	return nil
 }
 
-// countSessions sets e.sessions if the source holds sessions. facts are those of all files.
+// countSessions sets e.sessions if the source holds sessions. facts describe all files.
 func (e *inputData) countSessions(s *settings, facts *dataset.Facts) error {
 	all, ok := e.Source.(workload.Sessions)
 	if !ok {

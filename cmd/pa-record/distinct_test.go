@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/test/commandtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
@@ -57,8 +58,8 @@ func commands() map[string][]cli.Flag {
 func TestFlagsSayTheirFiles(t *testing.T) {
 	t.Parallel()
 	without := slices.Concat(flagsWithoutFiles, triedWithoutFile(commands()[""]))
-	for _, a := range simAPIs {
-		without = append(without, a.flag)
+	for _, a := range simserver.APIs {
+		without = append(without, a.Flag)
 	}
 	commandtest.CheckMarks(t, commands(), without)
 }

@@ -93,7 +93,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{
 			flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, refused: true,
-			why: when(opened && s.inputLengths == nil && notPrompts != "", "the input data holds whole requests or tensors, in front of which nothing can be put; drop it"),
+			why: when(opened && s.inputLengths == nil && notPrompts != "", "the input data holds whole requests or tensors, and nothing can be put in front of them; drop it"),
 		},
 		{flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, where: ownLength, why: when(ownLength != "", "they have a length of their own, or are whole requests")},
 		{flags: []string{"max-tokens-field"}, why: when(noFiles && s.outputLengths == nil && (s.noOutputLength || s.inputLengths != nil), "no request has a length; add --output-tokens-mean")},

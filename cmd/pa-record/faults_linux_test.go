@@ -55,7 +55,7 @@ type fault struct {
 	http2  func(s stream2) error              // over HTTP/2, as an OpenAI server
 	grpc   func(s stream2) error              // over a stream of gRPC, as Triton
 	unary  func(s stream2) error              // over a unary call of gRPC, as Triton
-	on     []via                              // the vias of those that are not of a protocol
+	on     []via                              // the vias that are not of a protocol
 
 	want     export.Status         // of the row; the zero value means ok
 	except   map[via]export.Status // where it is another

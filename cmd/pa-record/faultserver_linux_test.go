@@ -56,7 +56,7 @@ func (v via) isHTTP2() bool { return v == viaHTTP2 || v.isGRPC() }
 // isGRPC reports whether v is of gRPC.
 func (v via) isGRPC() bool { return v == viaGRPC || v == viaUnary }
 
-// A faultServer answers the requests of a load well, but for those that suffer a fault. It
+// A faultServer answers the requests of a load well, except for requests that suffer a fault. It
 // speaks the protocol of a via; its model is called early.
 type faultServer struct {
 	f         *fault

@@ -272,7 +272,7 @@ func quantileOf(d []time.Duration, q float64) time.Duration {
 	return d[min(int(q*float64(len(d))), len(d)-1)]
 }
 
-// Between two hosts the times of messages are those at which their last bytes came, as a
+// Between two hosts a message has the time at which its last byte came, as a
 // capture on pa-record's side has them: never earlier, and with make test-hosts, which runs
 // nothing else meanwhile, within 50 µs for 999 in 1,000 messages. The capture
 // and the socket have the same kernel's time of a packet. So the test is about which packet

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 	pb "github.com/pa-tools/pa/internal/kserve"
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/testenv"
@@ -60,8 +61,8 @@ func startMortalSim(t testing.TB, flags ...string) (simProcess, *os.Process) {
 func launchSim(t testing.TB, flags ...string) (simProcess, *exec.Cmd) {
 	t.Helper()
 	args := []string{"sim"}
-	for _, a := range simAPIs {
-		args = append(args, "--"+a.flag, "127.0.0.1:0")
+	for _, a := range simserver.APIs {
+		args = append(args, "--"+a.Flag, "127.0.0.1:0")
 	}
 	args = append(args, flags...)
 	cmd := exec.Command(os.Args[0], args...)

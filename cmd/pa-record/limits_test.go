@@ -88,7 +88,7 @@ func TestWarnOfCPU(t *testing.T) {
 		// At 19.4 µs they are 0.97 ms.
 		{"-m x -i grpc --streaming --concurrency-range 1030", 1, 0, ""},
 		{"-m x -i grpc --streaming --concurrency-range 1300", 1, 0, "1,300 streams at an assumed 50 tokens per second need about 1.3 cores, but this machine has 1"},
-		// Ranks divide the load; those on this machine share its cores.
+		// Ranks divide the load; the ranks on this machine share its cores.
 		{openAI + "--transport loop --concurrency-range 4000" + ranks, 1, 1, ""},
 		{openAI + "--transport loop --concurrency-range 4000" + ranks, 2, 4, "4,000 streams at an assumed 50 tokens per second need about 2.3 cores, but this machine has 2"},
 		// A simulated server in the process takes 1.6 times as much.

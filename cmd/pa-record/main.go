@@ -3,7 +3,7 @@
 // pa-record takes perf_analyzer's flags. After a run it reads what it has recorded and
 // prints the figures that pa-analyze computes from the export.
 //
-// Each command has a file: record.go (bare pa-record), sim.go, calibrate.go, recover.go,
+// Each command has a file: record.go (bare pa-record), sim.go (over package simserver), calibrate.go, recover.go,
 // writeinputs.go, foreign.go. The way of a run, each step in a file: settings.go reads the flags, a
 // file for each group of them; record.go opens the outputs, the servers (target.go), the inputs
 // (data.go) and the other ranks (ranks.go); series.go goes through the runs of repeat.go; run.go

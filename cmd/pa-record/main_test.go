@@ -125,7 +125,7 @@ func TestHelpWidth(t *testing.T) {
 }
 
 // The first screen of the help fits a terminal of 40 lines and begins with five examples,
-// each of which is a command line that pa-record accepts.
+// each a command line that pa-record accepts.
 func TestFirstScreen(t *testing.T) {
 	_, page, _ := inProcess(t.Context(), t, "--help")
 	if n := strings.Count(page, "\n"); n > 40 {

@@ -66,7 +66,7 @@ func TestModelsRecorded(t *testing.T) {
 		for i := range all {
 			body, ok := all[i].Inputs.Get("payload")
 			if want := fmt.Sprintf(`"model":%q`, got[i]); ok && got[i] != "" && !strings.Contains(string(body.Data), want) {
-				t.Errorf("%s: request %d is said to have gone to %s, its body is %s", tt.name, all[i].ID, got[i], body.Data)
+				t.Errorf("%s: request %d should have gone to %s, its body is %s", tt.name, all[i].ID, got[i], body.Data)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
@@ -36,7 +37,7 @@ func TestPipeWithoutReader(t *testing.T) {
 		"second file": run + "--profile-export-file x.json --profile-export-file PIPE",
 		"repeated":    run + "--repeat 2 -f PIPE.csv",
 		"GenAI-Perf":  "genai-perf profile -m m --service-kind openai --endpoint-type chat -u 127.0.0.1:1 --artifact-dir FOLDER --profile-export-file p.json",
-		"ledger":      "sim " + strings.Join(simAddresses("openai-addr"), " ") + " --ledger PIPE",
+		"ledger":      "sim " + strings.Join(simserver.Addresses("openai-addr"), " ") + " --ledger PIPE",
 		"inputs":      "inputs --service-kind openai --overwrite -o PIPE",
 	} {
 		t.Run(name, func(t *testing.T) {

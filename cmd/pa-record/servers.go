@@ -168,7 +168,7 @@ var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embed
 func (p *parser) headers(s *settings, getenv func(string) string) {
 	api, _ := render.APIOf(s.endpointPath())
 	keyHeader, _ := api.KeyHeader("")
-	authorized, given := false, false // by any header, and by that of the key
+	authorized, given := false, false // by any header, and by the key's header
 	for _, h := range p.c.StringSlice("header") {
 		name, value, ok := strings.Cut(h, ":")
 		name = strings.TrimSpace(name)
@@ -378,7 +378,7 @@ func (p *parser) label(all []labelledServer, i int) {
 		case before.Label == label:
 			p.errorf("-u %s=…: the label is given twice; give each server its own, or several URLs of one as a list, %s=a:1,b:1", label, label)
 		case strings.HasPrefix(before.Label, label+"."), strings.HasPrefix(label, before.Label+"."):
-			p.errorf("-u %s=…, -u %s=…: NAME.%s.* would also mean the files of the other; choose labels of which none begins with the other and a dot",
+			p.errorf("-u %s=…, -u %s=…: NAME.%s.* would also mean the files of the other; choose labels so that none begins with the other and a dot",
 				before.Label, label, shorterText(before.Label, label))
 		}
 	}

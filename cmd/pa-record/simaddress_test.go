@@ -4,6 +4,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 )
 
 // An address of the simulated server that is in use is named, with the flags that take
@@ -14,8 +16,8 @@ func TestSimAddressInUse(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	code, _, stderr := inProcess(t.Context(), t, append(append([]string{"sim"}, simAddresses()...), "--openai-addr", l.Addr().String())...)
-	if code != 1 || !strings.Contains(stderr, l.Addr().String()) || !strings.Contains(stderr, "; --openai-addr, --triton-grpc-addr") || !strings.Contains(stderr, " and --"+simAPIs[len(simAPIs)-1].flag+" take another address, or off\n") {
+	code, _, stderr := inProcess(t.Context(), t, append(append([]string{"sim"}, simserver.Addresses()...), "--openai-addr", l.Addr().String())...)
+	if code != 1 || !strings.Contains(stderr, l.Addr().String()) || !strings.Contains(stderr, "; --openai-addr, --triton-grpc-addr") || !strings.Contains(stderr, " and --"+simserver.APIs[len(simserver.APIs)-1].Flag+" take another address, or off\n") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }

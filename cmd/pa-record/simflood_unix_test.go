@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
@@ -20,7 +21,7 @@ import (
 // its end how many it has closed.
 func TestSimAmongSilentConnections(t *testing.T) {
 	t.Parallel()
-	args := append([]string{"-c", `ulimit -n 128 && exec "$0" "$@"`, os.Args[0], "sim", "--stop-at-eof"}, simAddresses("openai-addr")...)
+	args := append([]string{"-c", `ulimit -n 128 && exec "$0" "$@"`, os.Args[0], "sim", "--stop-at-eof"}, simserver.Addresses("openai-addr")...)
 	cmd := exec.Command("sh", args...)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
 	var stderr bytes.Buffer

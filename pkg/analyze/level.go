@@ -19,7 +19,7 @@ type level struct {
 	points pointStore           // all requests, where Config.keeps
 	span   requestSpan          // of the points
 	counts export.RequestCounts // of all requests
-	// kept counts the measured requests, without those that the reader left out.
+	// kept counts the measured requests that the reader did not leave out.
 	kept int
 }
 

@@ -4,10 +4,10 @@ package export
 // Overflow and Cut.
 type SessionCounts struct {
 	Begun int `json:"begun"`
-	// Completed counts the sessions of which all requests were sent.
+	// Completed counts the sessions whose requests were all sent.
 	Completed int `json:"completed"`
-	// Failed counts the sessions that a failed request ended, Overflow those that one ended with [StatusContextOverflow], and Cut
-	// those that the end of the level ended.
+	// Failed counts the sessions that a failed request ended, Overflow the sessions that one ended with [StatusContextOverflow], and Cut
+	// the sessions that the end of the level ended.
 	Failed   int `json:"failed,omitempty"`
 	Overflow int `json:"context_overflow,omitempty"`
 	Cut      int `json:"cut,omitempty"`

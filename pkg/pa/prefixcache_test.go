@@ -26,7 +26,7 @@ import (
 )
 
 // The prefix cache of the simulated server gives exactly the hits that the analysis finds possible in the export: the tokens in
-// whole blocks without a limit, and those of a limited cache. A thousand random sessions with forks, agents and joins are played, a
+// whole blocks without a limit, and the blocks of a limited cache. A thousand random sessions with forks, agents and joins are played, a
 // request at a time, since the order of requests that overlap is known to the server alone.
 func TestPossibleHitsAreTheServers(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ func steps(n int) workload.List {
 }
 
 // Each level goes on where the level before ended, whatever ends a level, and a later run
-// where the run before ended: the requests of all are those of one long level.
+// where the run before ended: together they are the requests of one long level.
 func TestLevelsGoOn(t *testing.T) {
 	rates := []load.Level{load.Rate{PerSecond: 100}, load.Rate{PerSecond: 250, Arrivals: load.Poisson, Seed: 3}}
 	for _, order := range []workload.Order{{}, {Kind: workload.Shuffled, Seed: 9}, {Kind: workload.Random, Seed: 9}} {
@@ -188,7 +188,7 @@ func TestRanksGoOnTogether(t *testing.T) {
 }
 
 // A Renew that makes up other entries lets each level begin with the first of them, also if
-// they are encoded under load; the level has their hash, the header that of the first run.
+// they are encoded under load; the level has their hash, the header the first run's.
 func TestRenewedEntries(t *testing.T) {
 	for _, keep := range []int64{0, 1} {
 		src := steps(10)

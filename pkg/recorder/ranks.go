@@ -68,7 +68,7 @@ func (c *Config) validateRanks() error {
 	add(r.Barrier == nil, "no barrier")
 	add(c.Plan != nil, "latency chooses the levels of a search, and no rank knows the latency of all; list the levels")
 	add(c.MaxErrorRate != nil, "an error rate cannot end it, because no rank knows the failures of all")
-	add(c.MaxOverflowRate != nil, "a rate of context overflows cannot end it, because no rank knows those of all")
+	add(c.MaxOverflowRate != nil, "a rate of context overflows cannot end it, because no rank knows the overflows of all ranks")
 	add(c.Starts != nil, "sessions cannot start within their recordings, because each rank would begin the measurement at another time")
 	add(c.RefillWindow, "a slot without a session cannot end the measurement, because no rank knows the slots of all")
 	add(c.StopOnUnstable, "stability cannot end it, because no rank knows the windows of all")

@@ -99,7 +99,7 @@ func number(l workload.List) map[string]int {
 	return n
 }
 
-// A request count sends the same requests in every mode, at every level: those of the first sessions, the last of which it
+// A request count sends the same requests in every mode, at every level: the requests of the first sessions, the last of which it
 // cuts off. The data begins again.
 func TestSessionRequestCount(t *testing.T) {
 	asked := func(level load.Level, warmup int) (got []string, res *Result) {

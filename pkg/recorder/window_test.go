@@ -180,7 +180,7 @@ func TestWindowOfARequestCount(t *testing.T) {
 	}
 }
 
-// talkative answers with several responses of which the last says but that there
+// talkative answers with several responses; the last says only that there
 // is no more.
 type talkative struct{ *fakeServer }
 

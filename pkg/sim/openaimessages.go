@@ -34,7 +34,7 @@ type messagesRequest struct {
 	Unknown bool `json:"sim_unknown_events"`
 }
 
-// chat returns the request as a chat, whose tokens are counted and cached. The texts of a message are those of its blocks.
+// chat returns the request as a chat, whose tokens are counted and cached. The texts of a message are the texts of its blocks.
 func (q *messagesRequest) chat() (*openAIRequest, error) {
 	c := &openAIRequest{Model: q.Model, Tools: q.Tools}
 	if len(q.System) > 0 && string(q.System) != "null" {

@@ -60,7 +60,7 @@ func (s *engineStats) addRunning() {
 	s.running++
 }
 
-// cached counts the input tokens that were looked up in the prefix cache, and those that it had.
+// cached counts the input tokens that were looked up in the prefix cache, and the ones that it had.
 func (s *engineStats) cached(input, cached int) {
 	s.Lock()
 	defer s.Unlock()

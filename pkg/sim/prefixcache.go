@@ -18,7 +18,7 @@ const DefaultCacheBlock = 16
 // PrefixCache configures the prefix cache of chat completions and completions, which has vLLM's rules: it stores whole blocks
 // of tokens, each together with all tokens before it, and the least recently used block leaves a full cache.
 //
-// The tokens of a prompt are those of its texts (Config.Encode), each text by itself, or its token ids. The first token of a text
+// The tokens of a prompt are the tokens of its texts (Config.Encode), each text by itself, or its token ids. The first token of a text
 // counts as another one than the same token after other roles, tools and tool calls, so that equal texts of different roles share
 // nothing.
 //
@@ -28,7 +28,7 @@ const DefaultCacheBlock = 16
 type PrefixCache struct {
 	// BlockTokens is the number of tokens in a block; 0 means DefaultCacheBlock.
 	BlockTokens int
-	// Tokens is the size of the cache, of which whole blocks count; 0 means no limit.
+	// Tokens is the size of the cache, in whole blocks; 0 means no limit.
 	Tokens int64
 	// PromptsOnly keeps answers out of the cache.
 	PromptsOnly bool

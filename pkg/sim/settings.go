@@ -15,7 +15,7 @@ import (
 // A LoadEncoder returns what encodes with the tokenizer in a file or folder: see [Config.Encode].
 type LoadEncoder func(path string) (func(dst []uint32, text string) []uint32, error)
 
-// ParseAddress returns the configuration that an address such as sim://?ttft=20ms&seed=7 sets. Its keys are those of
+// ParseAddress returns the configuration that an address such as sim://?ttft=20ms&seed=7 sets. Its keys are the keys of
 // [Settings]. The error begins with the address, and names the key whose value is wrong or unknown.
 func ParseAddress(address string, load LoadEncoder) (cfg Config, err error) {
 	u, err := url.Parse(address)

@@ -3,6 +3,7 @@ package tool
 import (
 	"slices"
 
+	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/aiperf"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -29,10 +30,9 @@ func Dialects() *dialect.Registry {
 	)...)
 }
 
-// Formats returns the formats of the tools' result files that hold requests, for [export.Opener]. Their
-// content tells which one a file is.
-func Formats() []export.Format {
-	return resultfile.Formats(
+// kinds returns the kinds of the tools' result files.
+func kinds() []resultfile.Kind {
+	return []resultfile.Kind{
 		aiperf.ResultFile(),
 		genaiperf.ResultFile(),
 		guidellm.ResultFile(),
@@ -40,5 +40,14 @@ func Formats() []export.Format {
 		endpoints.ResultFile(),
 		serving.ResultFile(),
 		llmperf.ResultFile(),
-	)
+	}
+}
+
+// Formats returns the formats of the tools' result files that hold requests, for [export.Opener]. Their
+// content tells which one a file is. The error of a file that holds figures only is a [*stated.Error].
+func Formats() []export.Format { return resultfile.Formats(kinds()...) }
+
+// Stated returns the figures of a result file; nil if it states none that are known. name names the file.
+func Stated(name string, content []byte) (*stated.Result, error) {
+	return resultfile.Stated(name, content, kinds()...)
 }

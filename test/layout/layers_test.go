@@ -81,6 +81,7 @@ var rows = map[string][][]string{
 	},
 	"pkg/analyze": {
 		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/promptcache", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
+		{"pkg/analyze/stated"},
 		{"pkg/analyze/figure"},
 		{"pkg/analyze"},
 		{"pkg/analyze/explain", "pkg/analyze/view"},

@@ -67,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (err erro
 	fs.SetOutput(stderr)
 	fs.StringVar(&s.record, "record", "bin/pa-record", "the program to measure")
 	fs.StringVar(&s.analyze, "analyze", "bin/pa-analyze", "the program that reads the files")
-	fs.IntVar(&s.reps, "reps", 5, "repetitions, of which the median is shown")
+	fs.IntVar(&s.reps, "reps", 5, "repetitions; the median is shown")
 	fs.IntVar(&s.requests, "requests", 10_000, "requests of the file that analysis, definitions, columnar and memory read")
 	fs.IntVar(&s.shards, "shards", 64, "files of the section shards, each with -requests requests")
 	fs.IntVar(&s.tokens, "tokens", 100, "tokens per request, also in that file")

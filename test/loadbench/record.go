@@ -167,7 +167,7 @@ func judge(ctx context.Context, file string, j job, entries map[string]entry) (f
 	return f, events, nil
 }
 
-// A readCount counts events, and those that arrived in the same read as the previous one.
+// A readCount counts events, and events that arrived in the same read as the previous one.
 type readCount struct{ events, shared int }
 
 // add counts a request's responses.

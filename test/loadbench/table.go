@@ -87,7 +87,7 @@ func middleOf(name, figure string, digits int) column {
 	return column{name, digits, func(m measured, c string) float64 { return median(m.of(c, figure)) }}
 }
 
-// beside is a column with the ratio of a figure to that of another candidate.
+// beside is a column with the ratio of a figure to another candidate's.
 func beside(name, figure, base string) column {
 	return column{name, 2, func(m measured, c string) float64 { return m.ratio(c, base, figure) }}
 }

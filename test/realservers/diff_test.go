@@ -89,7 +89,7 @@ func (m diffMetric) judge(t *testing.T, want string, moreIsWorse bool) {
 
 // judgeAnswer holds the answer of d to the verdicts of its metrics: it is want when one is. It
 // is never that there is no difference where the sides are apart, and "cannot tell" has a
-// reason. metrics are those that were made to differ.
+// reason. metrics are the ones that were made to differ.
 func judgeAnswer(t *testing.T, d diffFile, want string, metrics ...diffMetric) {
 	t.Helper()
 	told, apart := false, false

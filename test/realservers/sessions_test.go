@@ -177,7 +177,7 @@ type cachingServer struct {
 	block   int // tokens
 }
 
-// TestSessionCache plays sessions on a real server and holds the cached tokens that it states against those that pa-analyze says
+// TestSessionCache plays sessions on a real server and holds the cached tokens that it states against what pa-analyze says
 // a prefix cache could have held. A server has no more than the longest beginning, with the tokens of the template, that
 // another request had. With one slot the number is known: what the request that was served before had in common.
 //

@@ -10,7 +10,7 @@ import (
 )
 
 // A marginal is a distribution of latencies. A run of dependent latencies comes from a
-// Gaussian AR(1) process, each value of which is replaced by the quantile of the same
+// Gaussian AR(1) process; each value is replaced by the quantile of the same
 // probability.
 type marginal struct {
 	name string

@@ -15,7 +15,7 @@ const (
 	trendRule    = "--- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---:"
 )
 
-// A trendCase is a history of builds that are equal, each of which is judged by the builds before
+// A trendCase is a history of equal builds, each judged by the builds before
 // it, and accepted, as by pa-analyze trend --baseline --accept.
 type trendCase struct {
 	runs     int     // of a build

@@ -117,8 +117,8 @@ func mediaOptions() options {
 		{names: []string{"--audio-length-mean"}, arg: "S", kind: number, defaultValue: "0", group: g, usage: "mean length of synthetic audio clips; 0 makes none", support: same},
 		{names: []string{"--audio-length-stddev"}, arg: "S", kind: number, defaultValue: "0", group: g, usage: "its standard deviation", support: same},
 		{names: []string{"--audio-format"}, arg: "FORMAT", choices: []string{"wav", "mp3"}, defaultValue: "wav", group: g, usage: "how they are encoded; only wav", support: same, note: "mp3 is refused: there is no encoder for it"},
-		{names: []string{"--audio-depths"}, arg: "BITS", kind: positive, list: true, defaultValue: "16", group: g, usage: "bits a sample, of which one is chosen", support: same},
-		{names: []string{"--audio-sample-rates"}, arg: "KHZ", kind: above, list: true, defaultValue: "16", group: g, usage: "sample rates, of which one is chosen", support: same},
+		{names: []string{"--audio-depths"}, arg: "BITS", kind: positive, list: true, defaultValue: "16", group: g, usage: "bits a sample, one chosen for each clip", support: same},
+		{names: []string{"--audio-sample-rates"}, arg: "KHZ", kind: above, list: true, defaultValue: "16", group: g, usage: "sample rates, one chosen for each clip", support: same},
 		{names: []string{"--audio-num-channels"}, arg: "N", choices: []string{"1", "2"}, defaultValue: "1", group: g, usage: "channels", support: same},
 		{names: []string{"--batch-size-audio"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "audio clips of a request", support: same},
 	}

@@ -48,7 +48,7 @@ type displayStyle struct {
 	blocks bool
 }
 
-// New returns a display that writes to w, for a run among those of --repeat.
+// New returns a display that writes to w, for a run among the runs of --repeat.
 // getenv returns environment variables (NO_COLOR, TERM, and the locale). columns returns the width
 // of the terminal; nil means plain lines.
 func New(w io.Writer, run Run, getenv func(string) string, columns func() int) *Display {

@@ -9,7 +9,7 @@ type table struct {
 	newest uint32 // highest id of a stream
 
 	streams map[uint32]*stream
-	recent  *stream // the last one found, of those in streams; mostly it is the next one, too
+	recent  *stream // the last one found, among streams; mostly it is the next one, too
 	names   map[string]uint32
 	ended   []uint32 // streams that ended and are kept, in the order in which they ended
 }

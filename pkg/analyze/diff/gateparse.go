@@ -94,7 +94,7 @@ func (c *condition) parseVerdict(p *expr.Parser) {
 	switch c.verdict = p.Text(); c.verdict {
 	case withinWord:
 		if c.of != ofChange {
-			p.Fail("%s is a number; %s is said of %s alone", c.operand(), c.verdict, c.metric.Key)
+			p.Fail("%s is a number; %s belongs to %s alone", c.operand(), c.verdict, c.metric.Key)
 			return
 		}
 		p.Next()
@@ -106,7 +106,7 @@ func (c *condition) parseVerdict(p *expr.Parser) {
 	}
 	switch {
 	case c.of != ofChange:
-		p.Fail("%s is a number; %s is said of %s alone", c.operand(), c.verdict, c.metric.Key)
+		p.Fail("%s is a number; %s belongs to %s alone", c.operand(), c.verdict, c.metric.Key)
 	case c.metric.Key == allMetrics:
 		p.Fail("expected %s 3%% after %s, found %s", withinWord, allMetrics, p.Describe())
 	case !c.metric.Primary:

@@ -80,7 +80,7 @@ func full(t *testing.T) Run {
 	})
 }
 
-// ofSessions gives the requests to two sessions, the second of which has a sub-agent.
+// ofSessions gives the requests to two sessions; the second has a sub-agent.
 func ofSessions(n int) []export.Request {
 	all := requests(n)
 	for i := range all {

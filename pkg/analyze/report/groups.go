@@ -78,7 +78,7 @@ func (w jsonLayout) quality(q *figure.Quality) sheet.Object {
 			"first_token_ns", c.FirstTokenNS, "token_ns", c.TokenNS, "fluidity_target", c.Target, "fluid_share", c.Share, "reader_pace_ns", c.PaceNS,
 			"stall_ns", c.StallNS, "stall_factor", c.StallFactor,
 		},
-		// The numbers of requests whose token times are known, and of those in which the server counts the
+		// The numbers of requests whose token times are known, and of the requests in which the server counts the
 		// tokens of each event.
 		"requests", q.Requests, "requests_with_counted_events", sheet.Opt(q.Counted),
 		"metrics", w.metrics(q.Metrics), "figures", jsonLevelFigures(q.Figures),

@@ -65,8 +65,8 @@ func TestRequestsUndecided(t *testing.T) {
 	}
 }
 
-// An interrupted List writes the rows of the requests that it has read, also those that wait for the
-// end of their level and those that are sorted.
+// An interrupted List writes the rows of the requests that it has read, also the ones that wait for the
+// end of their level and the sorted ones.
 func TestListInterrupted(t *testing.T) {
 	const all, read = 20, 12
 	for _, tt := range []struct {

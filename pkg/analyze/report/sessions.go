@@ -33,7 +33,7 @@ func sessionLines(x *figure.Sessions, times TimeUnit) []string {
 	return append(lines, cacheLines(&x.Cache)...)
 }
 
-// cacheLines says of which requests the possible hits are, and divides the gap to the measured ones.
+// cacheLines says whose requests have possible hits, and divides the gap to the measured ones.
 func cacheLines(c *figure.PossibleCache) []string {
 	if c.Why != "" {
 		return nil

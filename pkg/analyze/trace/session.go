@@ -8,7 +8,7 @@ import (
 )
 
 // sessionTracks are the threads of the process that shows the sessions of a group: a thread for each agent of a session, and
-// more for an agent that has several requests in flight. Sessions are in the order of their begins, agents in that of
+// more for an agent that has several requests in flight. Sessions are in the order of their begins, agents in the order of
 // their tree.
 type sessionTracks struct {
 	sessions map[string]*sessionAgents

@@ -51,7 +51,7 @@ type levelCollector struct {
 	packed              packedCounts
 	nCompleted, nFailed int
 	tokens              float64
-	// known counts requests with a number of output tokens, and lost those whose tokens nothing counts.
+	// known counts requests with a number of output tokens, and lost requests whose tokens nothing counts.
 	known, lost int
 
 	// changes holds the starts and the ends of the requests that had been sent: twice the time, and 1

@@ -230,7 +230,7 @@ func (x *Exchange) Fields(n int) export.Fields {
 	return x.scratch.fields
 }
 
-// Release takes the memory of the responses back, and that of Unpack. Nothing may refer to it any
+// Release takes the memory of the responses back, and the memory of Unpack. Nothing may refer to it any
 // more.
 func (x *Exchange) Release() {
 	if p := x.packed; p != nil {

@@ -93,7 +93,7 @@ func TestJournalMeddledWith(t *testing.T) {
 	}
 }
 
-// glob returns the names in a folder, or those that match a pattern.
+// glob returns the names in a folder, or the names that match a pattern.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	if st, err := os.Stat(pattern); err == nil && st.IsDir() {

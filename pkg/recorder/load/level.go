@@ -48,7 +48,7 @@ type Settings struct {
 
 // Traits are what a recorder and a forecast need to know of a level of any kind.
 type Traits struct {
-	// Amount is the number that a search raises, and of which a request count can be a
+	// Amount is the number that a search raises; a request count can be a
 	// multiple: slots of a [Concurrency], [Sessions] or [SessionRequests], requests per second of a [Rate] or
 	// [Intervals]. Other levels have 0.
 	Amount float64

@@ -125,7 +125,7 @@ func (r SessionRate) Traits() Traits {
 	return t
 }
 
-// Scaled returns the rate with its drawn gaps scaled to a number of sessions, of which those that are due in warmupTime are
+// Scaled returns the rate with its drawn gaps scaled to a number of sessions; the sessions due in warmupTime are
 // warm-up; see [Rate.Scaled].
 func (r SessionRate) Scaled(warmupTime time.Duration, sessions int) SessionRate {
 	return SessionRate{r.Rate.Scaled(0, warmupTime, sessions)}

@@ -15,7 +15,7 @@ type ticks struct{ n atomic.Uint64 }
 
 func (c *ticks) NowNS() uint64 { return c.n.Add(1) }
 
-// fake is a server with an ensemble of two models, one of which it cannot
+// fake is a server with an ensemble of two models; one it cannot
 // describe. With hang it does not answer.
 type fake struct {
 	asked uint64

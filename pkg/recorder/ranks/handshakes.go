@@ -91,7 +91,7 @@ func (p *handshakes) remove(h *handshake) bool {
 }
 
 // sourceOf returns where a connection comes from: an IPv4 address, or the /64 network of an
-// IPv6 address, all of which one machine can use.
+// IPv6 address; one machine can use all of them.
 func sourceOf(addr net.Addr) netip.Prefix {
 	ap, err := netip.ParseAddrPort(addr.String())
 	if err != nil {

@@ -139,7 +139,7 @@ type Recent struct {
 	TTFT, ITL Percentiles // of streamed requests; ITL is of their gaps between token events
 	E2EL      Percentiles // of the other requests
 
-	TokensPerSecond   float64 // output tokens of streamed requests, also of those in flight
+	TokensPerSecond   float64 // output tokens of streamed requests, also of requests in flight
 	RequestsPerSecond float64
 }
 

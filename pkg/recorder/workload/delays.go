@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Delays says when requests of sessions are due after those that they wait for. The zero value leaves all as the data says.
+// Delays says when requests of sessions are due after the requests that they wait for. The zero value leaves all as the data says.
 // The changes are made in the order of the fields.
 type Delays struct {
 	// IdleCap bounds, in the recording of each session, the time from the start of one request to the start of the next one of the
@@ -24,7 +24,7 @@ type Delays struct {
 // A DelayKind says what the delays of sessions are made of.
 type DelayKind uint8
 
-// The kinds of delays. RecordedDelays are those of the data. ThinkOnly waits after the last end of what a request waits for as long as the
+// The kinds of delays. RecordedDelays are the data's. ThinkOnly waits after the last end of what a request waits for as long as the
 // recording did after the last end of these. StartToStart keeps the recorded times between starts, but no request is sent
 // before what it waits for has ended. NoDelays waits for other requests alone.
 const (
@@ -153,7 +153,7 @@ func capIdle(nodes []Node, most time.Duration) {
 	}
 }
 
-// thinkOnly makes a request wait after the last end of those that it waits for as long as in the recording. Without recorded times, the
+// thinkOnly makes a request wait after the last end of what it waits for as long as in the recording. Without recorded times, the
 // delays of the data are such times already.
 func thinkOnly(nodes []Node, n *Node) {
 	if !n.Past.Known {

@@ -63,7 +63,7 @@ type Node struct {
 	// Quotes are earlier nodes whose answers the request holds: its messages have an AnswerPlace for each. All have ended when the
 	// request is due.
 	Quotes []int
-	// Model is the model of the request in the data, for sessions whose models stand for those of the load; "" for none.
+	// Model is the model of the request in the data, for sessions whose models stand for the load's; "" for none.
 	Model string
 	// Past is when the request was sent and answered in the recording.
 	Past Span

@@ -7,8 +7,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// stated lists the tags whose figures are copied from AIPerf's own records, not computed.
-var stated = []string{
+// statedFigures lists the tags whose figures are copied from AIPerf's own records, not computed.
+var statedFigures = []string{
 	"http_req_blocked", "http_req_dns_lookup", "http_req_connecting", "http_req_sending", "http_req_waiting", "http_req_receiving",
 	"http_req_connection_reused", "http_req_data_sent", "http_req_chunks_sent", "http_req_data_received", "http_req_chunks_received",
 	"http_req_connection_overhead", "http_req_duration", "http_req_total",
@@ -20,7 +20,7 @@ var stated = []string{
 // AIPerf's record, or computes what another file allows.
 func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) {
 	if s := q.Stated; s != nil && s.Figures != nil {
-		for _, tag := range stated {
+		for _, tag := range statedFigures {
 			if v, ok := s.Figures[tag]; ok {
 				if scale := a.release.column(tag).scale(); scale != 1 {
 					v = math.Round(v / scale)

@@ -81,7 +81,7 @@ type fileResponse struct {
 
 // ResultFile describes the files of AIPerf.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: recordsFormat, Sniff: sniff, Open: open, Beside: filesBeside()}
+	return resultfile.Kind{Name: recordsFormat, Sniff: sniff, Open: open, Beside: filesBeside(), Stated: []resultfile.Statement{statement()}}
 }
 
 func sniff(o *resultfile.Outline) bool {
@@ -112,7 +112,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	if v, ok := head["aiperf_version"]; ok {
 		var version string
 		_ = json.Unmarshal(v, &version) // the version is only for the message
-		return nil, nil, fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.Name, version)
+		return nil, nil, resultfile.NoRequests(fmt.Errorf("%s: is profile_export_aiperf.json of AIPerf %.20q, which holds statistics and no requests; give profile_export.jsonl or profile_export_raw.jsonl from the same folder", f.Name, version))
 	}
 	_, s.raw = head["start_perf_ns"]
 	s.Values = resultfile.Values{C: f.Cursor(begin, resultfile.ColumnChunk)}

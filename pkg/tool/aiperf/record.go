@@ -32,7 +32,7 @@ type record struct {
 	hasInput, hasOutput, hasReasoning bool
 }
 
-// timedEvents returns the events that AIPerf times: all but those of calls of tools in Anthropic Messages.
+// timedEvents returns the events that AIPerf times: all but calls of tools in Anthropic Messages.
 func timedEvents(events []answer.Event) []answer.Event {
 	isCall := func(e answer.Event) bool { return e.MessagesCall }
 	if !slices.ContainsFunc(events, isCall) {

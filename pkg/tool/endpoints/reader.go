@@ -86,7 +86,7 @@ func (q *sample) errorBytes() int { return len(q.errType) + len(q.errText) }
 
 // ResultFile describes the files of mlcommons/endpoints.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Beside: filesBeside()}
+	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Beside: filesBeside(), Stated: []resultfile.Statement{statement()}}
 }
 
 func sniff(o *resultfile.Outline) bool {

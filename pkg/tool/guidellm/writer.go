@@ -97,7 +97,7 @@ func (w *writer) request(l *level, index int, q *export.Request) error {
 		}
 	}
 	if l.tokenEvents += x.tokenIterations; l.tokenEvents > maxEvents {
-		return fmt.Errorf("level %d has more than %d token events, of which GuideLLM makes rates all at once; convert a part of it", index, maxEvents)
+		return fmt.Errorf("level %d has more than %d token events, and GuideLLM makes rates of all of them at once; convert a part of it", index, maxEvents)
 	}
 	var startNS uint64
 	if e := w.run.Experiments[index].Meta; e != nil {

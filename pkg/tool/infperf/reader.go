@@ -28,7 +28,7 @@ const formatName = "inference-perf per_request_lifecycle_metrics.json"
 
 // ResultFile describes the files of inference-perf.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Beside: []resultfile.Neighbour{
+	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Stated: []resultfile.Statement{statement()}, Beside: []resultfile.Neighbour{
 		{
 			Is: func(o *resultfile.Outline) bool {
 				return o.First == "global" && o.Has("global", "reports") && o.HasInner("warnings", "errors")
@@ -88,7 +88,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	if b, err := c.Peek(); err != nil {
 		return nil, nil, err
 	} else if b == '{' {
-		return nil, nil, fmt.Errorf("%s: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json from the same folder (report.request_lifecycle.per_request: true)", f.Name)
+		return nil, nil, resultfile.NoRequests(fmt.Errorf("%s: is a summary of inference-perf, which holds statistics and no requests; give per_request_lifecycle_metrics.json from the same folder (report.request_lifecycle.per_request: true)", f.Name))
 	}
 	c.Pos++
 	run := &export.Run{

@@ -29,7 +29,7 @@ import (
 
 // ResultFile describes the files of the serving benchmarks.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: "the result of vllm bench serve, TensorRT-LLM's benchmark_serving or SGLang's bench_serving", Sniff: sniff, Open: open}
+	return resultfile.Kind{Name: "the result of vllm bench serve, TensorRT-LLM's benchmark_serving or SGLang's bench_serving", Sniff: sniff, Open: open, Stated: statements()}
 }
 
 func sniff(o *resultfile.Outline) bool {
@@ -143,7 +143,11 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	}
 	c.Release()
 	if len(s.all) == 0 {
-		return nil, nil, results.nothing(f.Name, bad)
+		err := results.nothing(f.Name, bad)
+		if len(bad) > 0 {
+			err = resultfile.NoRequests(err)
+		}
+		return nil, nil, err
 	}
 	if err := s.header(run); err != nil {
 		return nil, nil, err

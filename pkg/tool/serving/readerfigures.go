@@ -3,7 +3,6 @@ package serving
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/stat"
@@ -116,7 +115,7 @@ func (x *fileRun) figures() []string {
 	var names []string
 	for _, name := range x.order {
 		_, _, latency := splitFigure(name)
-		if !latency && (name == "max_concurrency" || !slices.ContainsFunc(figureNames, func(part string) bool { return strings.Contains(name, part) })) {
+		if !latency && !isFigure(name) {
 			continue
 		}
 		if _, err := resultfile.ParseFloat([]byte(x.scalars[name])); err == nil && x.scalars[name] != "null" {

@@ -111,19 +111,23 @@ func (x *fileRun) result() map[string]string {
 
 // setTool finds out which tool wrote the result.
 func (x *fileRun) setTool() {
-	switch {
-	case x.has("max_model_len") || x.has("steady_state"):
-		x.tool = &vllmRustTool
-	case x.has("server_info") || x.has("mean_e2e_latency_ms"):
-		x.tool = &sglangTool
-	case (x.has("user_throughput") || x.has("mean_request_ar")) && x.columns[colLatency] < 0:
-		x.tool = &trtllmOldTool
-	case x.has("user_throughput") || x.has("mean_request_ar"):
-		x.tool = &trtllmTool
-	default:
-		x.tool = &vllmTool
-	}
+	x.tool = toolOf(x.has, x.columns[colLatency] >= 0)
 	x.chat = strings.HasSuffix(x.text("backend"), "chat") || strings.HasSuffix(x.text("endpoint_type"), "chat")
+}
+
+// toolOf returns the tool that wrote a result, by the members that it has. latencies says that it has a column of latencies.
+func toolOf(has func(name string) bool, latencies bool) *fileTool {
+	switch {
+	case has("max_model_len") || has("steady_state"):
+		return &vllmRustTool
+	case has("server_info") || has("mean_e2e_latency_ms"):
+		return &sglangTool
+	case (has("user_throughput") || has("mean_request_ar")) && !latencies:
+		return &trtllmOldTool
+	case has("user_throughput") || has("mean_request_ar"):
+		return &trtllmTool
+	}
+	return &vllmTool
 }
 
 // identify finds out which tool wrote the result. It returns an error if the result
@@ -160,15 +164,20 @@ func (x *fileRun) when() string {
 
 // experiment returns the load level of a result.
 func (x *fileRun) experiment() export.Experiment {
-	rate, most := x.number("request_rate"), x.number("max_concurrency")
+	return loadOf(x.number, func(name string) string { return strings.Trim(x.scalars[name], `"`) })
+}
+
+// loadOf returns the load level of a result, from its numbers and texts.
+func loadOf(number func(name string) float64, text func(name string) string) export.Experiment {
+	rate, most := number("request_rate"), number("max_concurrency")
 	switch {
 	case !math.IsNaN(rate) && !math.IsInf(rate, 0):
-		return export.Experiment{Mode: export.ModeRequestRate, Value: strings.Trim(x.scalars["request_rate"], `"`)}
+		return export.Experiment{Mode: export.ModeRequestRate, Value: text("request_rate")}
 	case !math.IsNaN(most):
-		return export.Experiment{Mode: export.ModeConcurrency, Value: x.scalars["max_concurrency"]}
-	case math.IsInf(rate, 1) && !math.IsNaN(x.number("num_prompts")):
+		return export.Experiment{Mode: export.ModeConcurrency, Value: text("max_concurrency")}
+	case math.IsInf(rate, 1) && !math.IsNaN(number("num_prompts")):
 		// All requests are sent at once.
-		return export.Experiment{Mode: export.ModeConcurrency, Value: x.scalars["num_prompts"]}
+		return export.Experiment{Mode: export.ModeConcurrency, Value: text("num_prompts")}
 	}
 	return export.Experiment{}
 }

@@ -391,7 +391,7 @@ func (a *answer) failed() {
 	r.Responses[0].Error = true
 }
 
-// refused reports whether a status is that of an answer with an HTTP status other than 2xx. An answer with 2xx can have the
+// refused reports whether a status belongs to an answer with an HTTP status other than 2xx. An answer with 2xx can have the
 // status of a context overflow only once it is decoded.
 func refused(s export.Status) bool {
 	return s == export.StatusHTTPError || s == export.StatusContextOverflow

@@ -50,7 +50,7 @@ func TestSessionSet(t *testing.T) {
 	}
 	s, read := set(chains{n: 1000, bad: 7}, "x")
 	if s.Len() != 2000 || s.Sessions() != 1000 || read != mostChecked || s.kept != nil {
-		t.Errorf("%d requests of %d sessions, of which %d were encoded and %d kept; want 2000, 1000, %d, 0", s.Len(), s.Sessions(), read, len(s.kept), mostChecked)
+		t.Errorf("%d requests of %d sessions, %d encoded and %d kept; want 2000, 1000, %d, 0", s.Len(), s.Sessions(), read, len(s.kept), mostChecked)
 	}
 	if again, _ := set(chains{n: 1000}, "x"); again.SHA256() != s.SHA256() || again.PromptsSHA256() != s.PromptsSHA256() {
 		t.Error("the hashes of equal sessions differ")

@@ -36,7 +36,7 @@ type worker struct {
 // none reports whether there is no worker.
 func (w worker) none() bool { return w.sender == nil }
 
-// newWorkers returns workers with numbers from first on, of which limit may be open. ctx is done when no worker is needed any
+// newWorkers returns workers with numbers from first on; limit of them may be open. ctx is done when no worker is needed any
 // more.
 func newWorkers(ctx context.Context, senders *SenderPool, first, limit int) *workers {
 	return &workers{senders: senders, first: first, limit: limit, ctx: ctx, ended: ctx.Done()}

@@ -113,7 +113,7 @@ func agenticMooncakeSessions(f *file, o *Options, rows []groupRow) ([]*workload.
 			n.After = append(n.After, workload.Edge{From: number[id], Delay: a.wait})
 		}
 		agent, known := agents[a.session]
-		if a.session == "" && len(s.Agents) > 0 { // one without a name is of no agent but those that are there
+		if a.session == "" && len(s.Agents) > 0 { // one without a name belongs to an agent that is there
 			agent, known = 0, true
 			if len(n.After) > 0 {
 				agent = s.Nodes[n.After[0].From].Agent
@@ -159,7 +159,7 @@ func agenticMooncakeSessions(f *file, o *Options, rows []groupRow) ([]*workload.
 }
 
 // agenticOrder returns the rows so that each comes after the rows that it waits for: first the requests that wait for none, by their
-// times, then those whose last predecessor comes first.
+// times, then the requests whose last predecessor comes first.
 func agenticOrder(rows []groupRow) ([]agenticRow, error) {
 	all, number := make([]agenticRow, len(rows)), map[string]int{}
 	var roots []int

@@ -166,7 +166,7 @@ type dagConv struct {
 	turns []dagTurn
 	pre   []string // conversations that begin with it
 	// rounds are the stages of an orchestrator, which sends nothing itself; gated says that each waits for the one before. There are
-	// as many as times, of which those after the last of rounds are like that one.
+	// as many as times; the ones after the last of rounds are like that one.
 	rounds []dagRound
 	times  int
 	think  thinkTimes
@@ -630,7 +630,7 @@ func (t *dagTree) conversation(id string) (*dagConv, error) {
 	return c, nil
 }
 
-// entry returns the request of node i. A request without tools has those of the nearest request before it.
+// entry returns the request of node i. A request without tools has the tools of the nearest request before it.
 func (t *dagTree) entry(i int) (workload.Entry, error) {
 	n := t.nodes[i]
 	e, err := n.of.turns[n.turn].request(t.f)

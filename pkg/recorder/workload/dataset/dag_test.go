@@ -199,7 +199,7 @@ func TestDAG(t *testing.T) {
 			},
 		},
 		{
-			name: "a name like that of a second one",
+			name: "a name like a second one's",
 			in:   []string{`{"session_id":"o","orchestrator":true,"spawns":["x","x#2","x"]}`, `{"session_id":"x","turns":[{` + q + `}]}`, `{"session_id":"x#2","turns":[{` + q + `}]}`},
 			want: []string{"o x=spawned(root) x#2=spawned(root) x#3=spawned(root)", "x:0 = " + asked, "x#2:0 = " + asked, "x#3:0 = " + asked},
 		},
@@ -250,7 +250,7 @@ func TestDAGErrors(t *testing.T) {
 	})
 }
 
-// The models that sessions name are those of their nodes, and the requests name none.
+// Sessions name the models of their nodes, and the requests name none.
 func TestSessionModels(t *testing.T) {
 	for _, in := range []string{
 		`{"session_id":"s","turns":[{"model":"big","messages":[{"role":"user"}]},{"messages":[{"role":"user"}]}]}`,

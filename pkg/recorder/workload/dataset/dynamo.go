@@ -99,7 +99,7 @@ func dynamoGroup(f *file, _ *Options, r *row, i int) ([]string, error) {
 //	 "request": {"request_id": "r", "output_tokens": 9, "request_received_ms": 1400, "total_time_ms": 180,
 //	  "replay": {"trace_block_size": 64, "input_length": 70, "input_sequence_hashes": [811, 812]}}}
 //
-// A session without a parent in the file is one of ours, and those below it are its agents. A request waits for those that had ended
+// A session without a parent in the file is one of ours, and the sessions below it are its agents. A request waits for the requests that had ended
 // before it began, and as long as in the recording; one that began while the request before it in its session ran, or the latest
 // one of its parent, counts from there. The time of tools is within these waits. A row without a session is a session of one request.
 func dynamoSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, error) {
@@ -217,7 +217,7 @@ func dynamoTree(f *file, o *Options, root string, all []dynamoEvent, parents map
 		default:
 			before := ends.before(w.requests, i)
 			if len(before) >= mostBefore {
-				f.assume(fmt.Sprintf("a request waits for at most %d others, those that ended last", mostBefore))
+				f.assume(fmt.Sprintf("a request waits for at most %d others, the last to end", mostBefore))
 			}
 			for _, j := range before {
 				w.wait(j, i)
@@ -270,7 +270,7 @@ type endings struct {
 	latest []int // of the requests up to each of them, the one that began last
 }
 
-// add adds request i, which begins after those that were added before it.
+// add adds request i, which begins after the requests that were added before it.
 func (x *endings) add(requests []wekaRequest, i int) {
 	at, _ := slices.BinarySearchFunc(x.all, i, func(j, i int) int {
 		return cmp.Or(cmp.Compare(requests[j].end, requests[i].end), cmp.Compare(j, i))
@@ -286,7 +286,7 @@ func (x *endings) add(requests []wekaRequest, i int) {
 	}
 }
 
-// before returns the requests that had ended when request i began, without those that others of them had waited for.
+// before returns the requests that had ended when request i began, without the ones that others of them had waited for.
 func (x *endings) before(requests []wekaRequest, i int) (all []int) {
 	n, _ := slices.BinarySearchFunc(x.all, requests[i].start, func(j int, at time.Duration) int {
 		if requests[j].end <= at {

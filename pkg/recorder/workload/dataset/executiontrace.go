@@ -30,7 +30,7 @@ func fitsExecution(r *row, _ *file) bool {
 //		{"event_type": "message", "branch_path": [], "conversation_id": 0, "message_index": 2, "role": "assistant", "completion_tokens": 90},
 //		{"event_type": "tool_call", "branch_path": [], "tool_name": "grep", "duration_ms": 120}, …]}
 //
-// The messages are made up. Those of the assistant are requests, whose live answers are history. The events of a branch follow each
+// The messages are made up. The assistant's messages are requests, whose live answers are history. The events of a branch follow each
 // other, and a tool takes as long as in the recording. The branches of a parallel region are agents; they begin when the events of their
 // parent before it are over, and the events after it wait for them. Instructions with one system_prompt_id begin alike.
 func executionSession(f *file, o *Options, rows []groupRow) ([]*workload.Session, error) {
@@ -329,7 +329,7 @@ func (x *execution) request(b *executionBranch, t *executionTalk, r *row, answer
 	}
 	if tokens == 0 {
 		if t.last < 0 || q.whole {
-			return errors.New("no message with tokens is before that of the assistant")
+			return errors.New("no message with tokens is before the assistant's")
 		}
 		x.f.assume("a request that adds nothing to the answer before it adds a message of one token")
 		q.parts = []executionPart{{roleUser, answer.name, 1}}

@@ -68,7 +68,7 @@ func (g *graphFile) countPrompt(f *file, maxRow int64, bytes int) error {
 //	{"kind": "trace", "id": "t", "initial_state": {"h": [{"role": "user", "content": "begin"}]}}
 //
 // or {"graph": {…}, "traces": [{…}, …]}, also as YAML. A node is a request. "@h" among its messages stands for the messages of a
-// channel: those of the trace, then the own messages and the answer of each node that has written it. "@h" in a list of texts stands
+// channel: the messages of the trace, then the own messages and the answer of each node that has written it. "@h" in a list of texts stands
 // for the answer of the one that has written it.
 func graphSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, error) {
 	r := rows[0]
@@ -151,7 +151,7 @@ func known(r *row, members []string, kind string) error {
 	return nil
 }
 
-// An irGraph is a graph whose nodes are in an order in which each comes after those that it waits for.
+// An irGraph is a graph whose nodes are in an order in which each comes after the nodes that it waits for.
 type irGraph struct {
 	nodes   []*irNode
 	number  map[string]int
@@ -166,7 +166,7 @@ type irGraph struct {
 // An irLead is a channel that a prompt begins with.
 type irLead struct {
 	last int // the node that has written it last; −1 for none, or if the prompt begins with a message
-	// goesOn says that the messages of the channel are those of the last node and its answer; ifUnset, that they are if the trace has none.
+	// goesOn says that the channel holds the messages of the last node and its answer; ifUnset, that they are if the trace has none.
 	goesOn, ifUnset bool
 	err             error
 }
@@ -174,7 +174,7 @@ type irLead struct {
 // mostGraphNodes bounds the nodes of a graph, since ended grows with their square.
 const mostGraphNodes = 10_000
 
-// mostGraphSteps bounds the edges that are looked at to put the nodes into an order, and mostGraphEdges those of a graph.
+// mostGraphSteps bounds the edges that are looked at to put the nodes into an order, and mostGraphEdges the edges of a graph.
 const (
 	mostGraphSteps = 200_000_000
 	mostGraphEdges = 1_000_000
@@ -623,7 +623,7 @@ func readIREdge(f *file, r *row, nodes map[string]*irNode) error {
 	return nil
 }
 
-// orderGraph puts the nodes into an order in which each comes after those that it waits for, and checks the channels.
+// orderGraph puts the nodes into an order in which each comes after the nodes that it waits for, and checks the channels.
 func orderGraph(nodes []*irNode, reducers map[string]string) (*irGraph, error) {
 	g := &irGraph{number: map[string]int{}, writers: map[string][]int{}}
 	slices.SortStableFunc(nodes, func(a, b *irNode) int { // the request that begins first comes first
@@ -672,7 +672,7 @@ func orderGraph(nodes []*irNode, reducers map[string]string) (*irGraph, error) {
 		case len(later) == len(left):
 			return nil, fmt.Errorf("\"nodes\": %q waits for itself, or for writes that never come", clip([]byte(later[0].id)))
 		case steps > mostGraphSteps:
-			return nil, fmt.Errorf("\"nodes\": %q and %d others stand before those that they wait for; put each node after them", clip([]byte(later[0].id)), len(later)-1)
+			return nil, fmt.Errorf("\"nodes\": %q and %d others stand before nodes that they wait for; put each node after the nodes that it waits for", clip([]byte(later[0].id)), len(later)-1)
 		}
 		left = later
 	}
@@ -985,7 +985,7 @@ func (x *irPrompt) quote(node int) string {
 	return workload.AnswerPlace(node)
 }
 
-// channel adds the messages of a channel that node i reads: those of the trace, then the own messages and the answer of each node
+// channel adds the messages of a channel that node i reads: the messages of the trace, then the own messages and the answer of each node
 // that has written it.
 func (x *irPrompt) channel(i int, channel string) error {
 	chain, err := x.chain(i, channel)

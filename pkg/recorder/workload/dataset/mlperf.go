@@ -43,7 +43,7 @@ var mlperfMembers = append([]string{
 	"conversation_id", "turn", "role", "content", "name", "system", "tools", "tool_calls", "tool_results", "reasoning_content", "delay_seconds",
 }, mlperfLengths...)
 
-// mlperfSessions returns the session of rows of MLPerf's agentic data, each of which is a message:
+// mlperfSessions returns the session of rows of MLPerf's agentic data, each a message:
 //
 //	{"conversation_id": "c", "turn": 1, "role": "user", "content": "…", "system": "…", "tools": […]}
 //	{"conversation_id": "c", "turn": 2, "role": "assistant", "tool_calls": […]}
@@ -113,7 +113,7 @@ type mlperfConversation struct {
 // A mlperfRequest is a row of a conversation that is a request.
 type mlperfRequest struct {
 	row    int
-	end    int // of its messages among those of the conversation
+	end    int // of its messages among the messages of the conversation
 	prompt *workload.Prompt
 	model  string
 	wait   time.Duration

@@ -49,7 +49,7 @@ func (m moment) plus(d time.Duration) (_ moment, ok bool) {
 	return later, true
 }
 
-// waitCount counts the edges of a session, which grow with the product of those that wait and those that are waited for.
+// waitCount counts the edges of a session, which grow with the product of the requests that wait and the requests that they wait for.
 type waitCount struct{ n, most int }
 
 // waits returns the count for a session.

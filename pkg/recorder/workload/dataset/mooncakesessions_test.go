@@ -118,12 +118,12 @@ func TestMooncakeSessions(t *testing.T) {
 			facts: [3]int{4, 0, 0},
 		},
 		{
-			name: "new parts, since it is said so", in: bare, o: Options{TraceRows: RowsNew},
+			name: "new parts, because a flag says so", in: bare, o: Options{TraceRows: RowsNew},
 			want:  []string{`s`, `root:0 = "text 0 of 9" max:1`, `root:1 after root:0 on root:0 = "text 1 of 7" max:2`},
 			facts: [3]int{0, 0, 1},
 		},
 		{
-			name: "whole prompts, since it is said so", in: bare, o: Options{TraceRows: RowsWhole},
+			name: "whole prompts, because a flag says so", in: bare, o: Options{TraceRows: RowsWhole},
 			want:  []string{`s recorded`, `root:0 = "text 0 of 9" max:1 whole`, `root:1 after root:0 = "text 1 of 7" max:2 whole`},
 			facts: [3]int{0, 0, 1},
 		},
@@ -156,12 +156,12 @@ func TestMooncakeSessions(t *testing.T) {
 			},
 		},
 		{
-			name: "messages without a mode, in a file that is said to be of Mooncake", o: Options{Layout: "mooncake"},
+			name: "messages without a mode, in a file that a flag calls Mooncake", o: Options{Layout: "mooncake"},
 			in:   `{"session_id":"s","messages":[{"role":"user","content":"a"}]}` + "\n" + `{"session_id":"s","messages":[{"role":"user","content":"b"}]}`,
 			want: []string{`s recorded`, `root:0 = messages:[{"role":"user","content":"a"}] whole`, `root:1 after root:0 = messages:[{"role":"user","content":"b"}] whole`},
 		},
 		{
-			name: "Bailian's chats, of which one has two that follow and one begins before the file",
+			name: "Bailian's chats: one has two that follow, and one begins before the file",
 			in: `{"chat_id":5,"parent_chat_id":-1,"timestamp":1.5,"input_length":17,"output_length":2,"type":"text","turn":1,"hash_ids":[8,9]}
 				{"chat_id":9,"parent_chat_id":7,"timestamp":2,"input_length":3,"output_length":2,"type":"text","turn":3,"hash_ids":[4]}
 				{"chat_id":8,"parent_chat_id":6,"timestamp":40,"input_length":5,"output_length":2,"type":"text","turn":3,"hash_ids":[2]}
@@ -254,7 +254,7 @@ func TestWholeMessages(t *testing.T) {
 	if diff := cmp.Diff(want, all(t, s)); diff != "" {
 		t.Errorf("entries (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{`assumed: turns whose "messages" begin with those of the turn before are taken for the whole history (1)`}, s.Notes()); diff != "" {
+	if diff := cmp.Diff([]string{`assumed: turns whose "messages" begin with the messages of the turn before are taken for the whole history (1)`}, s.Notes()); diff != "" {
 		t.Errorf("notes (-want +got):\n%s", diff)
 	}
 }

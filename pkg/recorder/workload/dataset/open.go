@@ -74,7 +74,7 @@ type file struct {
 	passed   memberNames             // unknown members that requests get
 	facts    *Facts                  // of the Set
 	blocks   map[string]blocksBefore // while opening a trace: hash ids of the last row of a session
-	unknown  []uint32                // rows of a trace of which nothing says whether they hold the history
+	unknown  []uint32                // rows of a trace that may hold the history or not: nothing says it
 	start    time.Time               // of a trace with times of day: its earliest row, or its first one
 	messages map[string]lastMessages // while opening: of the last row of a session
 	whole    []uint64                // bit i: row i holds the history of its session

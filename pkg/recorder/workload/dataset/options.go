@@ -64,7 +64,7 @@ type TraceRows string
 
 // The kinds of TraceRows.
 const (
-	// RowsByContent takes a row as the whole prompt if its hash ids begin like those of the turn
+	// RowsByContent takes a row as the whole prompt if its hash ids begin with the ids of the turn
 	// before, else as the new part. Without such ids it is an error.
 	RowsByContent TraceRows = ""
 	RowsWhole     TraceRows = "whole" // a row is the whole prompt, with the history

@@ -685,7 +685,7 @@ func causes(f *file, spans []*otelSpan) []workload.Node {
 	return nodes
 }
 
-// causeOf returns which of the spans gave an answer that s has for the n-th time, from 0: the latest but n of those that had ended
+// causeOf returns which of the spans gave an answer that s has for the n-th time, from 0: the latest but n of the spans that had ended
 // before s, else the latest of all; −1 for none.
 func causeOf(spans []*otelSpan, all []int, s *otelSpan, n int) int {
 	for k := len(all) - 1; k >= 0; k-- {
@@ -702,7 +702,7 @@ func causeOf(spans []*otelSpan, all []int, s *otelSpan, n int) int {
 	return all[len(all)-1]
 }
 
-// reduced returns the nodes of before, in order, without those that others of them wait for.
+// reduced returns the nodes of before, in order, without the nodes that others of them wait for.
 func reduced(nodes []workload.Node, before []int) []int {
 	slices.Sort(before)
 	if len(before) < 2 {

@@ -97,7 +97,7 @@ func (f *file) repeatsHistory(e *workload.Entry, i int) bool {
 			return h.Sum64()
 		}
 		if before := f.messages[e.Session]; before.length > 0 && before.length < len(js) && js[before.length-1] == ',' && sum(js[:before.length-1]) == before.sum {
-			f.assume("turns whose \"messages\" begin with those of the turn before are taken for the whole history")
+			f.assume("turns whose \"messages\" begin with the messages of the turn before are taken for the whole history")
 			f.setWhole(i)
 		}
 		if f.messages == nil {
@@ -457,7 +457,7 @@ func (p *promptReader) time(e *workload.Entry) error {
 	return nil
 }
 
-// extra reads "extra", an object with further members of the request, which replace those of the row.
+// extra reads "extra", an object with further members of the request, which replace the row's.
 func (p *promptReader) extra(*workload.Entry) error {
 	js := p.row.get("extra")
 	if js == nil || js[0] != '{' {

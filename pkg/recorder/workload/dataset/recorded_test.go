@@ -186,7 +186,7 @@ func TestRecordedLayouts(t *testing.T) {
 				`root:2 after root:1 = "parts of [900 2 7]" max:3 whole`,
 				"4/0 recorded", `root:0 = "parts of [5]" max:1 whole`,
 			},
-			notes: []string{`recorded answers of 0 tokens are asked for with 1 token (1)`, `the "prompt_len" of a group is that of its first row (1)`},
+			notes: []string{`recorded answers of 0 tokens are asked for with 1 token (1)`, `a group has the "prompt_len" of its first row (1)`},
 		},
 		{
 			name: "Applied Compute", layout: "applied_compute_agentic", o: traced,
@@ -511,7 +511,7 @@ func TestTraceLabPrefixes(t *testing.T) {
 			t.Errorf("rounds %d and %d have %d tokens in common, want %d", i-1, i, got, want)
 		}
 	}
-	// Round 2 cuts the answer of round 1 and keeps the answer of round 0; round 7 keeps that of round 6.
+	// Round 2 cuts the answer of round 1 and keeps the answer of round 0; round 7 keeps round 6's.
 	if got := commonWords(text[2], text[1]); got != 100 {
 		t.Errorf("%d tokens in common, want 100", got)
 	}

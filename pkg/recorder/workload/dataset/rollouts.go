@@ -14,7 +14,7 @@ func fitsRollouts(r *row, _ *file) bool { return r.has("group", "stream", "promp
 //
 //	{"group": 3, "stream": 0, "prompt_len": 900, "out_lens": [80, 40], "obs_lens": [300, 0], "tool_times": [1.5, 0]}
 //
-// The times are seconds. The length of the prompt is that of the group's first row.
+// The times are seconds. The prompt has the length in the group's first row.
 func rolloutSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session, error) {
 	group, err := requiredName(rows[0].row, "group")
 	if err != nil {
@@ -35,7 +35,7 @@ func rolloutSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session,
 				err = errors.New(`"prompt_len": 0: must be at least 1`)
 			}
 		case own != prompt:
-			f.assume(`the "prompt_len" of a group is that of its first row`)
+			f.assume(`a group has the "prompt_len" of its first row`)
 		}
 		var steps []lengthsStep
 		if err == nil {

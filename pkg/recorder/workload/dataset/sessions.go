@@ -47,7 +47,7 @@ type sessionIndex struct {
 	requests []uint32
 	ids      string // of all sessions, one after the other
 	idEnds   []uint32
-	// offsets are those of the sessions, or untimed; nil if no session has one.
+	// offsets are the offsets of the sessions, or untimed; nil if no session has one.
 	offsets []time.Duration
 
 	last        int // session of lastSession, or −1

@@ -285,7 +285,7 @@ type tracelabContext struct {
 	// prompts have exactly these tokens in common.
 	cuts map[int][]int
 
-	// pieces are those of the prompt of round at, the latest one that was asked for.
+	// pieces are the pieces of the prompt of round at, the latest one that was asked for.
 	pieces []tracelabPiece
 	at     int
 }

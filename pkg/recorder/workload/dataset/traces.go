@@ -151,7 +151,7 @@ func (f *file) setWhole(i int) {
 	f.whole[i/64] |= 1 << (i % 64)
 }
 
-// resolveRows takes the later turns of which nothing says what they hold for what all others in the file are. It returns an error if
+// resolveRows takes the later turns for what all others in the file are, if nothing says what they hold. It returns an error if
 // there is no such thing.
 func (f *file) resolveRows() error {
 	x := f.facts

@@ -82,7 +82,7 @@ type weka struct {
 	invented int // blocks that the trace does not name
 }
 
-// A wekaStream is a list of requests that follow each other: those of an agent, or some that run beside them.
+// A wekaStream is a list of requests that follow each other: an agent's, or some that run beside them.
 type wekaStream struct {
 	requests []int
 	head     int // tokens of the tools and the system prompt
@@ -367,7 +367,7 @@ func (w *weka) fits(from, to time.Duration) int {
 	return near + alone
 }
 
-// place makes the times of the sub-agents of a, and of their requests, count from the start of the trace, as those of a do.
+// place makes the times of the sub-agents of a, and of their requests, count from the start of the trace, as the times of a do.
 func (w *weka) place(a *wekaAgent) {
 	for _, s := range a.subs {
 		s.start = s.at
@@ -393,7 +393,7 @@ func (w *weka) shift(a *wekaAgent, by time.Duration) {
 	}
 }
 
-// build makes the edges to the requests of a, which is an agent of the session, and to those of its sub-agents. Its first ones
+// build makes the edges to the requests of a, which is an agent of the session, and to its sub-agents. Its first ones
 // wait for the request spawn of the parent, −1 for none. It returns the last requests of a and of its streams.
 func (w *weka) build(a *wekaAgent, agent, spawn int) (last []int) {
 	streams := wekaStreams(w.requests, a.requests)
@@ -426,7 +426,7 @@ func (w *weka) build(a *wekaAgent, agent, spawn int) (last []int) {
 		if spawn >= 0 || k == 0 {
 			last = append(last, end)
 		} else if !w.join([]int{end}, main, from, w.requests[end].end) {
-			w.f.assume("requests beside those of the root that no later turn waits for run in the background")
+			w.f.assume("requests beside the root's that no later turn waits for run in the background")
 		}
 	}
 	for _, s := range a.subs {
@@ -602,7 +602,7 @@ type wekaNode struct {
 	in, out int
 	number  int // in the file
 
-	prompt *wekaPrompt // kept for those that are built from it; nil for most
+	prompt *wekaPrompt // kept for the prompts that are built from it; nil for most
 }
 
 // A wekaPrompt is what a prompt was built to be.
@@ -679,7 +679,7 @@ func (w *weka) session() *workload.Session {
 	return s
 }
 
-// order returns the requests in order of time, but each after those that it waits for.
+// order returns the requests in order of time, but each after the requests that it waits for.
 func (w *weka) order() []int {
 	waits, next := make([]int, len(w.requests)), make([][]int, len(w.requests))
 	ready := &requestQueue{all: w.requests}
@@ -746,7 +746,7 @@ func (x *wekaTexts) line(i int) (from wekaPrompt, line []int) {
 	return from, line
 }
 
-// ids returns the ids of the blocks of a line that begins with those of a prompt.
+// ids returns the ids of the blocks of a line that begins with the blocks of a prompt.
 func (x *wekaTexts) ids(from []int64, line []int) []int64 {
 	ids := slices.Clone(from)
 	for _, k := range line {
@@ -756,7 +756,7 @@ func (x *wekaTexts) ids(from []int64, line []int) []int64 {
 	return ids
 }
 
-// said returns the messages of a line that begins with those of a prompt.
+// said returns the messages of a line that begins with the messages of a prompt.
 func (x *wekaTexts) said(from []wekaMessage, line []int) []wekaMessage {
 	all := slices.Clone(from)
 	for _, k := range line {
@@ -809,7 +809,7 @@ const (
 	roleAssistant = "assistant"
 )
 
-// appendTo turns the messages of the prompt before into those of t. The last one is the user's, and holds the rest.
+// appendTo turns the messages of the prompt before into the messages of t. The last one is the user's, and holds the rest.
 func (t *wekaText) appendTo(all []wekaMessage) []wekaMessage {
 	have, asked := 0, false
 	kept := all[:0]

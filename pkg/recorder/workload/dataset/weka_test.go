@@ -182,7 +182,7 @@ func TestWeka(t *testing.T) {
 				`root:1 after root:0+3s root:1:0+1s = user f[1 2] of 4 | user f[3] of 4 | max:4`,
 			},
 			notes: []string{
-				"assumed: requests beside those of the root that no later turn waits for run in the background (1)",
+				"assumed: requests beside the root's that no later turn waits for run in the background (1)",
 				"prompts have 10 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 5 of them (50.00 %)",
 			},
 		},

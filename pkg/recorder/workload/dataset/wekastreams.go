@@ -56,7 +56,7 @@ func wekaStreams(all []wekaRequest, list []int) [][]int {
 
 func (s *streamFinder) compare(a, b int) int { return compareRequests(s.all, a, b) }
 
-// compareRequests compares requests by time, those of one time by their order in the file.
+// compareRequests compares requests by time, and by their order in the file if they have the same time.
 func compareRequests(all []wekaRequest, a, b int) int {
 	return cmp.Or(cmp.Compare(all[a].start, all[b].start), cmp.Compare(a, b))
 }

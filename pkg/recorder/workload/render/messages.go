@@ -112,7 +112,7 @@ var chatOnly = []string{"tool_calls", "tool_call_id", "function_call", "refusal"
 var chatParts = []string{"image_url", "input_audio", "audio_url", "video_url", "file", "refusal"}
 
 // anthropicMessages returns a list of messages in the form of Anthropic, with the system instructions before them; nil
-// for none. Messages in that form stay as they are. Of those in the form of a chat it translates the plain ones: instructions
+// for none. Messages in that form stay as they are. Of messages in the form of a chat it translates the plain ones: instructions
 // in front, texts, images, calls of functions, and the results of tools. Results that follow each other become one
 // message. The error names what has no other form.
 func anthropicMessages(js []byte) (system, messages []byte, err error) {

@@ -112,11 +112,11 @@ func (s *AgentShape) validateLengths() error {
 		{"requests of an agent, tasks × turns", s.Tasks.Mean() * s.Turns.Mean(), mostAgentTurns, "an agent has at most"},
 		{"sub-agents", s.Subagents.Mean(), mostSubagents, "a session has at most"},
 		{"turns of a sub-agent", s.SubagentTurns.Mean(), mostSubagentTurns, "a sub-agent has at most"},
-		{"tokens of the system prompt", s.SystemTokens.Mean() + s.GroupTokens.Mean() + s.SessionTokens.Mean(), s.Context / 2, "make it shorter or the context longer, of which half is"},
-		{"tokens of the sub-agents' system prompt", s.SubagentTokens.Mean(), s.Context / 2, "make it shorter or the context longer, of which half is"},
-		{"tokens of a task", s.TaskTokens.Mean(), s.Context / 4, "make it shorter or the context longer, of which a quarter is"},
-		{"tokens of a tool", s.ToolTokens.Mean(), s.Context / 4, "make it shorter or the context longer, of which a quarter is"},
-		{"tokens of an answer", s.AnswerTokens.Mean(), s.Context / 4, "make it shorter or the context longer, of which a quarter is"},
+		{"tokens of the system prompt", s.SystemTokens.Mean() + s.GroupTokens.Mean() + s.SessionTokens.Mean(), s.Context / 2, "make it shorter or the context longer; half of the context is"},
+		{"tokens of the sub-agents' system prompt", s.SubagentTokens.Mean(), s.Context / 2, "make it shorter or the context longer; half of the context is"},
+		{"tokens of a task", s.TaskTokens.Mean(), s.Context / 4, "make it shorter or the context longer; a quarter of the context is"},
+		{"tokens of a tool", s.ToolTokens.Mean(), s.Context / 4, "make it shorter or the context longer; a quarter of the context is"},
+		{"tokens of an answer", s.AnswerTokens.Mean(), s.Context / 4, "make it shorter or the context longer; a quarter of the context is"},
 	} {
 		if one.mean > float64(one.most) {
 			errs = append(errs, fmt.Errorf("%s: %.6g on average: %s %d", one.what, one.mean, one.bound, one.most))
@@ -176,7 +176,7 @@ func (a *Agents) first(k int) int {
 	return int(a.ends[k-1])
 }
 
-// At implements workload.Source. The error is that of the request.
+// At implements workload.Source. The error is the request's.
 func (a *Agents) At(k int) (workload.Entry, error) {
 	of := sort.Search(len(a.ends), func(i int) bool { return int(a.ends[i]) > k })
 	return a.session(of).Entry(k - a.first(of))

@@ -334,7 +334,7 @@ func TestAgentLive(t *testing.T) {
 	}
 }
 
-// TestAgentMeans checks the means of what is drawn against those of the laws.
+// TestAgentMeans checks the means of what is drawn against the means of the laws.
 func TestAgentMeans(t *testing.T) {
 	shape := smallAgents(t)
 	shape.Resets, shape.Context = 0, 1<<20
@@ -489,8 +489,8 @@ func TestAgentMistakes(t *testing.T) {
 		{"share", "share of resets: 2: must be from 0 to 1", func(c *AgentsConfig) { c.Resets = 2 }},
 		{"groups without tokens", "3 groups with 0 tokens each: give both or none", func(c *AgentsConfig) { c.GroupTokens = Amount{} }},
 		{"context", "a context of 10 tokens: must be from 64", func(c *AgentsConfig) { c.Context = 10 }},
-		{"system prompt", "tokens of the system prompt: 340 on average: make it shorter or the context longer, of which half is 200", func(c *AgentsConfig) { c.SystemTokens, c.SessionTokens = amount(t, "320"), Amount{} }},
-		{"answers", "tokens of an answer: 101 on average: make it shorter or the context longer, of which a quarter is 100", func(c *AgentsConfig) { c.AnswerTokens = amount(t, "101") }},
+		{"system prompt", "tokens of the system prompt: 340 on average: make it shorter or the context longer; half of the context is 200", func(c *AgentsConfig) { c.SystemTokens, c.SessionTokens = amount(t, "320"), Amount{} }},
+		{"answers", "tokens of an answer: 101 on average: make it shorter or the context longer; a quarter of the context is 100", func(c *AgentsConfig) { c.AnswerTokens = amount(t, "101") }},
 		{"too many turns", "requests of an agent, tasks × turns: 40000 on average: an agent has at most 10000", func(c *AgentsConfig) { c.Tasks, c.Turns = amount(t, "200"), amount(t, "200") }},
 		{"too many requests", "the sessions have more than 268435456 requests", func(c *AgentsConfig) {
 			c.Sessions, c.Tasks, c.Turns, c.Subagents = 30000, amount(t, "1"), amount(t, "10000"), Amount{}

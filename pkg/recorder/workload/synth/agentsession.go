@@ -250,7 +250,7 @@ type agentSession struct {
 	*agentPlan
 
 	c      *AgentsConfig
-	number int            // of the first request, among those of all sessions
+	number int            // of the first request, among the requests of all sessions
 	kept   []keptMessages // of each agent
 }
 
@@ -273,7 +273,7 @@ func (s *agentSession) entry(i int) (workload.Entry, error) {
 	return e, nil
 }
 
-// messages returns the messages of request i as JSON: in live sessions those that are new, else all.
+// messages returns the messages of request i as JSON: in live sessions the new ones, else all.
 func (s *agentSession) messages(i int) ([]byte, error) {
 	if s.c.Texts == nil {
 		return nil, errors.New("no texts")

@@ -54,7 +54,7 @@ func TestScoped(t *testing.T) {
 		t.Error("tokens after the blocks do not depend on their number and scope")
 	}
 	if global, _, _ := texts.Blocks([]int64{5, 6}, 64, 128); global != text("", []int64{5, 6}, 0, 0) {
-		t.Error("the blocks of no scope are not those of Blocks")
+		t.Error("the blocks of no scope are not the blocks of Blocks")
 	}
 	texts.IDs = true
 	if text, ids, err := texts.Scoped("a", []int64{5}, 64, 0, 6); err != nil || !slices.Equal(ids, builtinTokenizer(t).Encode(text)) {

@@ -23,29 +23,43 @@ type Kind struct {
 	Open func(*File) (*export.Run, Source, error)
 	// Beside lists the files that the tool writes beside it.
 	Beside []Neighbour
+	// Stated lists the files in which the tool states figures: its result files without requests, and its summaries.
+	Stated []Statement
 }
 
 // Formats returns the formats of these kinds for [export.Opener]. The first recognizes the files
 // beside, because some of them look like a file with requests.
 func Formats(kinds ...Kind) []export.Format {
 	var beside []Neighbour
+	var statements []Statement
 	for _, k := range kinds {
 		beside = append(beside, k.Beside...)
+		statements = append(statements, k.Stated...)
 	}
 	all := []export.Format{&format{Kind{
 		Sniff: func(o *Outline) bool { return neighbourOf(beside, o) != nil },
-		Open:  func(f *File) (*export.Run, Source, error) { return nil, nil, refuse(beside, f) },
-	}}}
+		Open:  func(f *File) (*export.Run, Source, error) { return nil, nil, NoRequests(refuse(beside, f)) },
+	}, statements}}
 	for _, k := range kinds {
 		if k.Open != nil {
-			all = append(all, &format{k})
+			all = append(all, &format{k, statements})
 		}
 	}
-	return all
+	return append(all, &format{Kind{
+		Sniff: func(o *Outline) bool {
+			return slices.ContainsFunc(statements, func(s Statement) bool { return s.Sniff != nil && s.Sniff(o) })
+		},
+		Open: func(f *File) (*export.Run, Source, error) {
+			return nil, nil, NoRequests(fmt.Errorf("%s: holds figures of a tool and no requests; report, diff and convert show them", f.Name))
+		},
+	}, statements})
 }
 
-// A format makes a Kind an export.Format.
-type format struct{ kind Kind }
+// A format makes a Kind an export.Format. statements are the kinds of files that state figures.
+type format struct {
+	kind       Kind
+	statements []Statement
+}
 
 var _ export.Format = (*format)(nil)
 
@@ -60,6 +74,9 @@ func (f *format) Sniff(head []byte) bool { return f.kind.Sniff(outlineOf(head)) 
 func (f *format) Open(ctx context.Context, name string, src io.ReaderAt, size int64, lim export.Limits) (export.Reader, error) {
 	x := NewFile(ctx, name, src, size, lim)
 	run, s, err := f.kind.Open(x)
+	if errors.As(err, new(noRequests)) {
+		return nil, stateFigures(x, f.statements, err)
+	}
 	if err != nil {
 		return nil, x.failed(err, "what comes before the first request", true)
 	}

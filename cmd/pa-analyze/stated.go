@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/stated"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool"
+	"github.com/pa-tools/pa/pkg/tool/dialect"
+)
+
+// statedAt returns the figures of a file that holds figures and no requests; nil for every other file, also one that cannot be opened.
+func (c *call) statedAt(path string) *stated.Result {
+	s := new(stated.Error)
+	if _, err := c.keepOpen(path); errors.As(err, &s) {
+		return s.Result
+	}
+	return nil
+}
+
+// statedIn returns the figures of files that all hold figures and no requests; nil if the first does not. The error names a file that
+// holds requests.
+func (c *call) statedIn(paths []string) (all []*stated.Result, err error) {
+	for _, path := range paths {
+		s := c.statedAt(path)
+		if s == nil && all == nil {
+			return nil, nil
+		}
+		if s == nil {
+			if _, err := c.keepOpen(path); err != nil {
+				return nil, err
+			}
+			return nil, cmdline.Usagef("%s holds figures only, %s holds requests: their reports have nothing in common; report them apart", paths[0], path)
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// reportStated writes the report of files of figures. Flags about requests are refused.
+func (c *call) reportStated(all []*stated.Result) error {
+	if f := c.ownFlag(); f != "" {
+		return cmdline.Usagef("--%s: %s holds figures only, and no requests that the flag could choose or measure; drop it", f, all[0].File)
+	}
+	return c.write(stated.Report(all).In(c.String("format"), c.width()))
+}
+
+// convertStated writes the figures of a file as JSON or CSV.
+func (c *call) convertStated(s *stated.Result, out string) error {
+	format := ""
+	switch {
+	case out == "-", strings.HasSuffix(out, ".json"):
+		format = "json"
+	case strings.HasSuffix(out, ".csv"):
+		format = "csv"
+	default:
+		return cmdline.Usagef("%s: %s holds figures only; end the name in .json or .csv", out, s.File)
+	}
+	if err := c.checkConverted(out); err != nil {
+		return err
+	}
+	return c.writeTo(out, disk.Figures, stated.Report([]*stated.Result{s}).In(format, 0))
+}
+
+// diffStated compares sides of which at least one holds figures only; done is false if none does. From the requests of the other side it computes
+// the figures of the tool that states them.
+func (c *call) diffStated(s sides, o *diffOptions) (done bool, err error) {
+	files := [2][]string{s.older, s.newer}
+	var results [2]*stated.Result
+	known := (*stated.Result)(nil)
+	for i, paths := range files {
+		if results[i] = c.statedAt(paths[0]); results[i] != nil {
+			known = results[i]
+		}
+	}
+	if known == nil {
+		return false, nil
+	}
+	if len(s.older) > 1 || len(s.newer) > 1 {
+		return true, cmdline.Usagef("%s holds figures only, and figures of several runs cannot be pooled; give one file a side", known.File)
+	}
+	if f := c.given("html", "primary", "exclude-run", "drop-first", "single-run"); f != "" {
+		return true, cmdline.Usagef("--%s: %s holds figures only; drop it", f, known.File)
+	}
+	for i := range results {
+		if results[i] == nil {
+			if results[i], err = c.figuresAs(files[i][0], known); err != nil {
+				return true, err
+			}
+		}
+	}
+	res, err := stated.Compare(results[0], results[1])
+	if err != nil {
+		return true, err
+	}
+	if format := c.String("format"); format == "junit" {
+		return true, cmdline.Usagef("--format junit: %s; give text, markdown, csv or json", stated.NoInterval)
+	}
+	err = c.write(res.Formats().In(c.String("format"), c.width()))
+	if o.failOn != nil || o.require != nil {
+		return true, c.inconclusive(o.inconclusiveCode, errors.Join(err, errors.New("no gate can tell: "+stated.NoInterval)))
+	}
+	return true, err
+}
+
+// figuresAs computes the figures of a run with requests by the definitions of a file of figures.
+func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, error) {
+	t := registry().Find(like.Dialect)
+	if t == nil {
+		return nil, fmt.Errorf("%s states figures by the definitions of %s, which pa-analyze cannot compute from the requests of %s; compare two files with requests, or two of figures", like.File, like.Definitions, path)
+	}
+	var out bytes.Buffer
+	err := c.use(fileRecording(path), func(r export.Reader) error {
+		return c.useMemory(analyze.ValueMemory(analyze.DefaultMemoryLimit)/2, func(memory *dialect.Memory) error {
+			d := dialectReport{call: c, tool: t, run: fileRecording(path), format: "json", memory: memory, out: &out}
+			return d.write(r)
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	s, err := tool.Stated(path, out.Bytes())
+	if s == nil && err == nil {
+		err = fmt.Errorf("%s: no figures by the definitions of %s", path, like.Definitions)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Release, s.Computed = "", true
+	return s, nil
+}

@@ -1,0 +1,85 @@
+package stated
+
+import (
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Result is what a file states.
+type Result struct {
+	File string
+	// Definitions names the definitions of the figures: the tool, without its release. Figures of two results can be compared
+	// if their Definitions are equal.
+	Definitions string
+	// Dialect is the dialect that computes figures of these definitions from requests, as --dialect takes it; "" for none.
+	Dialect string
+	// Release is the release of the tool, Model what served, URL where, Began when the run began, as the file writes them;
+	// "" if it does not say.
+	Release, Model, URL, Began string
+	Levels                     []Level
+	// Computed says that the file holds requests, and that the figures are computed from them by the definitions.
+	Computed bool
+	Notes    []string // what else the reader of the report has to know
+}
+
+// Tool returns the tool with its release, if the file states it.
+func (r *Result) Tool() string { return strings.TrimSpace(r.Definitions + " " + r.Release) }
+
+// A Level is a load level with its figures, in the order of the file.
+type Level struct {
+	// Mode and Value are the load, as in export.Experiment; "" if the file does not say it.
+	Mode, Value string
+	Figures     []Figure
+}
+
+// Name returns the load in words; "" if it is not known.
+func (l *Level) Name() string {
+	return strings.TrimSpace(strings.ReplaceAll(l.Mode, "_", " ") + " " + l.Value)
+}
+
+// A Figure is a number that a file states.
+type Figure struct {
+	Metric    string // the tool's name: "ttft", "time_to_first_token"
+	Statistic string // "mean", "p99", …; "" for a number that is no statistic of several values
+	Unit      string // as the tool writes it; "" for none, or if the file does not say it
+	// Text is the number with the digits of the file; Value is the nearest float. A value that the file leaves open ("null",
+	// "NaN") has Text "n/a" and Value NaN.
+	Text  string
+	Value float64
+}
+
+// NewFigure returns a figure with the number of a file.
+func NewFigure(metric, statistic, unit, text string, value float64) Figure {
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		text, value = "n/a", math.NaN()
+	}
+	return Figure{metric, statistic, unit, text, value}
+}
+
+// same reports whether two figures state the same thing.
+func (f *Figure) same(g *Figure) bool {
+	return f.Metric == g.Metric && f.Statistic == g.Statistic && f.Unit == g.Unit
+}
+
+// Find returns the figure of a metric and statistic; nil if the level has none.
+func (l *Level) Find(metric, statistic string) *Figure {
+	i := slices.IndexFunc(l.Figures, func(f Figure) bool { return f.Metric == metric && f.Statistic == statistic })
+	if i < 0 {
+		return nil
+	}
+	return &l.Figures[i]
+}
+
+// An Error is the error of a file that holds figures and no requests. Commands that need requests print it; the others take
+// its Result.
+type Error struct {
+	Result *Result
+	// Err says what the file is, and which file has the requests.
+	Err error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,109 @@
+package stated
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// result returns a result of a tool with one level of figures, each "METRIC STATISTIC TEXT".
+func result(tool, mode, value string, figures ...string) *Result {
+	l := Level{Mode: mode, Value: value}
+	for _, text := range figures {
+		f := strings.Fields(text)
+		v := math.NaN()
+		switch f[2] {
+		case "100":
+			v = 100
+		case "150.50":
+			v = 150.5
+		case "0":
+			v = 0
+		}
+		l.Figures = append(l.Figures, NewFigure(f[0], strings.Trim(f[1], "-"), "ms", f[2], v))
+	}
+	return &Result{File: tool + value + ".json", Definitions: tool, Levels: []Level{l}}
+}
+
+func TestCompare(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		older, new *Result
+		want       []string // of the text; with "!" in front, must not be there
+		err        string
+	}{
+		{
+			name:  "a change without a verdict, digits as in the files",
+			older: result("vllm", "concurrency", "4", "ttft p99 100", "gone - 100"), new: result("vllm", "concurrency", "4", "ttft p99 150.50", "itl - 100", "itl mean 100"),
+			want: []string{NoInterval, "ttft p99 (ms)", "150.50", "+50.50%", "1 figure of concurrency 4 only in vllm4.json", "2 figures of concurrency 4 only in vllm4.json", "!better", "!worse"},
+		},
+		{
+			name:  "a value that is missing, and one from nothing, have no change",
+			older: result("vllm", "", "", "ttft p99 null", "failed - 0"), new: result("vllm", "", "", "ttft p99 100", "failed - 100"),
+			want: []string{"n/a", "!%", "failed"},
+		},
+		{
+			name:  "other loads of one level are compared and named",
+			older: result("vllm", "concurrency", "4", "ttft p99 100"), new: result("vllm", "request_rate", "2", "ttft p99 100"),
+			want: []string{"the loads differ: concurrency 4 in vllm4.json, request rate 2 in vllm2.json", "+0.00%"},
+		},
+		{
+			name:  "definitions of two tools are never set side by side",
+			older: result("vllm", "", "", "ttft p99 100"), new: result("AIPerf", "", "", "ttft p99 100"),
+			err: "vllm.json states figures by the definitions of vllm, AIPerf.json by the definitions of AIPerf",
+		},
+		{
+			name:  "several levels are paired by their loads",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{Mode: "concurrency", Value: "1"}, {Mode: "concurrency", Value: "2"}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "concurrency", Value: "2"}, {Mode: "concurrency", Value: "8"}}},
+			want:  []string{"concurrency 2", "concurrency 1 is only in a", "concurrency 8 is only in b"},
+		},
+		{
+			name:  "no level in common",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{}, {}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "concurrency", Value: "2"}}},
+			err:   "a and b have no load level in common: level 1 (load not stated) is only in a",
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			c, err := Compare(tt.older, tt.new)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Fatalf("error %v, want %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := c.Formats().In("text", 0)(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tt.want {
+				absent, not := strings.CutPrefix(want, "!")
+				if strings.Contains(b.String(), absent) == not {
+					t.Errorf("%q: present %v\n%s", absent, !not, b.String())
+				}
+			}
+		})
+	}
+}
+
+// A figure without a number has no value in JSON and an empty cell in CSV.
+func TestReportWithoutNumber(t *testing.T) {
+	all := []*Result{result("vllm", "concurrency", "4", "ttft p99 null", "ttft mean 150.50")}
+	for format, want := range map[string]string{
+		"csv":  "vllm4.json,vllm,,,concurrency 4,concurrency,4,ttft,p99,,ms\nvllm4.json,vllm,,,concurrency 4,concurrency,4,ttft,mean,150.50,ms\n",
+		"text": "ttft (ms)  n/a  150.50",
+		"json": `"text": "n/a"`,
+	} {
+		var b strings.Builder
+		if err := Report(all).In(format, 0)(&b); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s lacks %q:\n%s", format, want, b.String())
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package aiperf
+
+import (
+	"github.com/pa-tools/pa/pkg/analyze/stated"
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
+)
+
+// statement is the summary profile_export_aiperf.json.
+func statement() resultfile.Statement {
+	return resultfile.Statement{
+		Definitions: "AIPerf", Dialect: "aiperf",
+		// Releases before 0.4 write no version.
+		Is: func(o *resultfile.Object) bool {
+			o = withoutRecords(o)
+			return o.Has("request_count.unit") && (o.Has("aiperf_version") || o.Text("request_count.unit") == "requests")
+		},
+		Read: func(o *resultfile.Object, r *stated.Result) {
+			o = withoutRecords(o)
+			s := o.Summary(r.File)
+			run := &export.Run{Experiments: make([]export.Experiment, 1), Meta: &export.RunMeta{}}
+			summaryLoad(s, run)
+			summaryServer(s, run)
+			r.Release, r.Began = o.Text("aiperf_version"), o.Text("start_time")
+			r.Model, r.URL = run.Meta.Model, run.Meta.URL
+			if o.Text("was_cancelled") == "true" {
+				r.Notes = append(r.Notes, "the run was cancelled")
+			}
+			e := run.Experiments[0]
+			r.Levels = append(r.Levels, stated.Level{Mode: e.Mode, Value: e.Value, Figures: resultfile.TaggedFigures(o)})
+		},
+	}
+}
+
+// withoutRecords returns the object with the metrics at its top; early releases keep them in "records".
+func withoutRecords(o *resultfile.Object) *resultfile.Object {
+	if !o.Has("records.request_count.unit") {
+		return o
+	}
+	inner := o.Under("records.")
+	return resultfile.NewObject(append(inner.Values, o.Values...))
+}

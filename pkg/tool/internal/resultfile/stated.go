@@ -1,0 +1,346 @@
+package resultfile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/pa-tools/pa/pkg/analyze/stated"
+)
+
+// A Statement is a kind of file that states figures of a tool.
+type Statement struct {
+	// Definitions and Dialect are as in [stated.Result].
+	Definitions, Dialect string
+	// Is reports whether an object is a result of the kind.
+	Is func(*Object) bool
+	// Read adds a level, or several, to the result, and sets what the object says of the run.
+	Read func(*Object, *stated.Result)
+	// Sniff recognizes files that no reader of requests knows, by their start; nil for the other files.
+	Sniff func(*Outline) bool
+}
+
+const (
+	// maxStatedBytes bounds a file of figures, far above what tools write without requests.
+	maxStatedBytes = 16 << 20
+	// maxStatedDepth bounds how deep its objects are nested.
+	maxStatedDepth = 64
+)
+
+// noRequests marks the error of a file that has the layout of a tool's results and keeps no requests.
+type noRequests struct{ error }
+
+// NoRequests marks the error of a file that keeps no requests: if the file states figures, [Formats] returns them in a
+// [*stated.Error].
+func NoRequests(err error) error { return noRequests{err} }
+
+// Unwrap returns the error.
+func (e noRequests) Unwrap() error { return e.error }
+
+// stateFigures returns the error of a file without requests, with the figures that it states if one of the statements knows them.
+func stateFigures(f *File, statements []Statement, why error) error {
+	r, err := readStated(f, statements)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w (its figures cannot be read either: %w)", why, err)
+	case r == nil:
+		return why
+	}
+	return &stated.Error{Result: r, Err: why}
+}
+
+// readStated reads the figures of a file; nil if no statement knows it.
+func readStated(f *File, statements []Statement) (*stated.Result, error) {
+	if f.size > maxStatedBytes {
+		return nil, nil
+	}
+	content := make([]byte, f.size)
+	if _, err := f.Src.ReadAt(content, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("read %s: %w", f.Name, err)
+	}
+	return stateContent(f.Name, content, statements)
+}
+
+// Stated returns the figures of the content of a file; nil if no statement of the kinds knows it.
+func Stated(name string, content []byte, kinds ...Kind) (*stated.Result, error) {
+	var statements []Statement
+	for _, k := range kinds {
+		statements = append(statements, k.Stated...)
+	}
+	return stateContent(name, content, statements)
+}
+
+// stateContent reads the figures of a content. All its results are of the tool of the first one.
+func stateContent(name string, content []byte, statements []Statement) (*stated.Result, error) {
+	objects, err := ReadObjects(bytes.TrimPrefix(content, []byte("\ufeff")))
+	if err != nil {
+		return nil, err
+	}
+	var r *stated.Result
+	for _, o := range objects {
+		for i := range statements {
+			s := &statements[i]
+			if r != nil && r.Definitions != s.Definitions || !s.Is(o) {
+				continue
+			}
+			if r == nil {
+				r = &stated.Result{File: name, Definitions: s.Definitions, Dialect: s.Dialect}
+			}
+			s.Read(o, r)
+			break
+		}
+	}
+	return r, nil
+}
+
+// A Value is a number or a text of an object.
+type Value struct {
+	// Path is the names of the members that lead to the value, with dots between, such as "request_latency.avg"; elements of arrays
+	// have their index as a name.
+	Path string
+	// Text is the text, or the number with the digits of the file; "null" for null.
+	Text string
+	// Number is the number; NaN for a text and for null.
+	Number float64
+	// Quoted says that the value is a text.
+	Quoted bool
+}
+
+// An Object is a flat view of a JSON object: its numbers and texts in the order of the file.
+type Object struct {
+	Values []Value
+	index  map[string]int
+}
+
+// NewObject returns the object with these values. The first value of a path counts.
+func NewObject(values []Value) *Object {
+	o := &Object{Values: values, index: make(map[string]int, len(values))}
+	for i, v := range values {
+		if _, ok := o.index[v.Path]; !ok {
+			o.index[v.Path] = i
+		}
+	}
+	return o
+}
+
+// Value returns the value at a path; ok is false if there is none.
+func (o *Object) Value(path string) (v Value, ok bool) {
+	i, ok := o.index[path]
+	if !ok {
+		return Value{Number: math.NaN()}, false
+	}
+	return o.Values[i], true
+}
+
+// Has reports whether the object has values at all of these paths.
+func (o *Object) Has(paths ...string) bool {
+	for _, p := range paths {
+		if _, ok := o.index[p]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// Number returns the number at a path; NaN for none.
+func (o *Object) Number(path string) float64 {
+	v, _ := o.Value(path)
+	return v.Number
+}
+
+// Text returns the text or the number at a path; "" for none and for null.
+func (o *Object) Text(path string) string {
+	if v, ok := o.Value(path); ok && (v.Quoted || v.Text != "null") {
+		return v.Text
+	}
+	return ""
+}
+
+// Under returns the object whose values have paths that begin with prefix, without the prefix.
+func (o *Object) Under(prefix string) *Object {
+	var values []Value
+	for _, v := range o.Values {
+		if rest, ok := strings.CutPrefix(v.Path, prefix); ok {
+			v.Path = rest
+			values = append(values, v)
+		}
+	}
+	return NewObject(values)
+}
+
+// Summary returns the numbers and texts of the object as a Summary.
+func (o *Object) Summary(file string) *Summary {
+	s := &Summary{File: file, Figures: map[string]float64{}, Texts: map[string]string{}}
+	for _, v := range o.Values {
+		switch {
+		case v.Quoted, v.Text == "true", v.Text == "false":
+			s.Texts[v.Path] = v.Text
+		case !math.IsNaN(v.Number):
+			s.Figures[v.Path] = v.Number
+		}
+	}
+	return s
+}
+
+// Figure returns the figure of a value, whose metric, statistic and unit are given.
+func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
+	return stated.NewFigure(metric, statistic, unit, v.Text, v.Number)
+}
+
+// ReadObjects returns the objects of a text: one, several after another, or the elements of an array. Values that are no objects are
+// left out. NaN and infinities of Python are null.
+func ReadObjects(text []byte) (all []*Object, err error) {
+	d := jsontext.NewDecoder(bytes.NewReader(finite(text)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		switch d.PeekKind() {
+		case '{':
+			var values []Value
+			if values, err = flatten(d, nil, ""); err != nil {
+				return nil, err
+			}
+			all = append(all, NewObject(values))
+			continue
+		case '[', ']':
+			if d.StackDepth() > 1 {
+				err = d.SkipValue()
+			} else {
+				_, err = d.ReadToken()
+			}
+		default:
+			if d.StackDepth() > 0 {
+				err = d.SkipValue()
+			} else if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
+				return all, nil
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// flatten appends the values of the next JSON value to values.
+func flatten(d *jsontext.Decoder, values []Value, path string) (_ []Value, err error) {
+	if d.StackDepth() > maxStatedDepth {
+		return nil, fmt.Errorf("byte %d: objects are nested deeper than %d", d.InputOffset(), maxStatedDepth)
+	}
+	join := func(name string) string {
+		if path == "" {
+			return name
+		}
+		return path + "." + name
+	}
+	token, err := d.ReadToken()
+	if err != nil {
+		return nil, err
+	}
+	switch token.Kind() {
+	case '{':
+		for d.PeekKind() != '}' {
+			name, err := d.ReadToken()
+			if err != nil {
+				return nil, err
+			}
+			if values, err = flatten(d, values, join(name.String())); err != nil {
+				return nil, err
+			}
+		}
+		_, err = d.ReadToken()
+	case '[':
+		for i := 0; d.PeekKind() != ']'; i++ {
+			if values, err = flatten(d, values, join(strconv.Itoa(i))); err != nil {
+				return nil, err
+			}
+		}
+		_, err = d.ReadToken()
+	case '"':
+		values = append(values, Value{Path: path, Text: token.String(), Number: math.NaN(), Quoted: true})
+	case '0':
+		number, bad := strconv.ParseFloat(token.String(), 64)
+		if bad != nil {
+			number = math.NaN() // beyond the range of a float
+		}
+		values = append(values, Value{Path: path, Text: token.String(), Number: number})
+	default: // null, true, false
+		values = append(values, Value{Path: path, Text: token.String(), Number: math.NaN()})
+	}
+	return values, err
+}
+
+// TaggedFigures returns the figures of an object whose members are metrics with a unit: {"request_latency":{"unit":"ms","avg":1,…},…}.
+// Metrics of the run as a whole have no more than an average, which is then their number.
+func TaggedFigures(o *Object) (all []stated.Figure) {
+	members := map[string]int{} // of each metric
+	for _, v := range o.Values {
+		tag, _, _ := strings.Cut(v.Path, ".")
+		members[tag]++
+	}
+	for _, v := range o.Values {
+		tag, statistic, ok := strings.Cut(v.Path, ".")
+		unit, has := o.Value(tag + ".unit")
+		if !ok || !has || !unit.Quoted || v.Quoted || strings.Contains(statistic, ".") {
+			continue
+		}
+		if statistic == "avg" && members[tag] == 2 {
+			statistic = ""
+		}
+		all = append(all, v.Figure(tag, statistic, unit.Text))
+	}
+	return all
+}
+
+// NestedFigures returns the numbers of an object whose members are statistics of metrics: {"ttft":{"mean":1,"percentiles":{"p99":2}},"count":3}.
+// unit returns the unit of a metric; keep is false for a number that is no figure. Values that are null are left out.
+func NestedFigures(o *Object, unit func(metric string) (unit string, keep bool)) (all []stated.Figure) {
+	split := func(v *Value) (metric, statistic string) {
+		path := strings.Replace(v.Path, ".percentiles.", ".", 1)
+		if at := statisticAt(path); at > 0 {
+			return path[:at], path[at+1:]
+		}
+		return path, ""
+	}
+	members := map[string]int{} // of each metric
+	for i := range o.Values {
+		metric, _ := split(&o.Values[i])
+		members[metric]++
+	}
+	for i := range o.Values {
+		v := &o.Values[i]
+		metric, statistic := split(v)
+		u, keep := unit(metric)
+		if !keep || math.IsNaN(v.Number) {
+			continue
+		}
+		if statistic == "count" && members[metric] == 1 { // of requests, say
+			metric, statistic = metric+".count", ""
+		}
+		all = append(all, v.Figure(metric, statistic, u))
+	}
+	return all
+}
+
+// statistics are the names of statistics other than percentiles.
+var statistics = []string{"mean", "avg", "average", "median", "mode", "min", "max", "std", "stddev", "std_dev", "variance", "sum", "total", "total_sum", "count"}
+
+// statisticAt returns where the name of a statistic begins in a path, at its dot; −1 if the path names none.
+func statisticAt(path string) int {
+	at := strings.LastIndexByte(path, '.')
+	if number := strings.LastIndexByte(path[:max(at, 0)], '.'); at >= 0 && strings.Trim(path[at+1:], "0123456789") == "" {
+		at = number // the dot of p99.9 or 99.0
+	}
+	if at < 0 {
+		return -1
+	}
+	name := strings.TrimPrefix(path[at+1:], "p")
+	if _, err := strconv.ParseFloat(name, 64); err == nil || slices.Contains(statistics, path[at+1:]) {
+		return at
+	}
+	return -1
+}

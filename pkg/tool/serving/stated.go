@@ -1,0 +1,79 @@
+package serving
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/pa-tools/pa/pkg/analyze/stated"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
+)
+
+// statements are the results of the tools without their columns, and in arrays as vllm bench sweep writes them.
+func statements() (all []resultfile.Statement) {
+	for _, t := range []struct {
+		tool    *fileTool
+		dialect string
+	}{{&vllmTool, "vllm"}, {&vllmRustTool, ""}, {&sglangTool, "sglang"}, {&trtllmTool, "trtllm"}} {
+		all = append(all, resultfile.Statement{
+			Definitions: t.tool.name, Dialect: t.dialect,
+			Is: func(o *resultfile.Object) bool {
+				if !o.Has("duration", "completed") || !o.Has("request_throughput") && !o.Has("total_input_tokens") {
+					return false
+				}
+				tool := toolOf(func(name string) bool { return o.Has(name) }, true)
+				return tool == t.tool
+			},
+			Read: func(o *resultfile.Object, r *stated.Result) {
+				r.Model, r.Began = o.Text("model_id"), o.Text("date")
+				r.Levels = append(r.Levels, statedLevel(o))
+			},
+		})
+	}
+	return all
+}
+
+// statedLevel returns the level of a result with the figures that it states.
+func statedLevel(o *resultfile.Object) stated.Level {
+	e := loadOf(func(name string) float64 {
+		v, ok := o.Value(name)
+		switch rate, err := resultfile.ParseFloat([]byte(v.Text)); {
+		case v.Quoted && err == nil: // "inf"
+			return rate
+		case ok && v.Text == "null": // Python's Infinity
+			return math.Inf(1)
+		}
+		return v.Number
+	}, o.Text)
+	l := stated.Level{Mode: e.Mode, Value: e.Value}
+	for i := range o.Values {
+		v := &o.Values[i]
+		statistic, metric, latency := splitFigure(v.Path)
+		switch {
+		case v.Quoted, strings.Contains(v.Path, "."), v.Text == "true", v.Text == "false":
+		case latency:
+			l.Figures = append(l.Figures, v.Figure(metric, statistic, "ms"))
+		case isFigure(v.Path):
+			l.Figures = append(l.Figures, v.Figure(v.Path, "", unitOf(v.Path)))
+		}
+	}
+	return l
+}
+
+// isFigure reports whether a member that is no latency is a figure, unlike settings.
+func isFigure(name string) bool {
+	return name != "max_concurrency" && slices.ContainsFunc(figureNames, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// unitOf returns the unit of a figure that has none in its name, as the console of the tools prints it.
+func unitOf(name string) string {
+	switch {
+	case name == "duration":
+		return "s"
+	case name == "request_throughput", name == "request_goodput":
+		return "requests/s"
+	case strings.HasSuffix(name, "_throughput"), strings.HasSuffix(name, "_per_s"):
+		return "tokens/s"
+	}
+	return ""
+}

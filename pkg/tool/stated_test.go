@@ -1,0 +1,99 @@
+package tool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/pkg/analyze/stated"
+	"github.com/pa-tools/pa/pkg/export"
+)
+
+// Each result file and summary that tools wrote states figures with the digits of the file.
+func TestStatedFigures(t *testing.T) {
+	for _, tt := range []struct {
+		archive, pattern, definitions string
+		least                         int
+		figures                       int // of a file, at least
+		load                          string
+	}{
+		{"peers", "aiperf/*/profile_export_aiperf.json", "AIPerf", 3, 100, "concurrency"},
+		{"peers", "vllm/*/result.json", "vllm bench serve", 2, 24, "concurrency"},
+		{"peers", "vllm_rs/*/result.json", "vllm-bench", 2, 25, "concurrency"},
+		{"peers", "sglang/*/result.jsonl", "SGLang bench_serving", 2, 20, "concurrency"},
+		{"peers", "endpoints/*/performance/result_summary.json", "mlcommons/endpoints", 2, 20, ""},
+		{"genai_perf", "25.08/*/report.json", "GenAI-Perf", 10, 10, ""},
+		{"aiperf", "*/profile_export_aiperf.json", "AIPerf", 2, 50, ""},
+	} {
+		t.Run(tt.pattern, func(t *testing.T) {
+			golden.Each(t, tt.archive, tt.pattern, tt.least, func(file string, data []byte) {
+				r, err := Stated(file, data)
+				if err != nil || r == nil {
+					t.Fatalf("%s: %v, error %v", file, r, err)
+				}
+				if r.Definitions != tt.definitions || len(r.Levels) != 1 || len(r.Levels[0].Figures) < tt.figures || tt.load != "" && r.Levels[0].Mode != tt.load {
+					t.Errorf("%s: %s, %d levels, %d figures at %q", file, r.Tool(), len(r.Levels), len(r.Levels[0].Figures), r.Levels[0].Name())
+				}
+				seen := map[string]bool{}
+				for _, f := range r.Levels[0].Figures {
+					if !bytes.Contains(data, []byte(f.Text)) && !math.IsNaN(f.Value) {
+						t.Errorf("%s: %s %s: %s is not in the file", file, f.Metric, f.Statistic, f.Text)
+					}
+					key := f.Metric + " " + f.Statistic
+					if seen[key] {
+						t.Errorf("%s: %s is stated twice", file, key)
+					}
+					seen[key] = true
+				}
+			})
+		})
+	}
+}
+
+// Files that are damaged, or of no tool, state nothing, and nothing in them makes the reader fail badly.
+func FuzzStated(f *testing.F) {
+	f.Add([]byte(`{"duration":1,"completed":2,"request_throughput":2.0,"mean_ttft_ms":1e400,"request_rate":"inf","num_prompts":3}`))
+	f.Add([]byte(`[{"request_latency":{"unit":"ms","avg":1},"request_count":{"unit":"requests","avg":NaN}}]`))
+	f.Add([]byte(`{"load_summary":{"count":1},"successes":{"count":1,"latency":{"ttft":{"p99.9":1}}}}{"load_summary":`))
+	f.Add([]byte(`{"n_samples_issued":1,"n_samples_completed":1,"duration_ns":1,"ttft":{"percentiles":{"99.0":1}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := Stated("x.json", data)
+		if err != nil || r == nil {
+			return
+		}
+		var b strings.Builder
+		if err := stated.Report([]*stated.Result{r}).In("csv", 0)(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stated.Compare(r, r); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A file of figures is no recording, and its error has the figures.
+func TestStatedError(t *testing.T) {
+	var found int
+	golden.Each(t, "peers", "aiperf/ok/profile_export_aiperf.json", 1, func(file string, data []byte) {
+		for _, format := range Formats() {
+			if !format.Sniff(data[:min(len(data), 4096)]) {
+				continue
+			}
+			_, err := format.Open(t.Context(), file, bytes.NewReader(data), int64(len(data)), export.Limits{})
+			s := new(stated.Error)
+			if !errors.As(err, &s) || s.Result.File != file || !strings.Contains(fmt.Sprint(err), "give profile_export.jsonl") {
+				t.Errorf("error %v", err)
+			}
+			found++
+			break
+		}
+	})
+	if found == 0 {
+		t.Error("no format knows the file")
+	}
+}
