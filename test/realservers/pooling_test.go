@@ -34,7 +34,7 @@ func TestPooling(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, f := mustRecord(t, "", "-m", "tiny", "--service-kind", "openai", "--endpoint", c.endpoint, "-u", s.HTTP,
-				"--request-count", "8", "--concurrency-range", "2", "--input-data="+rows, "--profile-export-file=profile_export.json")
+				"--request-count", "8", "--input-data="+rows, "--profile-export-file=profile_export.json")
 			for i, r := range f.requests(t, 8) {
 				if len(r.ResponseOutputs) != 1 {
 					t.Fatalf("request %d: %d responses, want 1", i, len(r.ResponseOutputs))
