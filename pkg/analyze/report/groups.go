@@ -370,6 +370,19 @@ func csvPhases(p *figure.Phases) []csvLine {
 	return prefixed("phases.", append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...))
 }
 
+// imageFigure returns a function that formats the value of a figure of images.
+func imageFigure(times TimeUnit) func(*figure.Figure) string {
+	return func(f *figure.Figure) string {
+		switch f.Unit {
+		case "bytes":
+			return Number(f.Value) + " bytes"
+		case "count":
+			return count(f.Value)
+		}
+		return Quantity(f.Unit, f.Value, times)
+	}
+}
+
 func jsonImages(g *figure.Images) sheet.Object {
 	if g == nil {
 		return nil
