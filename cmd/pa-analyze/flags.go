@@ -169,7 +169,7 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 	if a.groups.Economics {
 		cfg.Economics = &a.economics
 	}
-	cfg.Prefix, cfg.Phases = a.groups.Prefix, a.groups.Phases
+	cfg.Prefix, cfg.Phases, cfg.Images = a.groups.Prefix, a.groups.Phases, a.groups.Images
 	if a.groups.Sessions {
 		cfg.Sessions = &a.sessions
 		a.sessions.GPUs = a.economics.GPUs
@@ -301,6 +301,7 @@ var metricGroups = []struct {
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
 	{"phases", "parts of the TTFT: send, queue, prefill, network and rest; speculation; cache by level", func(g *report.Groups) *bool { return &g.Phases }},
 	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
+	{"images", "images per second and per request, time to the first", func(g *report.Groups) *bool { return &g.Images }},
 }
 
 // metricsFlag is --metrics.

@@ -52,18 +52,18 @@ func viewLevel(l *view.Level) fileLevel { return experimentLevel(l.Experiment) }
 
 // A fileLevel is a load level of a file, by its name.
 type fileLevel struct {
-	export.Experiment       // its Mode and Value
+	export.Experiment       // its Mode, Value and Load
 	Problem           error // why the level lacks the part of the run that was asked for
 }
 
 // experimentLevel returns the fileLevel of an analyzed experiment.
 func experimentLevel(e *analyze.Experiment) fileLevel {
-	return fileLevel{export.Experiment{Mode: e.Mode, Value: e.Value}, e.Problem}
+	return fileLevel{export.Experiment{Mode: e.Mode, Value: e.Value, Meta: &export.ExperimentMeta{Load: e.Load}}, e.Problem}
 }
 
 // diffLevel returns the fileLevel of a load level of a comparison.
 func diffLevel(l *diff.RunLevel) fileLevel {
-	return fileLevel{export.Experiment{Mode: l.Mode, Value: l.Value}, l.Problem}
+	return fileLevel{export.Experiment{Mode: l.Mode, Value: l.Value, Meta: &export.ExperimentMeta{Load: l.Load}}, l.Problem}
 }
 
 // chooseLevels returns the levels of a file that were asked for ("8" or "concurrency:8",
@@ -83,7 +83,8 @@ func chooseLevels[L any](path string, all []L, levelOf func(*L) fileLevel, level
 		if !found {
 			var have []string
 			for i := range all {
-				have = append(have, levelOf(&all[i]).String())
+				l := levelOf(&all[i])
+				have = append(have, l.Name())
 			}
 			return nil, fmt.Errorf("%s: no load level %q; the file has %s", path, level, sanitize.Text(strings.Join(have, ", ")))
 		}
@@ -106,11 +107,8 @@ func chooseLevels[L any](path string, all []L, levelOf func(*L) fileLevel, level
 		case len(selected) == 1:
 			errs = append(errs, named(path, l.Problem))
 		default:
-			errs = append(errs, named(path+": "+l.String(), l.Problem))
+			errs = append(errs, named(path+": "+l.Name(), l.Problem))
 		}
 	}
 	return keep, errors.Join(errs...)
 }
-
-// String returns "concurrency:8".
-func (l fileLevel) String() string { return l.Mode + ":" + l.Value }

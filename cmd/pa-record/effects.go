@@ -75,6 +75,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"session-history"}, why: when(opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
+		{flags: []string{"keep-media"}, why: when(api != render.Images, "the answers hold no images")},
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},
 		{flags: []string{"random-seed"}, why: when((noFiles || opened) && !s.drawsWithoutFiles() && !data.Trace, "nothing in this run is random")},
@@ -225,7 +226,7 @@ func (s *settings) noLength(api render.API) string {
 	case s.template != nil:
 		return when(!s.template.Uses(render.PlaceholderMaxTokens), "--request-template has no {{max_tokens}}")
 	}
-	return when(api.TakesIDs() && api != render.Completions && s.extraMember("sampling_params"), "--extra-body sets sampling_params") + when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
+	return when(api.TakesIDs() && api != render.Completions && s.extraMember("sampling_params"), "--extra-body sets sampling_params") + when(api.AsksNoLength(), "--endpoint "+s.Endpoint+" asks for no length")
 }
 
 // promptPlaces are the placeholders of a template that hold a prompt or a part of it.

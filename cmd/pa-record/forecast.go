@@ -185,6 +185,9 @@ func (s *settings) madeUpFacts(d *forecast.Facts) {
 func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []string) {
 	e, release, err := s.drySource(ctx)
 	if err != nil {
+		if !forecast.ReadLater(err) {
+			s.refused = err // a run would fail, too
+		}
 		d := s.dataFacts(nil, nil)
 		d.Why, d.InputBytes = err.Error(), math.NaN()
 		d.Input = recorder.Figure{Basis: d.Why}
@@ -212,11 +215,11 @@ func (s *settings) drySource(ctx context.Context) (e *inputData, release func(),
 	case s.inputLengths != nil:
 		return e, none, nil
 	case s.namesDataset():
-		return nil, none, fmt.Errorf("--dataset %s is read when the run begins", s.Layout)
+		return nil, none, forecast.LaterError("--dataset " + s.Layout + " is read when the run begins")
 	case s.readsFiles():
 		return s.dryFiles(ctx)
 	case s.ServiceKind == kindTriton:
-		return nil, none, errors.New("tensors are made up when the model is known")
+		return nil, none, forecast.LaterError("tensors are made up when the model is known")
 	}
 	if err := builtinPrompts(e, s, workload.Fill{}); err != nil {
 		return nil, none, err
@@ -231,7 +234,7 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 		return nil, nil, err
 	}
 	if s.ranks() || s.BatchTexts > 1 || s.BatchImages > 1 {
-		return nil, nil, errors.New("the input data is read when the run begins")
+		return nil, nil, forecast.LaterError("the input data is read when the run begins")
 	}
 	o := s.datasetOptions()
 	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.conversations(), forecast.MostDryBytes

@@ -95,6 +95,7 @@ type settings struct {
 	CSV         string   `json:"csv_file,omitempty"` // of -f
 	VerboseCSV  bool     `json:"verbose_csv,omitempty"`
 	HTML        string   `json:"html_file,omitempty"`
+	KeepMedia   bool     `json:"keep_media,omitempty"`
 	Report      bool     `json:"report,omitempty"`
 	Hints       hints    `json:"analysis_hints,omitempty"`
 	Repeat      int      `json:"repeat,omitempty"` // runs; 0: --repeat is not given

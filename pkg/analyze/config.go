@@ -56,8 +56,8 @@ type Config struct {
 	Quality *quality.Config
 	// Economics asks for [Experiment.Economics]; nil means no.
 	Economics *figure.EconomicsConfig
-	// Prefix asks for [Experiment.Prefix], and Phases for [Experiment.Phases].
-	Prefix, Phases bool
+	// Prefix asks for [Experiment.Prefix], Phases for [Experiment.Phases], and Images for [Experiment.Images].
+	Prefix, Phases, Images bool
 	// Sessions asks for [Experiment.Sessions]; nil means no. The answers to requests fill the prefix cache if there is a Counter,
 	// because only then their texts are kept.
 	Sessions *figure.SessionsConfig

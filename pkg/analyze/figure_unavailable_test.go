@@ -16,6 +16,8 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		"v1/embeddings": "embeddings hold no tokens",
 		"v1/ranking":    "rankings hold no tokens",
 		"rerank":        "rankings hold no tokens",
+		"pooling":       "pooled values hold no tokens",
+		"score":         "scores hold no tokens",
 	} {
 		var keys []string
 		for _, u := range figure.UnavailableIn(&export.Run{Endpoint: &endpoint}) {

@@ -311,6 +311,9 @@ func (c *collector) groups(cfg *Config) []figure.Group {
 	if cfg.Phases {
 		all = append(all, figure.NewPhases(itl.Memory))
 	}
+	if cfg.Images {
+		all = append(all, figure.NewImages(itl.Memory))
+	}
 	return all
 }
 

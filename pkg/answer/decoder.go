@@ -51,6 +51,10 @@ type Answer struct {
 	Hidden Value
 	// Server is what the server states about the request.
 	Server export.ServerDetails
+	// Images are the images of the answer, from an endpoint that makes them. FirstImage is the index of the response with the
+	// first image of a stream, partial or finished; it is missing if there is none.
+	Images     openai.Images
+	FirstImage Value
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
 	Content
@@ -79,7 +83,7 @@ type Content struct {
 	// Dropped says that the recorder left the outputs out. There are no Events then,
 	// because nothing shows which responses were tokens.
 	Dropped bool
-	// Numbers says that the answer is an embedding or a ranking.
+	// Numbers says that the answer is of an endpoint whose answers hold no tokens: see [openai.Numbers].
 	Numbers bool
 	// Unreadable counts events and bodies that break the protocol.
 	Unreadable int
@@ -138,9 +142,11 @@ type choice struct {
 type Decoder struct {
 	// ServiceKind is the export's: "openai", "triton" or "".
 	ServiceKind string
-	// Numbers says that answers are embeddings or rankings. They hold no tokens, and the
+	// Numbers says that answers are embeddings, rankings or other answers of [openai.Numbers]. They hold no tokens, and the
 	// server's count of output tokens is ignored.
 	Numbers bool
+	// images says that answers are images, in which case Numbers is set, too.
+	images bool
 	// KeepText makes it join the texts of each choice, for a TokenCounter.
 	KeepText bool
 
@@ -157,7 +163,9 @@ func NewDecoder(run *export.Run, keepText bool) Decoder {
 		d.ServiceKind = *run.ServiceKind
 	}
 	if run.Endpoint != nil {
-		_, d.Numbers = openai.Numbers(*run.Endpoint)
+		var what string
+		what, d.Numbers = openai.Numbers(*run.Endpoint)
+		d.images = what == openai.ImageAnswers
 	}
 	return d
 }

@@ -210,6 +210,11 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		return
 	}
 	h.stream.Add(c)
+	if d.images {
+		h.known = true
+		d.addImages(at, frame)
+		return
+	}
 	if len(c.Choices) == 0 && c.Messages == openai.NotMessages && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {
 		data := frame
 		if e := sse.Parse(frame); e.HasData {

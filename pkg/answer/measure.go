@@ -110,6 +110,10 @@ type Measures struct {
 	Server export.ServerDetails
 	// Wait, Connect and Send are the parts of the TTFT before the request had left: see Waterfall.
 	Wait, Connect, Send Value
+	// Images is the number of finished images of the answer, SizedImages the number of the images with a known size, and
+	// ImageBytes the sum of their sizes. PartialImages and FirstImage, the time to the first image, are of answers that
+	// were streamed. All are missing at endpoints that make no images.
+	Images, SizedImages, ImageBytes, PartialImages, FirstImage Value
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is
@@ -134,10 +138,11 @@ type Measures struct {
 }
 
 // values returns the values of m, without its gaps and Server, always in the same order.
-func (m *Measures) values() [14]*Value {
+func (m *Measures) values() [19]*Value {
 	return [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,
 		&m.TimedTokens, &m.HiddenTokens, &m.Wait, &m.Connect, &m.Send,
+		&m.Images, &m.SizedImages, &m.ImageBytes, &m.PartialImages, &m.FirstImage,
 	}
 }
 

@@ -154,6 +154,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
 	}
 	m.out.keepServer(&a.Server, &m.bounds)
+	if m.decoder.images && !a.Dropped && a.stored == nil && r.NumResponses() > 0 {
+		m.out.addImages(r, a, m.out.FromNS, &m.bounds)
+	}
 	return &m.out
 }
 

@@ -13,6 +13,9 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		{"v1/embeddings", `{"object":"list","data":[{"index":0,"embedding":[0.5]}],"usage":{"prompt_tokens":7,"completion_tokens":0,"total_tokens":7}}`},
 		{"v1/ranking", `{"rankings":[{"index":0,"logit":2}],"usage":{"prompt_tokens":7,"total_tokens":7}}`},
 		{"rerank", `[{"index":0,"score":0.5}]`},
+		{"pooling", `{"id":"pool-1","object":"list","created":1,"model":"m","data":[{"index":0,"object":"pooling","data":[[0.5],[1]]}],"usage":{"prompt_tokens":7,"total_tokens":7,"completion_tokens":0,"prompt_tokens_details":null}}`},
+		{"classify", `{"id":"classify-1","object":"list","data":[{"index":0,"label":null,"probs":[0.5,0.5],"num_classes":2}],"usage":{"prompt_tokens":7,"total_tokens":7,"completion_tokens":0}}`},
+		{"v1/score", `{"id":"embd-1","object":"list","data":[{"index":0,"object":"score","score":0.5}],"usage":{"prompt_tokens":7,"total_tokens":7,"completion_tokens":0}}`},
 	} {
 		kind := "openai"
 		run := &export.Run{ServiceKind: &kind, Endpoint: &tt.endpoint}

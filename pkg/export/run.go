@@ -46,6 +46,20 @@ type Experiment struct {
 	Extra Fields
 }
 
+// Name returns the name of the level: "concurrency:8". A level of sessions, which Mode and Value do not describe, has the name
+// "session_concurrency:8" or "session_rate:2.5".
+func (e *Experiment) Name() string {
+	if e.Meta != nil {
+		for _, words := range [...]string{"session concurrency", "session rate"} {
+			if value, ok := strings.CutPrefix(e.Meta.Load, words+" "); ok {
+				value, _, _ = strings.Cut(value, ",")
+				return strings.ReplaceAll(words, " ", "_") + ":" + value
+			}
+		}
+	}
+	return e.Mode + ":" + e.Value
+}
+
 // Schema is the value of RunMeta.Schema that this version of the project
 // writes.
 const Schema = "pa-export/1"

@@ -13,6 +13,10 @@ const (
 	VLLMGenerate         Protocol = "vllm_generate"          // POST /inference/v1/generate
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
+	VLLMPooling          Protocol = "vllm_pooling"           // POST /pooling
+	VLLMClassify         Protocol = "vllm_classify"          // POST /classify, /v1/classify
+	VLLMScore            Protocol = "vllm_score"             // POST /score, /v1/score
+	OpenAIImages         Protocol = "openai_images"          // POST /v1/images/generations
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer
 	TritonGRPCStream     Protocol = "triton_grpc_stream"     // a request of ModelStreamInfer
 	TritonHTTPInfer      Protocol = "triton_http_infer"      // POST /v2/models/M/infer

@@ -57,6 +57,10 @@ func (s *Server) openAIHandler() http.Handler {
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
 	}
+	for path, protocol := range map[string]Protocol{"/pooling": VLLMPooling, "/classify": VLLMClassify, "/v1/classify": VLLMClassify, "/score": VLLMScore, "/v1/score": VLLMScore} {
+		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(protocol, serveVectors))))
+	}
+	mux.Handle("/v1/images/generations", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIImages, serveImages))))
 	mux.Handle("/v1/models", s.authorized(allowMethod(http.MethodGet, s.listModels)))
 	mux.Handle("/health", allowMethod(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
 	mux.Handle("/ledger", allowMethod(http.MethodGet, s.serveLedger))
@@ -311,24 +315,33 @@ func (s *Server) countTokens(text string) int {
 // contentTokens counts the tokens of the content of a message: a text, a list of parts, or
 // nothing.
 func (s *Server) contentTokens(content json.RawMessage) (int, error) {
+	texts, err := contentTexts(content)
+	n := 0
+	for _, text := range texts {
+		n += s.countTokens(text)
+	}
+	return n, err
+}
+
+// contentTexts returns the texts of the content of a message.
+func contentTexts(content json.RawMessage) (texts []string, err error) {
 	if len(content) == 0 || string(content) == "null" {
-		return 0, nil
+		return nil, nil
 	}
 	var text string
 	if json.Unmarshal(content, &text) == nil {
-		return s.countTokens(text), nil
+		return []string{text}, nil
 	}
 	var parts []struct {
 		Text string `json:"text"`
 	}
 	if json.Unmarshal(content, &parts) != nil {
-		return 0, errors.New("expected a string or a list of parts")
+		return nil, errors.New("expected a string or a list of parts")
 	}
-	n := 0
 	for _, p := range parts {
-		n += s.countTokens(p.Text)
+		texts = append(texts, p.Text)
 	}
-	return n, nil
+	return texts, nil
 }
 
 // completionPrompts returns the input tokens of each prompt, and the prompts

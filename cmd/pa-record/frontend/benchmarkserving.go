@@ -62,7 +62,7 @@ const (
 
 func benchmarkServingOptions() options {
 	return slices.Concat(options{
-		{names: []string{"--backend"}, arg: "NAME", choices: []string{"openai", "openai-chat"}, defaultValue: "openai", group: "Endpoint", usage: "the API: completions, or chat", support: body},
+		{names: []string{"--backend"}, arg: "NAME", choices: []string{"openai", "openai-chat", "openai-embeddings", "vllm-pooling", "vllm-rerank"}, defaultValue: "openai", group: "Endpoint", usage: "the API: completions, or chat; the last three are vLLM's and answer with numbers", support: body},
 		{names: []string{"--base-url"}, arg: "URL", group: "Endpoint", usage: "the server's address", support: alias, note: "-u"},
 		{names: []string{"--host"}, arg: "HOST", defaultValue: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", support: alias, note: "-u"},
 		{names: []string{"--port"}, arg: "PORT", kind: positive, defaultValue: "8000", group: "Endpoint", usage: "without --base-url, its port", support: alias, note: "-u"},
@@ -136,13 +136,33 @@ func benchmarkServingData() options {
 // serving translates a command line of benchmark_serving.
 type serving struct {
 	*builder
-	a      *arguments
-	chat   bool
-	stream bool
+	a       *arguments
+	chat    bool
+	numbers bool // answers are numbers: embeddings, pooling or a ranking
+	stream  bool
+}
+
+// numbersEndpoint returns the end of the endpoint of a backend of vLLM that answers with numbers.
+func numbersEndpoint(backend string) (suffix string, ok bool) {
+	switch backend {
+	case "openai-embeddings":
+		return "embeddings", true
+	case "vllm-pooling":
+		return "pooling", true
+	case "vllm-rerank":
+		return "rerank", true
+	}
+	return "", false
 }
 
 func translateBenchmarkServing(b *builder, a *arguments) {
 	s := &serving{builder: b, a: a, chat: a.text("--backend") == "openai-chat", stream: !a.has("--non-streaming")}
+	if _, s.numbers = numbersEndpoint(a.text("--backend")); s.numbers {
+		s.stream = false
+		for _, name := range []string{"--ignore-eos", "--temperature", "--top-p", "--top-k", "--min-p", "--logprobs", "--tokenize-on-client", "--sharegpt-output-len"} {
+			s.refuse(a.has(name), "%s does not fit --backend %s, whose answers are numbers; drop it", name, a.text("--backend"))
+		}
+	}
 	s.target()
 	s.load()
 	s.data()
@@ -169,6 +189,9 @@ func (s *serving) target() {
 	suffix := "completions"
 	if s.chat {
 		suffix = "chat/completions"
+	}
+	if end, ok := numbersEndpoint(a.text("--backend")); ok {
+		suffix = end
 	}
 	s.refuse(!strings.HasSuffix(endpoint, suffix), "--endpoint %s: must end in %s", clip(endpoint), suffix)
 	s.set("--endpoint", strings.TrimPrefix(endpoint, "/"))
@@ -273,6 +296,9 @@ func (s *serving) random() {
 		{"--random-input-len", "--synthetic-input-tokens-mean", "--synthetic-input-tokens-stddev", "--synthetic-input-tokens"},
 		{"--random-output-len", "--output-tokens-mean", "--output-tokens-stddev", "--output-tokens"},
 	} {
+		if s.numbers && l.option == "--random-output-len" {
+			continue
+		}
 		n := a.whole(l.option)
 		if ratio == 0 {
 			s.setWhole(l.mean, n)
@@ -315,6 +341,16 @@ func (s *serving) template() string {
 	var r requestTemplate
 	a := s.a
 	r.set("model", placeholderModel)
+	if s.numbers { // as vllm bench: no sampling, and texts that are too long are cut
+		if a.text("--backend") == "vllm-rerank" {
+			r.set("query", "{{query}}")
+			r.set("documents", "{{documents}}")
+		} else {
+			r.set("input", placeholderPrompt)
+		}
+		r.set("truncate_prompt_tokens", -1)
+		return r.String()
+	}
 	ids := a.has("--tokenize-on-client")
 	if ids && a.text("--dataset-name") != "random" {
 		ids = false // as the script: for random prompts only

@@ -151,6 +151,8 @@ func TestErrors(t *testing.T) {
 		{"genai-perf analyze -m m --concurrency 3", "--concurrency does not fit analyze"},
 
 		{"benchmark_serving --dataset-name random", "benchmark_serving: no model; give its name with --model"},
+		{"benchmark_serving --model m --dataset-name random --backend vllm-pooling", "--endpoint /v1/completions: must end in pooling"},
+		{"benchmark_serving --model m --dataset-name random --backend vllm-pooling --endpoint /pooling --top-k 3", "--top-k does not fit --backend vllm-pooling, whose answers are numbers; drop it"},
 		{"benchmark_serving --model m --dataset-name random --num-prompts 0", "--num-prompts 0: must be at least 1"},
 		{"benchmark_serving --model m --dataset-name random --max-concurrency 0", "--max-concurrency 0: must be at least 1"},
 		{"benchmark_serving --model m --dataset-name random --request-rate 0", "--request-rate 0: must be positive"},
@@ -197,6 +199,9 @@ func TestBenchmarkServingRequests(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"", `{"model":"llama","prompt":"PROMPT","temperature":0.0,"repetition_penalty":1.0,"max_tokens":67,"logprobs":null,"stream":true,"stream_options":{"include_usage":true}}`},
 		{"--backend openai-chat", `{"model":"llama","messages":[{"role":"user","content":[{"type":"text","text":"PROMPT"}]}],"temperature":0.0,"max_completion_tokens":67,"stream":true,"stream_options":{"include_usage":true}}`},
+		{"--backend openai-embeddings --endpoint /v1/embeddings", `{"model":"llama","input":"PROMPT","truncate_prompt_tokens":-1}`},
+		{"--backend vllm-pooling --endpoint /pooling", `{"model":"llama","input":"PROMPT","truncate_prompt_tokens":-1}`},
+		{"--backend vllm-rerank --endpoint /v1/rerank", `{"model":"llama","query":"PROMPT","documents":["a","b"],"truncate_prompt_tokens":-1}`},
 		{"--non-streaming", `{"model":"llama","prompt":"PROMPT","temperature":0.0,"repetition_penalty":1.0,"max_tokens":67,"logprobs":null,"stream":false}`},
 		{"--served-model-name x", `{"model":"x","prompt":"PROMPT","temperature":0.0,"repetition_penalty":1.0,"max_tokens":67,"logprobs":null,"stream":true,"stream_options":{"include_usage":true}}`},
 		{"--ignore-eos --logprobs 3", `{"model":"llama","prompt":"PROMPT","temperature":0.0,"repetition_penalty":1.0,"max_tokens":67,"logprobs":3,"stream":true,"stream_options":{"include_usage":true},"ignore_eos":true}`},
@@ -216,6 +221,9 @@ func TestBenchmarkServingRequests(t *testing.T) {
 			}
 			p := &workload.Prompt{Text: "PROMPT", IDs: []uint32{7, 8}, MaxTokens: 67}
 			picture := workload.Medium{Kind: workload.Image, URL: "data:image/" + value(cmd.Args, "--image-format") + ";base64,A"}
+			if tpl.Uses(render.PlaceholderDocuments) {
+				p.More = []string{"a", "b"}
+			}
 			p.Media = slices.Repeat([]workload.Medium{picture}, wholeOf(t, cmd, "--batch-size-image"))
 			got, err := render.Body(0, p, render.Options{Model: value(cmd.Args, "-m"), Template: tpl})
 			if err != nil {

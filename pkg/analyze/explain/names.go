@@ -19,6 +19,7 @@ const (
 	Economics Group = "economics"
 	Prefix    Group = "prefix"
 	Phases    Group = "phases"
+	Images    Group = "images"
 )
 
 // An Entry is a number of the report.

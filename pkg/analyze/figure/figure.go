@@ -48,6 +48,8 @@ type Level struct {
 	Phases *Phases
 	// Sessions says how long sessions took as wholes; nil unless Config.Sessions asks for it.
 	Sessions *Sessions
+	// Images says how many images the answers hold; nil unless Config.Images asks for it.
+	Images *Images
 	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing shows whether they were.
 	Unavailable []Unavailable
@@ -101,6 +103,12 @@ var Parts = [...]Part{
 		}
 		return nil, x.Sessions.Figures
 	}},
+	{"images", nil, ImageFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Images == nil {
+			return nil, nil
+		}
+		return nil, x.Images.Figures
+	}},
 }
 
 // Of returns the metrics and the figures of the part in a level; nil if they were not asked for.
@@ -135,6 +143,9 @@ func (x *Level) DropRates(why string) {
 	x.Throughput = Throughput{}
 	if x.Sessions != nil {
 		x.Sessions.dropRates(why)
+	}
+	if x.Images != nil {
+		x.Images.dropRate(why)
 	}
 	if x.SLO != nil {
 		x.SLO.Requests, x.SLO.OutputTokens = Rate{}, Rate{}

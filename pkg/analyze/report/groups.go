@@ -424,6 +424,34 @@ func csvPhases(p *figure.Phases) []csvLine {
 	return prefixed("phases.", lines)
 }
 
+// imageFigure returns a function that formats the value of a figure of images.
+func imageFigure(times TimeUnit) func(*figure.Figure) string {
+	return func(f *figure.Figure) string {
+		switch f.Unit {
+		case "bytes":
+			return Number(f.Value) + " bytes"
+		case "count":
+			return count(f.Value)
+		}
+		return Quantity(f.Unit, f.Value, times)
+	}
+}
+
+func jsonImages(g *figure.Images) sheet.Object {
+	if g == nil {
+		return nil
+	}
+	return sheet.Object{"figures", jsonLevelFigures(g.Figures)}
+}
+
+// csvImages returns the lines of the figures: "images." and the key.
+func csvImages(g *figure.Images) []csvLine {
+	if g == nil {
+		return nil
+	}
+	return csvLevelFigures("images", g.Figures)
+}
+
 // prefixed puts a text before the names of lines.
 func prefixed(text string, lines []csvLine) []csvLine {
 	for i := range lines {

@@ -54,13 +54,13 @@ type Row struct {
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
-type Groups struct{ Quality, Economics, Prefix, Phases, Sessions bool }
+type Groups struct{ Quality, Economics, Prefix, Phases, Sessions, Images bool }
 
 // newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
 func newRow(experiment int, e *export.Experiment, index uint64, r *export.Request, m *answer.Measured) Row {
 	row := Row{
-		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
+		Experiment: experiment, Level: e.Name(), Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
 		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), Server: m.Server,
@@ -426,7 +426,7 @@ var (
 	sessionsColumns = []column{
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
 		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
-		{name: "agent", text: func(r *Row) string { return r.Agent }, quote: true, head: "agent", width: -8, rare: true},
+		{name: "agent", text: func(r *Row) string { return r.Agent }, quote: true, head: "agent", width: -8},
 		{name: "parent_agent", text: func(r *Row) string { return r.ParentAgent }, quote: true},
 		{name: "depth", text: func(r *Row) string { return ofSession(r, r.Depth) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Depth), OK: r.Session != ""} }},
 		ofPossible("prompt_tokens", func(h *figure.PossibleHit) answer.Value { return h.Prompt }, column{}),

@@ -141,9 +141,27 @@ func TestNewRow(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	sessions := &export.Experiment{Mode: "request_rate", Value: "0.0", Meta: &export.ExperimentMeta{Load: "session concurrency 8"}}
+	if got := newRow(1, sessions, 3, r, m).Level; got != "session_concurrency:8" {
+		t.Errorf("the level of sessions is %q", got)
+	}
 	r.HasMeta = true // pa-record numbers its requests
 	if got := newRow(1, e, 3, r, m).ID; got != 7 {
 		t.Errorf("ID %d, want 7", got)
+	}
+}
+
+// The table has the agent whatever the first row says.
+func TestRowsOfAgents(t *testing.T) {
+	var b strings.Builder
+	w := RowsTable(&b, 0, Groups{Sessions: true})
+	for _, r := range []Row{{Load: "c", Session: "s"}, {Load: "c", Session: "s", Agent: "below"}} {
+		if err := w.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Flush(); err != nil || !strings.Contains(b.String(), " agent ") || !strings.Contains(b.String(), " below ") {
+		t.Errorf("%v: %s", err, b.String())
 	}
 }
 

@@ -588,6 +588,9 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	if x := e.Sessions; x != nil {
 		p.Apart().List(sessionLines(x, u.Request)...).Table(sessionDepths(x, u.Request)).Table(sessionTurns(x, u.Token))
 	}
+	if x := e.Images; x != nil {
+		p.Apart().List(groupLines("images", x.Figures, imageFigure(u.server))...)
+	}
 	if len(e.Server) > 0 {
 		p.Apart().Table(servers(e, u.server)).Lines(serverNotes(e)...)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
@@ -175,12 +176,27 @@ func LengthBound(law synth.LengthDistribution) recorder.Bound {
 	return recorder.About
 }
 
-// CheckQuick returns why files cannot be read for a dry run: they are missing, streams or large.
+// A LaterError says why data is read when the run begins, and not by a dry run.
+type LaterError string
+
+// Error implements error.
+func (e LaterError) Error() string { return string(e) }
+
+// ReadLater reports whether err leaves open what a run would read: the data is read when the run begins, or holds more than
+// a dry run reads. A run would fail with any other error.
+func ReadLater(err error) bool {
+	var later LaterError
+	var limit *spool.LimitError
+	return errors.As(err, &later) || errors.As(err, &limit) && limit.MaxBytes == MostDryBytes
+}
+
+// CheckQuick returns why files cannot be read for a dry run: a [LaterError] for streams and large files, other errors for
+// files that are missing.
 func CheckQuick(paths []string) error {
 	total := int64(0)
 	for _, path := range paths {
 		if path == "-" {
-			return errors.New("--input-data -: standard input is read when the run begins")
+			return LaterError("--input-data -: standard input is read when the run begins")
 		}
 		info, err := os.Stat(path)
 		if err != nil {
@@ -201,10 +217,10 @@ func CheckQuick(paths []string) error {
 		}
 		for _, info := range files {
 			if !info.Mode().IsRegular() {
-				return fmt.Errorf("--input-data %s is no regular file, and is read when the run begins", path)
+				return LaterError("--input-data " + path + " is no regular file, and is read when the run begins")
 			}
 			if total += info.Size(); total > MostDryBytes {
-				return fmt.Errorf("--input-data %s is large, and is read when the run begins", path)
+				return LaterError("--input-data " + path + " is large, and is read when the run begins")
 			}
 		}
 	}

@@ -125,7 +125,10 @@ func (w *Writer) endJournal(run *export.Run) error {
 	case <-w.queue.synced:
 	}
 	if err == nil && w.ctx.Err() == nil {
-		err = w.failed(w.file.Sync())
+		if err = w.queue.State().unsynced; err == nil {
+			err = w.file.Sync()
+		}
+		err = w.failed(err)
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
@@ -140,6 +141,21 @@ func TestExportFails(t *testing.T) {
 	}
 	if _, requests := exporttest.Read(t, path); len(requests) != 1 {
 		t.Errorf("%d requests, want 1", len(requests))
+	}
+}
+
+// A sync that failed is an error of the run, even if nothing was written after it.
+func TestUnsynced(t *testing.T) {
+	r, err := newTestWriter(filepath.Join(t.TempDir(), "x.json"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	openWriter(t, r)
+	r.queue.mu.Lock()
+	r.queue.unsynced = syscall.EIO
+	r.queue.mu.Unlock()
+	if err := recordOneErr(r); !errors.Is(err, syscall.EIO) {
+		t.Errorf("%v, want the error of the sync", err)
 	}
 }
 

@@ -44,6 +44,8 @@ type queueState struct {
 	err     error            // the first error of the file
 	stayed  error            // why the queue could not move when Leave asked; nil if it could
 	moved   *moved           // the second file; nil if the queue has not moved
+	// unsynced is why a sync of the current file failed; nil if none did. A later sync of the file need not fail again.
+	unsynced error
 }
 
 // A header is a frame without which later frames cannot be read.
@@ -197,6 +199,11 @@ func (q *diskQueue) sync() {
 		}
 	}
 	if err != nil {
+		q.mu.Lock()
+		if q.dst == dst {
+			q.unsynced = err
+		}
+		q.mu.Unlock()
 		q.Leave(err)
 	}
 }
@@ -260,7 +267,7 @@ func (q *diskQueue) move(cause error) error {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.dst, q.moved, q.written, q.headers = m.file, m, written, headers
+	q.dst, q.moved, q.written, q.headers, q.unsynced = m.file, m, written, headers, nil
 	return nil
 }
 

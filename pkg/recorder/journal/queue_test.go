@@ -291,6 +291,9 @@ func TestSyncFails(t *testing.T) {
 			if cause := q.asked(); (cause != nil) != tt.leave {
 				t.Errorf("%v: left because of %v, want %v", tt.err, cause, tt.leave)
 			}
+			if err := q.State().unsynced; (err != nil) != tt.leave {
+				t.Errorf("%v: the end of the run is told %v", tt.err, err)
+			}
 			if err := q.Close(); err != nil {
 				t.Fatal(err)
 			}

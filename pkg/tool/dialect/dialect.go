@@ -82,8 +82,11 @@ type Config struct {
 type Level struct{ Mode, Value string }
 
 // Matches reports whether l names e. It compares values as numbers: 2.5 equals
-// 2.50.
+// 2.50. Levels of sessions match the name that [export.Experiment.Name] returns, too.
 func (l Level) Matches(e *export.Experiment) bool {
+	if l.Mode != "" && l.Mode+":"+l.Value == e.Name() {
+		return true
+	}
 	if l.Mode != "" && l.Mode != e.Mode {
 		return false
 	}

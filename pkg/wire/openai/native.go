@@ -192,7 +192,7 @@ func (n *native) end(c *Chunk) {
 	}
 	switch kind := string(n.kind); kind {
 	case "":
-	case "response.completed", "response.incomplete":
+	case "response.completed", "response.incomplete", "image_generation.completed":
 		n.present, n.ended = true, true
 	default:
 		if !bytes.HasSuffix(n.kind, []byte(".delta")) || len(n.delta) == 0 {

@@ -52,6 +52,9 @@ type Config struct {
 	Bodies []string
 	// HistoryReasoning says whether the history of a conversation keeps the reasoning of the answers.
 	HistoryReasoning openai.HistoryReasoning
+	// KeepMedia keeps the bytes of images in answers. Otherwise Decode replaces each image in base64 by its size and its
+	// SHA-256.
+	KeepMedia bool
 	// Headers are sent with every request. They may replace the backend's own headers
 	// (Accept, Content-Type, Host, User-Agent). Headers with places are sent with requests of
 	// the load only; RequestIDSeed is [backend.RequestHeaders].Seed.

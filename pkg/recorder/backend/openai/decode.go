@@ -7,12 +7,13 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
 // Decode gives each response its one output, "response": the bytes as they came, with
-// stars for secrets of the configuration. It marks the last response and the responses
+// stars for secrets of the configuration, and without the bytes of images unless Config.KeepMedia is set. It marks the last response and the responses
 // that hold an error. A request without an error so far becomes
 //
 //	rpc_error         when the server reported an error in a 200 answer
@@ -20,12 +21,12 @@ import (
 //	protocol_error    when the answer violates the protocol
 //	truncated         when a stream ended within an event, or with neither [DONE]
 //	                  nor a finish reason for every choice, or one of Anthropic Messages without
-//	                  message_stop
+//	                  message_stop, or one of images without a finished image
 //
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	r := &x.Request
-	d := decoder{r: r, tokens: &x.Tokens, last: -1}
+	d := decoder{r: r, tokens: &x.Tokens, last: -1, images: b.target.api == render.Images}
 	outputs := x.Fields(len(x.Raw))
 	for i, raw := range x.Raw {
 		b.secrets.Mask(raw)
@@ -33,6 +34,9 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 		r.Responses[i].Outputs = outputs[i : i+1 : i+1]
 		if !refused(r.Status) {
 			d.response(i, raw, len(x.Raw) == 1)
+		}
+		if d.images && !b.cfg.KeepMedia {
+			outputs[i].Value.Data = openai.AppendWithoutImages(nil, raw)
 		}
 	}
 	x.Tokens.Several, x.Tokens.Whole, x.Tokens.ServerDetails = d.st.Choices() > 1, d.whole, d.st.Server != export.ServerDetails{}
@@ -60,6 +64,7 @@ type decoder struct {
 	st     openai.Stream
 	last   int // index of the response with [DONE]; -1 is none
 	whole  bool
+	images bool // the endpoint makes images
 	id     string
 	err    error // error of the first frame that is no chunk
 	cut    bool  // the stream ended within an event
@@ -154,6 +159,8 @@ func (d *decoder) status() {
 		}
 	case !d.st.Complete() && d.st.Messages():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without message_stop"
+	case !d.st.Complete() && d.images:
+		r.Status, r.Message = export.StatusTruncated, "the stream ended without image_generation.completed"
 	case !d.st.Complete():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended with neither [DONE] nor a finish reason for every choice"
 	}

@@ -31,6 +31,10 @@ const (
 	Messages                      // Anthropic's v1/messages
 	GenerateIDs                   // vLLM's inference/v1/generate
 	SGLangGenerate                // SGLang's generate: see API.For
+	Pooling                       // vLLM's pooling
+	Classify                      // vLLM's classify
+	Score                         // vLLM's score and v1/score
+	Images                        // v1/images/generations
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -47,6 +51,10 @@ var endpoints = [...]struct {
 	{"v1/rerank", Rerank},
 	{"v2/rerank", Rerank},
 	{"rerank", TEIRerank},
+	{"pooling", Pooling},
+	{"classify", Classify},
+	{"score", Score},
+	{"images/generations", Images},
 	{"v1/infer", ImageRetrieval},
 	{"inference/v1/generate", GenerateIDs},
 	{"generate", Generate},
@@ -117,6 +125,12 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.messages(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
+	case Pooling, Classify:
+		err = b.pooling(p, o)
+	case Score:
+		err = b.score(p, o)
+	case Images:
+		err = b.images(p, o)
 	case ImageRetrieval:
 		err = b.imageRetrieval(p)
 	case Generate:
@@ -170,7 +184,16 @@ func (a API) KeyVariable() string {
 func (a API) Converses() bool { return a == Chat || a == Messages }
 
 // Ranks reports whether requests hold a query and texts to rank.
-func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
+func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank || a == Score }
+
+// AsksNoLength reports whether requests cannot ask for a length of the answer, because the answer has no text.
+func (a API) AsksNoLength() bool {
+	switch a {
+	case Embeddings, ImageRetrieval, Pooling, Classify, Images:
+		return true
+	}
+	return a.Ranks()
+}
 
 // PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI and Anthropic; "" for
 // the other APIs.
@@ -178,9 +201,9 @@ func (a API) PromptMember() string {
 	switch a {
 	case Chat, Messages:
 		return "messages"
-	case Completions:
+	case Completions, Images:
 		return "prompt"
-	case Embeddings, Responses:
+	case Embeddings, Responses, Pooling, Classify:
 		return "input"
 	}
 	return ""

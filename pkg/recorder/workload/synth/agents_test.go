@@ -534,7 +534,7 @@ func FuzzParseAmount(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if strings.Contains(text, "histogram") {
-			t.Skip()
+			t.Skip("the law may be read from a file, whose name the text holds")
 		}
 		a, err := ParseAmount(text)
 		if err != nil {
