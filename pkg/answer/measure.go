@@ -137,7 +137,10 @@ type Measures struct {
 	StartWrong, EndWrong bool
 }
 
-// values returns the values of m, without its gaps and Server, always in the same order.
+// usualValues is the number of values that answers of every kind can have; the values behind them belong to images, audio and the like.
+const usualValues = 14
+
+// values returns the values of m, without its gaps and Server, always in the same order: the usual ones first.
 func (m *Measures) values() [19]*Value {
 	return [...]*Value{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,

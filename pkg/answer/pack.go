@@ -2,6 +2,7 @@ package answer
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
@@ -14,10 +15,9 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	for _, v := range [...]bool{m.Counted, m.Paused, m.LeftOut, m.Uncounted, m.StartWrong, m.EndWrong, m.Unlike, m.Untimed, m.Assumed, m.Dropped, m.Numbers} {
 		p.Flag(v)
 	}
-	for _, v := range m.values() {
-		p.Flag(v.OK)
-		p.Int(v.V)
-	}
+	values := m.values()
+	packValues(p, values[:usualValues])
+	media := p.Flag(slices.ContainsFunc(values[usualValues:], func(v *Value) bool { return *v != Value{} }))
 	server := p.Flag(m.Server != export.ServerDetails{})
 	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, m.Unreadable, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
@@ -37,6 +37,11 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
 	})
 	p.End()
+	if media {
+		p.Begin()
+		packValues(p, values[usualValues:])
+		p.End()
+	}
 	if !server {
 		return
 	}
@@ -49,6 +54,21 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	p.Text(m.Server.PrefillWorker)
 	p.Text(m.Server.DecodeWorker)
 	p.End()
+}
+
+// packValues appends values to the group.
+func packValues(p *spool.Packer, values []*Value) {
+	for _, v := range values {
+		p.Flag(v.OK)
+		p.Int(v.V)
+	}
+}
+
+// unpackValues sets values to what packValues appended.
+func unpackValues(u *spool.Unpacker, values []*Value) {
+	for _, v := range values {
+		v.OK, v.V = u.Flag(), u.Int()
+	}
 }
 
 // Places of the texts in [spool.Unpacker.Text]. MeasuredTexts is their number.
@@ -69,10 +89,9 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	*m = Measured{Counted: u.Flag(), Paused: u.Flag(), LeftOut: u.Flag(), Uncounted: u.Flag()}
 	m.StartWrong, m.EndWrong, m.Unlike, m.Untimed = u.Flag(), u.Flag(), u.Flag(), u.Flag()
 	m.Assumed, m.Dropped, m.Numbers = u.Flag(), u.Flag(), u.Flag()
-	for _, v := range m.values() {
-		v.OK, v.V = u.Flag(), u.Int()
-	}
-	server := u.Flag()
+	values := m.values()
+	unpackValues(u, values[:usualValues])
+	media, server := u.Flag(), u.Flag()
 	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible, &m.Unreadable} {
 		*v = int(u.Int())
 	}
@@ -93,6 +112,10 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 			w.Value = v
 		}
 	})
+	if media {
+		u.Begin()
+		unpackValues(u, values[usualValues:])
+	}
 	if !server {
 		return
 	}
