@@ -3,11 +3,10 @@ package openai
 import "strings"
 
 // Numbers returns the kind of answer of an endpoint, a path, that answers without text:
-// "embeddings", "rankings" or "detections". ok is false for all other endpoints. Such an
-// answer is one body without tokens, which no server streams.
+// "embeddings", "rankings", "detections" or "audio answers". ok is false for all other endpoints. Such an
+// answer has no tokens. Only audio is streamed.
 func Numbers(endpoint string) (what string, ok bool) {
-	path, _, _ := strings.Cut(endpoint, "?")
-	path = strings.Trim(path, "/")
+	path := trimPath(endpoint)
 	if path == "v1/infer" || strings.HasSuffix(path, "/v1/infer") {
 		return "detections", true
 	}
@@ -16,6 +15,14 @@ func Numbers(endpoint string) (what string, ok bool) {
 		return "embeddings", true
 	case "ranking", "rerank":
 		return "rankings", true
+	case "speech":
+		return "audio answers", true
 	}
 	return "", false
+}
+
+// trimPath returns an endpoint without its query and outer slashes.
+func trimPath(endpoint string) string {
+	path, _, _ := strings.Cut(endpoint, "?")
+	return strings.Trim(path, "/")
 }

@@ -2,6 +2,16 @@ package openai
 
 import "github.com/pa-tools/pa/internal/stat"
 
+// A Repetition says which earlier texts of a stream a text repeats.
+type Repetition uint8
+
+// The repetitions.
+const (
+	RepeatsNothing Repetition = iota
+	RepeatsDeltas             // a segment of a transcription: the deltas of the segment, if the server sends deltas
+	RepeatsAll                // the whole text at the end of a transcription
+)
+
 // A Stream follows the chunks of one answer to its end. The zero value is
 // ready for use.
 type Stream struct {
@@ -27,6 +37,9 @@ type Stream struct {
 	HasTimings bool
 
 	messages bool // the answer is a stream of Messages
+	speech   bool // of events with audio
+	// newTexts says that a text came that repeats no other; segments that a text came that may repeat only deltas.
+	newTexts, segments bool
 
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
@@ -37,14 +50,19 @@ type Stream struct {
 	finished int
 }
 
-// Add takes the next chunk. It keeps nothing of c but c.Error.
+// Add takes the next chunk. It keeps nothing of c but c.Error. It removes texts of c that repeat earlier chunks, so that they are
+// no output.
 func (st *Stream) Add(c *Chunk) {
+	if c.Repeats != RepeatsNothing || c.HasAudio {
+		st.addAudio(c)
+	}
 	st.Done = st.Done || c.Done
 	if st.Err == nil {
 		st.Err = c.Error
 	}
 	if c.HasOutput() {
 		st.OutputChunks++
+		st.newTexts = st.newTexts || c.Repeats == RepeatsNothing
 	}
 	ends := true
 	for i := range c.Choices {
@@ -68,6 +86,24 @@ func (st *Stream) Add(c *Chunk) {
 		st.count(c)
 	}
 }
+
+// addAudio takes what only chunks of the audio endpoints have.
+func (st *Stream) addAudio(c *Chunk) {
+	st.unmarked = st.unmarked || c.RawAudio
+	st.speech = st.speech || c.HasAudio && !c.RawAudio
+	if c.Repeats == RepeatsNothing {
+		return
+	}
+	if st.newTexts || c.Repeats == RepeatsAll && st.segments {
+		for i := range c.Choices {
+			c.Choices[i].Content = nil
+		}
+	}
+	st.segments = st.segments || c.Repeats == RepeatsDeltas && c.HasOutput()
+}
+
+// Speech reports whether the answer is a stream of events with audio.
+func (st *Stream) Speech() bool { return st.speech }
 
 // AddAgain takes a chunk that differs from an earlier chunk of the stream only in its text.
 // It must be the chunk of a [Pattern].
@@ -121,7 +157,7 @@ func (st *Stream) choice(index int, ended bool) {
 // [DONE]. A stream of Messages is complete with message_stop alone. An answer of a kind without a mark of its end always counts
 // as complete.
 func (st *Stream) Complete() bool {
-	if st.messages {
+	if st.messages || st.speech {
 		return st.Done
 	}
 	return st.Done || st.unmarked || st.finished > 0 && st.openN == 0
