@@ -169,7 +169,7 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 	if a.groups.Economics {
 		cfg.Economics = &a.economics
 	}
-	cfg.Prefix, cfg.Phases = a.groups.Prefix, a.groups.Phases
+	cfg.Prefix, cfg.Phases, cfg.Audio = a.groups.Prefix, a.groups.Phases, a.groups.Audio
 	if a.groups.Sessions {
 		cfg.Sessions = &a.sessions
 		a.sessions.GPUs = a.economics.GPUs
@@ -300,6 +300,7 @@ var metricGroups = []struct {
 	{"economics", "energy and price of a token", func(g *report.Groups) *bool { return &g.Economics }},
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
 	{"phases", "queue, prefill and decode at the server", func(g *report.Groups) *bool { return &g.Phases }},
+	{"audio", "audio seconds per second, real-time factor, first audio, underruns", func(g *report.Groups) *bool { return &g.Audio }},
 	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
 }
 

@@ -75,6 +75,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"session-history"}, why: when(opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
+		{flags: []string{"keep-audio"}, why: when(!openAI || api != render.Speech, "only --endpoint v1/audio/speech answers with audio")},
+		{flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, why: when(openAI && s.template == nil && api == render.Transcription, "a transcription sends the clip, not the text")},
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},
 		{flags: []string{"random-seed"}, why: when((noFiles || opened) && !s.drawsWithoutFiles() && !data.Trace, "nothing in this run is random")},
@@ -211,8 +213,8 @@ func (s *settings) noUsage(api render.API) string {
 		return "answers are not streamed; add --streaming"
 	case api == render.Messages:
 		return "v1/messages always says them"
-	case api != render.Chat && api != render.Completions:
-		return "only chats and completions can be asked for it"
+	case api != render.Chat && api != render.Completions && api != render.Transcription:
+		return "only chats, completions and transcriptions can be asked for it"
 	}
 	return when(s.extraMember("stream_options.include_usage"), "--extra-body says it, too")
 }
@@ -225,7 +227,7 @@ func (s *settings) noLength(api render.API) string {
 	case s.template != nil:
 		return when(!s.template.Uses(render.PlaceholderMaxTokens), "--request-template has no {{max_tokens}}")
 	}
-	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
+	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval || api == render.Transcription || api == render.Speech, "--endpoint "+s.Endpoint+" asks for no length")
 }
 
 // promptPlaces are the placeholders of a template that hold a prompt or a part of it.

@@ -43,6 +43,7 @@ func (s *settings) targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
+		&cli.BoolFlag{Name: "keep-audio", Category: catTarget, Usage: "keep the bytes of the audio that v1/audio/speech answers with; else only their number and times", Destination: &s.KeepAudio},
 		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute, Destination: (*time.Duration)(&s.RequestTimeout)},
 		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait", Destination: &s.waitReady},
 	}
@@ -124,7 +125,7 @@ func (p *parser) openAI(s *settings) {
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
 	p.endpointKnown(s)
-	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
+	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming && wireopenai.AudioOf(s.rawEndpoint) == wireopenai.NoAudio {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}
 	if body := p.c.String("extra-body"); body != "" {
@@ -162,7 +163,7 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {

@@ -81,6 +81,8 @@ type settings struct {
 	Grace          millis          `json:"grace_period_ms"`
 	// MaxAnswerMemory is in bytes; 0 is the default.
 	MaxAnswerMemory int64 `json:"max_answer_memory,omitempty"`
+	// KeepAudio keeps the bytes of audio answers.
+	KeepAudio bool `json:"keep_audio,omitempty"`
 	// MaxErrorRate is a fraction; nil is no limit.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 	// MaxOverflowRate is the same for requests that are longer than the model's context.

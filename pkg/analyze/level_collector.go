@@ -311,6 +311,9 @@ func (c *collector) groups(cfg *Config) []figure.Group {
 	if cfg.Phases {
 		all = append(all, figure.NewPhases(itl.Memory))
 	}
+	if cfg.Audio {
+		all = append(all, figure.NewAudio(itl.Memory))
+	}
 	return all
 }
 

@@ -53,6 +53,9 @@ type Answer struct {
 	Prefill, Decode Value
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
+	// Audio are the pieces of audio in order of arrival, and AudioHead the first bytes of all of them together.
+	Audio     []AudioPiece
+	AudioHead []byte
 	Content
 	// shape says whether the answer has the form of a stream or of a whole body.
 	shape Streamed
@@ -77,7 +80,7 @@ type Content struct {
 	// Dropped says that the recorder left the outputs out. There are no Events then,
 	// because nothing shows which responses were tokens.
 	Dropped bool
-	// Numbers says that the answer is an embedding or a ranking.
+	// Numbers says that the answer is an embedding, a ranking, or audio.
 	Numbers bool
 	// Unreadable counts events and bodies that break the protocol.
 	Unreadable int
@@ -136,9 +139,11 @@ type choice struct {
 type Decoder struct {
 	// ServiceKind is the export's: "openai", "triton" or "".
 	ServiceKind string
-	// Numbers says that answers are embeddings or rankings. They hold no tokens, and the
+	// Numbers says that answers are embeddings, rankings or audio. They hold no tokens, and the
 	// server's count of output tokens is ignored.
 	Numbers bool
+	// Audio says which of the audio endpoints answered.
+	Audio openai.AudioEndpoint
 	// KeepText makes it join the texts of each choice, for a TokenCounter.
 	KeepText bool
 
@@ -156,13 +161,14 @@ func NewDecoder(run *export.Run, keepText bool) Decoder {
 	}
 	if run.Endpoint != nil {
 		_, d.Numbers = openai.Numbers(*run.Endpoint)
+		d.Audio = openai.AudioOf(*run.Endpoint)
 	}
 	return d
 }
 
 // Decode reads the responses of r. The Answer is valid until the next call.
 func (d *Decoder) Decode(r *export.Request) *Answer {
-	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0]}
+	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0], Audio: d.a.Audio[:0], AudioHead: d.a.AudioHead[:0]}
 	d.responses = r.Responses
 	switch {
 	case r.OutputsDropped:

@@ -108,6 +108,8 @@ type Measures struct {
 	CachedTokens    Value // as well
 	// Prefill and Decode are times at the server in ns, of servers that state them.
 	Prefill, Decode Value
+	// Audio are the measures of the audio endpoints.
+	Audio Audio
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is

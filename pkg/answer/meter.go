@@ -2,6 +2,7 @@ package answer
 
 import (
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A Config says how to measure requests. The zero value is the strict default.
@@ -146,6 +147,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	case n > 0:
 		m.out.withholdTokens()
 		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
+	}
+	if m.decoder.Audio != openai.NoAudio {
+		m.out.measureAudio(m.decoder.Audio, r, a, &m.bounds)
 	}
 	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
 	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)

@@ -35,6 +35,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 		w := m.Wrong[i/3]
 		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
 	})
+	m.Audio.pack(p)
 	p.End()
 }
 
@@ -44,6 +45,7 @@ const (
 	classText
 	messageText
 	notCountedText
+	noLengthText
 	// MeasuredTexts is the first place that Unpack does not use.
 	MeasuredTexts
 )
@@ -77,4 +79,5 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 			w.Value = v
 		}
 	})
+	m.Audio.unpack(u)
 }

@@ -11,6 +11,8 @@ const (
 	AnthropicMessages    Protocol = "anthropic_messages"     // POST /v1/messages
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
+	OpenAITranscription  Protocol = "openai_transcription"   // POST /v1/audio/transcriptions, /v1/audio/translations
+	OpenAISpeech         Protocol = "openai_speech"          // POST /v1/audio/speech
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer
 	TritonGRPCStream     Protocol = "triton_grpc_stream"     // a request of ModelStreamInfer
 	TritonHTTPInfer      Protocol = "triton_http_infer"      // POST /v2/models/M/infer

@@ -370,6 +370,21 @@ func csvPhases(p *figure.Phases) []csvLine {
 	return prefixed("phases.", append(csvMetrics(p.Metrics), csvLevelFigures("level", p.Figures)...))
 }
 
+func (w jsonLayout) audio(a *figure.Audio) sheet.Object {
+	if a == nil {
+		return nil
+	}
+	return sheet.Object{"metrics", w.metrics(a.Metrics), "figures", jsonLevelFigures(a.Figures)}
+}
+
+// csvAudio returns the lines of the metrics and the figures: "audio." and the key.
+func csvAudio(a *figure.Audio) []csvLine {
+	if a == nil {
+		return nil
+	}
+	return prefixed("audio.", append(csvMetrics(a.Metrics), csvLevelFigures("level", a.Figures)...))
+}
+
 // prefixed puts a text before the names of lines.
 func prefixed(text string, lines []csvLine) []csvLine {
 	for i := range lines {

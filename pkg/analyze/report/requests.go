@@ -43,6 +43,8 @@ type Row struct {
 	TPOT                        float64      // ns; NaN if there is none
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
 	ServerPrefill, ServerDecode answer.Value // ns
+	Audio                       answer.Audio
+	RealTimeFactor              float64 // NaN if there is none
 
 	Session, Agent string // "" outside of a session, and for the root of one
 	ParentAgent    string // that began Agent; "" for the root
@@ -53,7 +55,7 @@ type Row struct {
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
-type Groups struct{ Quality, Economics, Prefix, Phases, Sessions bool }
+type Groups struct{ Quality, Economics, Prefix, Phases, Audio, Sessions bool }
 
 // newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
@@ -62,12 +64,15 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
-		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode,
+		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode, Audio: m.Audio, RealTimeFactor: math.NaN(),
 		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
 		Session: r.SessionID, Agent: r.Agent, ParentAgent: r.ParentAgent, Turn: r.Turn, Depth: r.Depth,
 	}
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns
+	}
+	if factor, ok := m.RealTimeFactor(); ok {
+		row.RealTimeFactor = factor
 	}
 	if m.StartWrong {
 		row.StartNS, row.StartWrong = 0, true
@@ -167,7 +172,7 @@ func (g Groups) columns() []column {
 	for _, x := range [...]struct {
 		shown   bool
 		columns []column
-	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}, {g.Sessions, sessionsColumns}} {
+	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}, {g.Audio, audioColumns}, {g.Sessions, sessionsColumns}} {
 		if x.shown {
 			all = slices.Concat(all, x.columns)
 		}
@@ -394,7 +399,7 @@ func millis(v answer.Value) string {
 	return strconv.FormatFloat(float64(v.V)/1e6, 'f', 3, 64)
 }
 
-// The columns of lists with --metrics economics, prefix, phases and sessions. A request has no energy and no price
+// The columns of lists with --metrics economics, prefix, phases, audio and sessions. A request has no energy and no price
 // of its own: both belong to the level.
 var (
 	economicsColumns = []column{
@@ -413,6 +418,13 @@ var (
 	phasesColumns = []column{
 		ofMetric(answer.ServerPrefill, func(r *Row) answer.Value { return r.ServerPrefill }, column{head: "prefill_ms", width: 10, cell: func(r *Row) string { return millis(r.ServerPrefill) }}),
 		ofMetric(answer.ServerDecode, func(r *Row) answer.Value { return r.ServerDecode }, column{head: "decode_ms", width: 9, cell: func(r *Row) string { return millis(r.ServerDecode) }}),
+	}
+	audioColumns = []column{
+		ofMetric(answer.FirstAudio, func(r *Row) answer.Value { return r.Audio.First }, column{head: "first_audio_ms", width: 14, cell: func(r *Row) string { return millis(r.Audio.First) }}),
+		ofMetric(answer.AudioLength, func(r *Row) answer.Value { return r.Audio.Length }, column{head: "audio_ms", width: 10, cell: func(r *Row) string { return millis(r.Audio.Length) }}),
+		ofFloat(answer.RealTimeFactor.Key(), func(r *Row) float64 { return r.RealTimeFactor }, column{head: "rtf", width: 6, cell: func(r *Row) string { return threeDecimals(r.RealTimeFactor) }}),
+		ofMetric(answer.Underruns, func(r *Row) answer.Value { return r.Audio.Underruns }, column{head: "underruns", width: 9}),
+		ofMetric(answer.UnderrunTime, func(r *Row) answer.Value { return r.Audio.UnderrunNS }, column{}),
 	}
 	sessionsColumns = []column{
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},

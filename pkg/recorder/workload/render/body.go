@@ -29,6 +29,8 @@ const (
 	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 	Messages                      // Anthropic's v1/messages
+	Transcription                 // v1/audio/transcriptions and v1/audio/translations
+	Speech                        // v1/audio/speech
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -41,6 +43,9 @@ var endpoints = [...]struct {
 	{"embeddings", Embeddings},
 	{"responses", Responses},
 	{"v1/messages", Messages},
+	{"audio/transcriptions", Transcription},
+	{"audio/translations", Transcription},
+	{"audio/speech", Speech},
 	{"ranking", Ranking},
 	{"v1/rerank", Rerank},
 	{"v2/rerank", Rerank},
@@ -95,6 +100,10 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.responses(p, o)
 	case Messages:
 		err = b.messages(p, o)
+	case Transcription:
+		err = b.transcription(p, o)
+	case Speech:
+		err = b.speech(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
 	case ImageRetrieval:
@@ -151,7 +160,7 @@ func (a API) PromptMember() string {
 		return "messages"
 	case Completions:
 		return "prompt"
-	case Embeddings, Responses:
+	case Embeddings, Responses, Speech:
 		return "input"
 	}
 	return ""
