@@ -125,6 +125,13 @@ func senderOn(t testing.TB, b *Backend, l *dialedConn) *sender {
 func exchange(ctx context.Context, t testing.TB, b *Backend, s backend.Sender, body string) *backend.Exchange {
 	t.Helper()
 	x := &backend.Exchange{}
+	exchangeInto(ctx, t, b, s, body, x)
+	return x
+}
+
+// exchangeInto is exchange with an Exchange of the caller.
+func exchangeInto(ctx context.Context, t testing.TB, b *Backend, s backend.Sender, body string, x *backend.Exchange) {
+	t.Helper()
 	x.Pack() // as the recorder does
 	s.Send(ctx, prepare(t, b, body), x)
 	x.Unpack(&backend.Scratch{})
@@ -133,7 +140,6 @@ func exchange(ctx context.Context, t testing.TB, b *Backend, s backend.Sender, b
 	}
 	backend.PutInOrder(&x.Request) // as the recorder does: in a burst the kernel's stamps may go back by some µs
 	checkInvariants(t, x)
-	return x
 }
 
 // checkInvariants checks what holds for every exchange.
