@@ -2,6 +2,7 @@ package answer
 
 import (
 	"encoding/base64"
+	"math"
 
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/internal/stat"
@@ -125,10 +126,10 @@ func (a *Audio) unpack(u *spool.Unpacker) {
 	a.NoLength = u.Text(noLengthText)
 }
 
-// RealTimeFactor returns the end-to-end latency / the length of the audio; ok is false if one of them is missing.
-func (m *Measures) RealTimeFactor() (factor float64, ok bool) {
-	if !m.E2EL.OK || !m.Audio.Length.OK || m.Audio.Length.V <= 0 {
-		return 0, false
+// RealTimeFactor returns an end-to-end latency / the length of the audio; NaN if one of them is missing.
+func (a *Audio) RealTimeFactor(e2el Value) float64 {
+	if !e2el.OK || !a.Length.OK || a.Length.V <= 0 {
+		return math.NaN()
 	}
-	return float64(m.E2EL.V) / float64(m.Audio.Length.V), true
+	return float64(e2el.V) / float64(a.Length.V)
 }

@@ -3,6 +3,7 @@ package figure
 import (
 	"cmp"
 	"errors"
+	"math"
 
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
@@ -22,7 +23,7 @@ type Audio struct {
 // The keys of the figures.
 const (
 	KeyAudioRate     = "audio_s_per_s"
-	KeyAudioSeconds  = "audio_s"
+	KeyAudioTime     = "audio_ns"
 	KeyAudioBytes    = "audio_bytes"
 	KeyAudioRTF      = "real_time_factor"
 	KeyUnderruns     = "underruns"
@@ -33,7 +34,7 @@ const (
 // AudioFigures are the figures of [Audio] without values, in the order of a report.
 var AudioFigures = [...]Figure{
 	{Key: KeyAudioRate, Label: "audio seconds per second", Unit: "1/s", Formula: "Σ audio length / duration of the level"},
-	{Key: KeyAudioSeconds, Label: "audio", Unit: "s", Formula: "Σ audio length"},
+	{Key: KeyAudioTime, Label: "audio", Unit: "ns", Formula: "Σ audio length"},
 	{Key: KeyAudioBytes, Label: "audio bytes", Unit: "bytes", Formula: "Σ bytes of the audio of the answers, without headers of WAV files"},
 	{Key: KeyAudioRTF, Label: "real-time factor of all requests", Unit: "ratio", Formula: "Σ E2EL / Σ audio length"},
 	{Key: KeyUnderruns, Label: "underruns", Unit: "count", Formula: "Σ underruns"},
@@ -83,7 +84,7 @@ func (c *audioCollector) Add(p *answer.Measured) {
 		c.spoke++
 		c.bytes.Add(x.Bytes)
 	}
-	if factor, ok := p.RealTimeFactor(); ok {
+	if factor := x.RealTimeFactor(p.E2EL); !math.IsNaN(factor) {
 		c.factors.AddOne(factor)
 		c.e2elNS.Add(p.E2EL.V)
 	}
@@ -139,7 +140,7 @@ func (c *audioCollector) Set(x *Level, run *export.Run) {
 	// A sum that leaves requests out is no sum over the level.
 	noLength := c.lacking()
 	set(KeyAudioRate, noLength == "" && x.DurationNS > 0, cmp.Or(noLength, x.WhyNot("throughput"), whyNoDuration), lengths/float64(max(1, x.DurationNS)))
-	set(KeyAudioSeconds, noLength == "", noLength, lengths/1e9)
+	set(KeyAudioTime, noLength == "", noLength, lengths)
 	set(KeyAudioBytes, c.spoke > 0, ofSpeech, c.bytes.Float64())
 	set(KeyAudioRTF, noLength == "" && lengths > 0, cmp.Or(noLength, "the audio is empty"), c.e2elNS.Float64()/max(1, lengths))
 	unplayed := noLength

@@ -270,6 +270,17 @@ func phaseLines(p *figure.Phases, times TimeUnit) []string {
 	return groupLines("phases", figures, timeFigure(times))
 }
 
+// audioLines returns the lines of a. A real-time factor is no share.
+func audioLines(a *figure.Audio, times TimeUnit) []string {
+	format := timeFigure(times)
+	return groupLines("audio", a.Figures, func(f *figure.Figure) string {
+		if f.Key == figure.KeyAudioRTF {
+			return Number(f.Value)
+		}
+		return format(f)
+	})
+}
+
 // statedRequests counts the requests of p.
 func statedRequests(p *figure.Prefix) string {
 	text := "cached tokens stated by " + plural.GroupedOf(p.Stated, "answer")

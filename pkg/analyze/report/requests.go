@@ -44,7 +44,6 @@ type Row struct {
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
 	ServerPrefill, ServerDecode answer.Value // ns
 	Audio                       answer.Audio
-	RealTimeFactor              float64 // NaN if there is none
 
 	Session, Agent string // "" outside of a session, and for the root of one
 	ParentAgent    string // that began Agent; "" for the root
@@ -64,15 +63,12 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Experiment: experiment, Level: e.Mode + ":" + e.Value, Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
-		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode, Audio: m.Audio, RealTimeFactor: math.NaN(),
+		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), ServerPrefill: m.Prefill, ServerDecode: m.Decode, Audio: m.Audio,
 		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
 		Session: r.SessionID, Agent: r.Agent, ParentAgent: r.ParentAgent, Turn: r.Turn, Depth: r.Depth,
 	}
 	if ns, ok := m.TPOT(); ok {
 		row.TPOT = ns
-	}
-	if factor, ok := m.RealTimeFactor(); ok {
-		row.RealTimeFactor = factor
 	}
 	if m.StartWrong {
 		row.StartNS, row.StartWrong = 0, true
@@ -422,7 +418,7 @@ var (
 	audioColumns = []column{
 		ofMetric(answer.FirstAudio, func(r *Row) answer.Value { return r.Audio.First }, column{head: "first_audio_ms", width: 14, cell: func(r *Row) string { return millis(r.Audio.First) }}),
 		ofMetric(answer.AudioLength, func(r *Row) answer.Value { return r.Audio.Length }, column{head: "audio_ms", width: 10, cell: func(r *Row) string { return millis(r.Audio.Length) }}),
-		ofFloat(answer.RealTimeFactor.Key(), func(r *Row) float64 { return r.RealTimeFactor }, column{head: "rtf", width: 6, cell: func(r *Row) string { return threeDecimals(r.RealTimeFactor) }}),
+		ofFloat(answer.RealTimeFactor.Key(), (*Row).realTimeFactor, column{head: "rtf", width: 6, cell: func(r *Row) string { return threeDecimals(r.realTimeFactor()) }}),
 		ofMetric(answer.Underruns, func(r *Row) answer.Value { return r.Audio.Underruns }, column{head: "underruns", width: 9}),
 		ofMetric(answer.UnderrunTime, func(r *Row) answer.Value { return r.Audio.UnderrunNS }, column{}),
 	}
@@ -461,6 +457,9 @@ func rateOf(n, ns float64) float64 {
 	}
 	return n / (ns / 1e9)
 }
+
+// realTimeFactor returns E2EL / length of the audio; NaN if one of them is missing.
+func (r *Row) realTimeFactor() float64 { return r.Audio.RealTimeFactor(r.E2EL) }
 
 // wholeRate returns output tokens / E2EL, per second; NaN if one of them is missing.
 func (r *Row) wholeRate() float64 {

@@ -585,7 +585,7 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
 	}
 	if x := e.Audio; x != nil {
-		p.Apart().Table(figures(x.Metrics, u)).List(groupLines("audio", x.Figures, timeFigure(u.server))...)
+		p.Apart().Table(figures(x.Metrics, u)).List(audioLines(x, u.server)...)
 	}
 	if x := e.Sessions; x != nil {
 		p.Apart().List(sessionLines(x, u.Request)...).Table(sessionDepths(x, u.Request)).Table(sessionTurns(x, u.Token))

@@ -84,6 +84,7 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 	}
 	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther {
 		d.whole = true
+		d.tokens.Add(i)
 		return
 	}
 	split := sse.Splitter{MaxFrameBytes: len(raw) + 1}
