@@ -171,8 +171,7 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 	}
 	cfg.Prefix, cfg.Phases, cfg.Audio = a.groups.Prefix, a.groups.Phases, a.groups.Audio
 	if a.groups.Sessions {
-		cfg.Sessions = &a.sessions
-		a.sessions.GPUs = a.economics.GPUs
+		cfg.Sessions, a.sessions.GPUs = &a.sessions, a.economics.GPUs
 	}
 	if a.compares || cfg.MemoryLimit > 0 && (cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil) {
 		keepToMemory(cfg.MemoryLimit)

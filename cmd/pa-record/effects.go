@@ -75,7 +75,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"session-history"}, why: when(opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
-		{flags: []string{"keep-audio"}, why: when(!openAI || api != render.Speech, "only --endpoint v1/audio/speech answers with audio")},
+		{flags: []string{"keep-media"}, why: when(!openAI || api != render.Speech, "only --endpoint v1/audio/speech answers with audio")},
 		{flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, why: when(openAI && s.template == nil && api == render.Transcription, "a transcription sends the clip, not the text")},
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},

@@ -43,7 +43,6 @@ func (s *settings) targetFlags() []cli.Flag {
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
-		&cli.BoolFlag{Name: "keep-audio", Category: catTarget, Usage: "keep the bytes of the audio that v1/audio/speech answers with; else only their number and times", Destination: &s.KeepAudio},
 		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute, Destination: (*time.Duration)(&s.RequestTimeout)},
 		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait", Destination: &s.waitReady},
 	}

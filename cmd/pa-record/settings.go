@@ -81,8 +81,6 @@ type settings struct {
 	Grace          millis          `json:"grace_period_ms"`
 	// MaxAnswerMemory is in bytes; 0 is the default.
 	MaxAnswerMemory int64 `json:"max_answer_memory,omitempty"`
-	// KeepAudio keeps the bytes of audio answers.
-	KeepAudio bool `json:"keep_audio,omitempty"`
 	// MaxErrorRate is a fraction; nil is no limit.
 	MaxErrorRate *float64 `json:"max_error_rate,omitempty"`
 	// MaxOverflowRate is the same for requests that are longer than the model's context.
@@ -97,6 +95,7 @@ type settings struct {
 	CSV         string   `json:"csv_file,omitempty"` // of -f
 	VerboseCSV  bool     `json:"verbose_csv,omitempty"`
 	HTML        string   `json:"html_file,omitempty"`
+	KeepMedia   bool     `json:"keep_media,omitempty"`
 	Report      bool     `json:"report,omitempty"`
 	Hints       hints    `json:"analysis_hints,omitempty"`
 	Repeat      int      `json:"repeat,omitempty"` // runs; 0: --repeat is not given

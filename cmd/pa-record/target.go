@@ -189,7 +189,7 @@ func (s *settings) openAIConfig(url string) openai.Config {
 		URL: url, Endpoint: s.rawEndpoint, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
 		HistoryReasoning: s.historyReasoning(),
 		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
-		MaxAnswerMemory: s.MaxAnswerMemory, KeepAudio: s.KeepAudio, Sources: backend.NewSources(s.sourceIPs),
+		MaxAnswerMemory: s.MaxAnswerMemory, KeepMedia: s.KeepMedia, Sources: backend.NewSources(s.sourceIPs),
 	}
 	for _, h := range s.Headers {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})

@@ -69,6 +69,7 @@ func (m *Measured) measureAudio(of openai.AudioEndpoint, r *export.Request, a *A
 		f, skip, m.Audio.NoLength = openai.SpeechFormat(body.Bytes(), a.AudioHead)
 		m.Audio.play(m.FromNS, a.Audio, f, int64(skip), m.StartWrong)
 		m.Audio.First = m.keep(FirstAudio, m.Audio.First, m.mostLatency(b))
+		m.Audio.Length = m.keep(AudioLength, m.Audio.Length, b.spanNS)
 		m.Audio.UnderrunNS = m.keep(UnderrunTime, m.Audio.UnderrunNS, b.spanNS)
 	}
 }

@@ -102,7 +102,7 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	a.mem.Begin(a.b.cfg.MaxAnswerMemory)
 	a.kind = bodyUndecided
 	if a.b.target.api == render.Speech {
-		a.audio, a.spoken = openai.AudioWriter{Keep: a.b.cfg.KeepAudio}, a.spoken[:0]
+		a.audio, a.spoken = openai.AudioWriter{Keep: a.b.cfg.KeepMedia}, a.spoken[:0]
 		if isAudio(resp) {
 			a.kind = bodyAudio
 		}

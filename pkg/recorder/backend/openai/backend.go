@@ -81,8 +81,8 @@ type Config struct {
 	Sources *backend.Sources
 	// UserStamps takes all times in user space, for comparisons.
 	UserStamps bool
-	// KeepAudio keeps the bytes of audio answers; else only their number and times.
-	KeepAudio bool
+	// KeepMedia keeps the bytes of audio answers; else only their number and times.
+	KeepMedia bool
 	// MaxAnswerMemory bounds the memory of an answer, in bytes: see
 	// [backend.AnswerMemory]. 0 means [backend.DefaultAnswerMemory].
 	MaxAnswerMemory int64

@@ -101,7 +101,7 @@ func TestMatrixSpeech(t *testing.T) {
 		return `data: {"type":"speech.audio.delta","audio":"` + audio + `"}` + "\n\n"
 	}
 	matrix{
-		config: Config{Endpoint: "v1/audio/speech", KeepAudio: true},
+		config: Config{Endpoint: "v1/audio/speech", KeepMedia: true},
 		body:   `{"model":"m","input":"a","voice":"alloy","stream_format":"sse"}`,
 		none: map[string]string{
 			"tool call": "speech calls no tools",
@@ -164,7 +164,7 @@ func testSpeechBytes(t *testing.T, tr Transport) {
 				flush(w)
 			}
 		})
-		b := newBackend(t, Config{URL: srv.URL, Endpoint: "v1/audio/speech", Transport: tr, KeepAudio: keep, MaxAnswerMemory: 200_000})
+		b := newBackend(t, Config{URL: srv.URL, Endpoint: "v1/audio/speech", Transport: tr, KeepMedia: keep, MaxAnswerMemory: 200_000})
 		x := exchange(t.Context(), t, b, open(t, b), `{"model":"m","input":"a","voice":"alloy"}`)
 		r := &x.Request
 		if keep {
