@@ -169,10 +169,9 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 	if a.groups.Economics {
 		cfg.Economics = &a.economics
 	}
-	cfg.Prefix, cfg.Phases, cfg.Images = a.groups.Prefix, a.groups.Phases, a.groups.Images
+	cfg.Prefix, cfg.Phases, cfg.Images, cfg.Audio = a.groups.Prefix, a.groups.Phases, a.groups.Images, a.groups.Audio
 	if a.groups.Sessions {
-		cfg.Sessions = &a.sessions
-		a.sessions.GPUs = a.economics.GPUs
+		cfg.Sessions, a.sessions.GPUs = &a.sessions, a.economics.GPUs
 	}
 	if a.compares || cfg.MemoryLimit > 0 && (cfg.Windows != (analyze.Windows{}) || !cfg.Selection.IsZero() || cfg.Quality != nil) {
 		keepToMemory(cfg.MemoryLimit)
@@ -300,6 +299,7 @@ var metricGroups = []struct {
 	{"economics", "energy and price of a token", func(g *report.Groups) *bool { return &g.Economics }},
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
 	{"phases", "parts of the TTFT: send, queue, prefill, network and rest; speculation; cache by level", func(g *report.Groups) *bool { return &g.Phases }},
+	{"audio", "audio seconds per second, real-time factor, first audio, underruns", func(g *report.Groups) *bool { return &g.Audio }},
 	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
 	{"images", "images per second and per request, time to the first", func(g *report.Groups) *bool { return &g.Images }},
 }

@@ -14,7 +14,7 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},
 		{Name: "windows", Usage: "each level over time, in windows of `LENGTH`: 10s"},
 		{Name: "slo", Usage: "how many requests meet `EXPR`: 'ttft<=200ms && tpot<=20ms'"},
-		{Name: "metrics", Usage: "also `GROUP`: quality, economics, prefix, phases, sessions, images"},
+		{Name: "metrics", Usage: "also `GROUP`: quality, economics, prefix, phases, audio, sessions, images"},
 		{Name: "dialect", Usage: "report as `TOOL` does: vllm, genai-perf-25.08, …"},
 		{Name: "all-warnings", Usage: "print every warning of every level and file"},
 	},

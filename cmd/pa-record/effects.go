@@ -75,7 +75,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"session-history"}, why: when(opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
-		{flags: []string{"keep-media"}, why: when(api != render.Images, "the answers hold no images")},
+		{flags: []string{"keep-media"}, why: when(!openAI || api != render.Speech && api != render.Images, "the answers hold no images and no audio")},
+		{flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, why: when(openAI && s.template == nil && api == render.Transcription, "a transcription sends the clip, not the text")},
 		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},
 		{flags: []string{"random-seed"}, why: when((noFiles || opened) && !s.drawsWithoutFiles() && !data.Trace, "nothing in this run is random")},
@@ -212,8 +213,8 @@ func (s *settings) noUsage(api render.API) string {
 		return "answers are not streamed; add --streaming"
 	case api == render.Messages, api == render.SGLangGenerate:
 		return s.endpointPath() + " always says them"
-	case api != render.Chat && api != render.Completions && api != render.GenerateIDs:
-		return "only chats, completions and inference/v1/generate can be asked for it"
+	case api != render.Chat && api != render.Completions && api != render.GenerateIDs && api != render.Transcription:
+		return "only chats, completions, inference/v1/generate and transcriptions can be asked for it"
 	}
 	return when(s.extraMember("stream_options.include_usage"), "--extra-body says it, too")
 }

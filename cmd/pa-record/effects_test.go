@@ -94,7 +94,7 @@ var flagValues = []string{
 var elsewhere = map[string]string{
 	"input-data": "the kinds of input", "data-directory": "--input-data under another name",
 	"tokenizer": "the analysis counts with it, too", "default-tokenizer": "the analysis counts with it, too",
-	"repeat": "the requests of a run stay", "warmup-runs": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail", "max-overflow-rate": "about requests that fail", "on-session-failure": "about requests that fail",
+	"keep-media": "about the answers", "repeat": "the requests of a run stay", "warmup-runs": "the requests of a run stay", "grace-period": "about requests that do not end", "max-error-rate": "about requests that fail", "max-overflow-rate": "about requests that fail", "on-session-failure": "about requests that fail",
 }
 
 // TestEveryFlagIsTried finds flags that TestEveryFlag does not know.

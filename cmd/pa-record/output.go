@@ -113,7 +113,7 @@ func (s *settings) outputFlags() []cli.Flag {
 		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files", Destination: &s.spillDir}),
 		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
 		&cli.BoolFlag{Name: "report", Category: catOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report", Destination: &s.Report},
-		&cli.BoolFlag{Name: "keep-media", Category: catOutput, Usage: "keep the bytes of images that answers hold; without it the export has their sizes and SHA-256", Destination: &s.KeepMedia},
+		&cli.BoolFlag{Name: "keep-media", Category: catOutput, Usage: "keep the bytes of images and audio that answers hold; without it the export has the sizes, of images their SHA-256, and of audio the times", Destination: &s.KeepMedia},
 		cmdline.Derives(&cli.StringFlag{Name: "html", Category: catOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export", Destination: &s.HTML}),
 		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models", Destination: &s.CSV}),
 		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report", Destination: &s.VerboseCSV},

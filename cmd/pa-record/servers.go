@@ -125,7 +125,7 @@ func (p *parser) openAI(s *settings) {
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
 	p.endpointKnown(s)
-	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming && what != wireopenai.ImageAnswers {
+	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming && what != wireopenai.ImageAnswers && wireopenai.AudioOf(s.rawEndpoint) == wireopenai.NoAudio {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}
 	if body := p.c.String("extra-body"); body != "" {
@@ -165,7 +165,7 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {

@@ -58,6 +58,8 @@ type Config struct {
 	Economics *figure.EconomicsConfig
 	// Prefix asks for [Experiment.Prefix], Phases for [Experiment.Phases], and Images for [Experiment.Images].
 	Prefix, Phases, Images bool
+	// Audio asks for [Experiment.Audio]. The requests are then decoded, because columns hold no audio.
+	Audio bool
 	// Sessions asks for [Experiment.Sessions]; nil means no. The answers to requests fill the prefix cache if there is a Counter,
 	// because only then their texts are kept.
 	Sessions *figure.SessionsConfig

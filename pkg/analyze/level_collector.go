@@ -314,6 +314,9 @@ func (c *collector) groups(cfg *Config) []figure.Group {
 	if cfg.Images {
 		all = append(all, figure.NewImages(itl.Memory))
 	}
+	if cfg.Audio {
+		all = append(all, figure.NewAudio(itl.Memory))
+	}
 	return all
 }
 

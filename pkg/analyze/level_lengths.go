@@ -46,7 +46,7 @@ func askedOf(run *export.Run) (a askedLengths) {
 		Batch     int             `json:"batch_size"`
 		Texts     int             `json:"batch_size_text"`
 		Image     float64         `json:"image_width_mean"`
-		Audio     float64         `json:"audio_length_mean"`
+		Audio     float64         `json:"audio_length_mean_s"`
 		Data      json.RawMessage `json:"input_data"`
 	}
 	if json.Unmarshal(run.Meta.Config, &config) != nil {

@@ -247,7 +247,7 @@ func (u *storedUse) replaces() bool { return u.derived >= export.DerivedInstead 
 func useOf(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
 	stored := export.StoredIn(r)
 	c := cfg.PerRequest()
-	if stored == nil || !c.Matches(stored.Derivation) {
+	if stored == nil || cfg.Audio || !c.Matches(stored.Derivation) { // the columns hold no audio
 		return u
 	}
 	u.derivation, u.timesOnly = stored.Derivation, !stored.Outputs

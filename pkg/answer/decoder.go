@@ -57,6 +57,9 @@ type Answer struct {
 	FirstImage Value
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
+	// Audio are the pieces of audio in order of arrival, and AudioHead the first bytes of all of them together.
+	Audio     []AudioPiece
+	AudioHead []byte
 	Content
 	// shape says whether the answer has the form of a stream or of a whole body.
 	shape Streamed
@@ -142,11 +145,13 @@ type choice struct {
 type Decoder struct {
 	// ServiceKind is the export's: "openai", "triton" or "".
 	ServiceKind string
-	// Numbers says that answers are embeddings, rankings or other answers of [openai.Numbers]. They hold no tokens, and the
+	// Numbers says that answers are embeddings, audio or other answers of [openai.Numbers]. They hold no tokens, and the
 	// server's count of output tokens is ignored.
 	Numbers bool
 	// images says that answers are images, in which case Numbers is set, too.
 	images bool
+	// Audio says which of the audio endpoints answered.
+	Audio openai.AudioEndpoint
 	// KeepText makes it join the texts of each choice, for a TokenCounter.
 	KeepText bool
 
@@ -166,13 +171,14 @@ func NewDecoder(run *export.Run, keepText bool) Decoder {
 		var what string
 		what, d.Numbers = openai.Numbers(*run.Endpoint)
 		d.images = what == openai.ImageAnswers
+		d.Audio = openai.AudioOf(*run.Endpoint)
 	}
 	return d
 }
 
 // Decode reads the responses of r. The Answer is valid until the next call.
 func (d *Decoder) Decode(r *export.Request) *Answer {
-	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0]}
+	d.a = Answer{Events: d.a.Events[:0], choices: d.a.choices[:0], Audio: d.a.Audio[:0], AudioHead: d.a.AudioHead[:0]}
 	d.responses = r.Responses
 	switch {
 	case r.OutputsDropped:

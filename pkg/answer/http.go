@@ -85,6 +85,10 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 		d.a.shape = StreamedYes
 		h.events(d, r)
 	case openai.FormOther:
+		if d.Audio == openai.Transcribes { // response_format text, srt or vtt
+			h.text(d, r)
+			break
+		}
 		h.events(d, r)
 	}
 	if err := h.stream.Err; err != nil {
@@ -142,6 +146,21 @@ func (h *httpDecoder) lines(d *Decoder, r *export.Request) {
 		}
 	}
 	h.line(d, last, h.body[begin:end])
+}
+
+// text decodes an answer that is a text, with all white space.
+func (h *httpDecoder) text(d *Decoder, r *export.Request) {
+	d.a.shape, h.known = StreamedNo, true
+	h.body = h.body[:0]
+	at := 0
+	for i := range r.Responses {
+		if b := bodyOf(&r.Responses[i]); len(b) > 0 {
+			h.body, at = append(h.body, b...), i
+		}
+	}
+	if len(h.body) > 0 {
+		d.add(at, 0, false, h.body)
+	}
 }
 
 // line decodes a line that response at completed.
@@ -213,6 +232,11 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 	if d.images {
 		h.known = true
 		d.addImages(at, frame)
+		return
+	}
+	if c.HasAudio {
+		h.known = true
+		d.a.addAudio(d.responses[at].RecvNS, &c.Audio)
 		return
 	}
 	if len(c.Choices) == 0 && c.Messages == openai.NotMessages && !c.HasUsage && !c.Done && c.Error == nil && len(c.Object) == 0 {

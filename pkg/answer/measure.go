@@ -114,6 +114,8 @@ type Measures struct {
 	// ImageBytes the sum of their sizes. PartialImages and FirstImage, the time to the first image, are of answers that
 	// were streamed. All are missing at endpoints that make no images.
 	Images, SizedImages, ImageBytes, PartialImages, FirstImage Value
+	// Audio are the measures of the audio endpoints.
+	Audio Audio
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is

@@ -153,6 +153,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		m.out.withholdTokens()
 		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
 	}
+	if m.decoder.Audio != openai.NoAudio {
+		m.out.measureAudio(m.decoder.Audio, r, a, &m.bounds)
+	}
 	m.out.keepServer(&a.Server, &m.bounds)
 	if m.decoder.images && !a.Dropped && a.stored == nil && r.NumResponses() > 0 {
 		m.out.addImages(r, a, m.out.FromNS, &m.bounds)

@@ -54,6 +54,13 @@ const (
 	CachedStorage
 	CachedExternal
 	Retractions
+
+	// Of requests to the audio endpoints, in reports that ask for it.
+	FirstAudio
+	AudioLength
+	RealTimeFactor
+	Underruns
+	UnderrunTime
 	numMetrics
 )
 
@@ -68,12 +75,13 @@ const (
 	Count       Unit = "count"
 )
 
-// Numbers of metrics: NumStrict of the strict report, NumQuality of its quality, and NumServer of the
-// times at the server.
+// Numbers of metrics: NumStrict of the strict report, NumQuality of its quality, NumServer of the
+// times at the server, and NumAudio of the audio endpoints.
 const (
 	NumStrict  = int(Fluidity)
 	NumQuality = int(ServerQueue - Fluidity)
-	NumServer  = int(numMetrics - ServerQueue)
+	NumServer  = int(FirstAudio - ServerQueue)
+	NumAudio   = int(numMetrics - FirstAudio)
 )
 
 // A Definition is a row of the table of metrics.
@@ -147,7 +155,8 @@ const (
 var (
 	StrictMetrics  = metrics[:NumStrict]
 	QualityMetrics = metrics[NumStrict : NumStrict+NumQuality]
-	ServerMetrics  = metrics[NumStrict+NumQuality:]
+	ServerMetrics  = metrics[ServerPrefill:FirstAudio]
+	AudioMetrics   = metrics[FirstAudio:]
 )
 
 // metrics is the table of metrics.
@@ -399,6 +408,34 @@ var metrics = [numMetrics]Definition{
 		Metric: Retractions, name: "retractions", label: "retractions", unit: Count,
 		Formula: "how often the server took the request out of its batch to make room",
 		value:   func(m *Measures) Value { return Value(m.Server.Retractions) },
+	},
+	FirstAudio: {
+		Metric: FirstAudio, name: "first_audio", label: "first audio", unit: Nanoseconds,
+		Formula: "first byte of audio − start",
+		Doc:     "Of v1/audio/speech. The header of a WAV file is no audio.",
+		value:   func(m *Measures) Value { return m.Audio.First },
+	},
+	AudioLength: {
+		Metric: AudioLength, name: "audio_length", label: "audio length", unit: Nanoseconds,
+		Formula: "length of the clip of a transcription; of speech, bytes of audio / bytes a second",
+		Doc:     "Of clips whose header or row states it, and of speech as WAV or PCM.",
+		value:   func(m *Measures) Value { return m.Audio.Length },
+	},
+	RealTimeFactor: {
+		Metric: RealTimeFactor, name: "real_time_factor", label: "real-time factor", unit: Ratio,
+		Formula: "E2EL / audio length",
+		Doc:     "Below 1 the server is faster than the audio plays.",
+	},
+	Underruns: {
+		Metric: Underruns, name: "underruns", label: "underruns", unit: Count,
+		Formula: "pieces of audio that came after their deadline: when a player that starts at the first byte of audio had played all before them",
+		Doc:     "Of v1/audio/speech as WAV or PCM. A player that waits plays everything later, so that a later deadline includes the waits before it.",
+		value:   func(m *Measures) Value { return m.Audio.Underruns },
+	},
+	UnderrunTime: {
+		Metric: UnderrunTime, name: "underrun_time", label: "underrun time", unit: Nanoseconds,
+		Formula: "Σ time of a piece of audio − its deadline, of the pieces after their deadline",
+		value:   func(m *Measures) Value { return m.Audio.UnderrunNS },
 	},
 }
 

@@ -36,6 +36,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 		w := m.Wrong[i/3]
 		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
 	})
+	m.Audio.pack(p)
 	p.End()
 	if media {
 		p.Begin()
@@ -79,6 +80,7 @@ const (
 	notCountedText
 	prefillWorkerText
 	decodeWorkerText
+	noLengthText
 	// MeasuredTexts is the first place that Unpack does not use.
 	MeasuredTexts
 )
@@ -125,4 +127,5 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	m.Server.PrefillWorker, m.Server.DecodeWorker = u.Text(prefillWorkerText), u.Text(decodeWorkerText)
+	m.Audio.unpack(u)
 }

@@ -17,6 +17,8 @@ const (
 	VLLMClassify         Protocol = "vllm_classify"          // POST /classify, /v1/classify
 	VLLMScore            Protocol = "vllm_score"             // POST /score, /v1/score
 	OpenAIImages         Protocol = "openai_images"          // POST /v1/images/generations
+	OpenAITranscription  Protocol = "openai_transcription"   // POST /v1/audio/transcriptions, /v1/audio/translations
+	OpenAISpeech         Protocol = "openai_speech"          // POST /v1/audio/speech
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer
 	TritonGRPCStream     Protocol = "triton_grpc_stream"     // a request of ModelStreamInfer
 	TritonHTTPInfer      Protocol = "triton_http_infer"      // POST /v2/models/M/infer

@@ -61,6 +61,10 @@ func (s *Server) openAIHandler() http.Handler {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(protocol, serveVectors))))
 	}
 	mux.Handle("/v1/images/generations", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIImages, serveImages))))
+	for _, path := range []string{"/v1/audio/transcriptions", "/v1/audio/translations"} {
+		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAITranscription, serveTranscription))))
+	}
+	mux.Handle("/v1/audio/speech", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAISpeech, serveSpeech))))
 	mux.Handle("/v1/models", s.authorized(allowMethod(http.MethodGet, s.listModels)))
 	mux.Handle("/health", allowMethod(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
 	mux.Handle("/ledger", allowMethod(http.MethodGet, s.serveLedger))

@@ -46,6 +46,8 @@ type Level struct {
 	Prefix *Prefix
 	// Phases says where the time of requests went at the server; nil unless Config.Phases asks for it.
 	Phases *Phases
+	// Audio says how fast audio was transcribed or made; nil unless Config.Audio asks for it.
+	Audio *Audio
 	// Sessions says how long sessions took as wholes; nil unless Config.Sessions asks for it.
 	Sessions *Sessions
 	// Images says how many images the answers hold; nil unless Config.Images asks for it.
@@ -96,6 +98,12 @@ var Parts = [...]Part{
 			return nil, nil
 		}
 		return x.Phases.Metrics, x.Phases.Figures
+	}},
+	{"audio", answer.AudioMetrics, AudioFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Audio == nil {
+			return nil, nil
+		}
+		return x.Audio.Metrics, x.Audio.Figures
 	}},
 	{"sessions", nil, SessionFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
 		if x.Sessions == nil {

@@ -232,7 +232,7 @@ func (w *walker) walk(all *[]pair, name, path string, v any, skip []string) {
 }
 
 // groupsWithMetrics are the groups whose metrics the table of metrics shows.
-var groupsWithMetrics = []string{"quality", "phases"}
+var groupsWithMetrics = []string{"quality", "phases", "audio"}
 
 // levelFigures lists the figures of a group of metrics: a pair for each value, and a pair for each reason why
 // figures have no value.

@@ -301,6 +301,17 @@ func WaterfallNotes(w *figure.Waterfall) (lines []string) {
 	return lines
 }
 
+// audioLines returns the lines of a. A real-time factor is no share.
+func audioLines(a *figure.Audio, times TimeUnit) []string {
+	format := timeFigure(times)
+	return groupLines("audio", a.Figures, func(f *figure.Figure) string {
+		if f.Key == figure.KeyAudioRTF {
+			return Number(f.Value)
+		}
+		return format(f)
+	})
+}
+
 // statedRequests counts the requests of p.
 func statedRequests(p *figure.Prefix) string {
 	text := "cached tokens stated by " + plural.GroupedOf(p.Stated, "answer")
@@ -450,6 +461,21 @@ func csvImages(g *figure.Images) []csvLine {
 		return nil
 	}
 	return csvLevelFigures("images", g.Figures)
+}
+
+func (w jsonLayout) audio(a *figure.Audio) sheet.Object {
+	if a == nil {
+		return nil
+	}
+	return sheet.Object{"metrics", w.metrics(a.Metrics), "figures", jsonLevelFigures(a.Figures)}
+}
+
+// csvAudio returns the lines of the metrics and the figures: "audio." and the key.
+func csvAudio(a *figure.Audio) []csvLine {
+	if a == nil {
+		return nil
+	}
+	return prefixed("audio.", append(csvMetrics(a.Metrics), csvLevelFigures("level", a.Figures)...))
 }
 
 // prefixed puts a text before the names of lines.

@@ -246,7 +246,7 @@ func TestOTelSchema(t *testing.T) {
 	}
 	defs := object(s, "$defs")
 	defs["metrics"] = metrics
-	for _, group := range [...]string{"quality", "phases"} {
+	for _, group := range [...]string{"quality", "phases", "audio"} {
 		object(defs, group, "properties")["metrics"] = map[string]any{"$ref": "#/$defs/metrics"}
 	}
 	object(experiment, "server", "items", "properties", "unit")["enum"] = []any{"s", "ratio", "W", "J", "bytes", "count"}

@@ -44,6 +44,7 @@ type Row struct {
 	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
 	Server                      export.ServerDetails
 	Waterfall                   answer.Waterfall // without parts if the server states no time before the first token
+	Audio                       answer.Audio
 
 	Session, Agent string // "" outside of a session, and for the root of one
 	ParentAgent    string // that began Agent; "" for the root
@@ -54,7 +55,7 @@ type Row struct {
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
-type Groups struct{ Quality, Economics, Prefix, Phases, Sessions, Images bool }
+type Groups struct{ Quality, Economics, Prefix, Phases, Audio, Sessions, Images bool }
 
 // newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.
@@ -63,7 +64,7 @@ func newRow(experiment int, e *export.Experiment, index uint64, r *export.Reques
 		Experiment: experiment, Level: e.Name(), Load: LevelWords(e), ID: index, StartNS: r.StartNS,
 		TTFT: m.TTFT, E2EL: m.E2EL, Responses: len(r.Responses), Events: m.Events,
 		Tokens: m.OutputTokens, Input: m.InputTokens, TPOT: math.NaN(),
-		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), Server: m.Server,
+		Reasoning: m.ReasoningTokens, Cached: m.CachedTokens, Uncached: m.UncachedInput(), Server: m.Server, Audio: m.Audio,
 		Status: r.Status.String(), Excluded: string(m.Excluded), Model: r.Model, Message: m.Message,
 		Session: r.SessionID, Agent: r.Agent, ParentAgent: r.ParentAgent, Turn: r.Turn, Depth: r.Depth,
 	}
@@ -169,7 +170,7 @@ func (g Groups) columns() []column {
 	for _, x := range [...]struct {
 		shown   bool
 		columns []column
-	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}, {g.Sessions, sessionsColumns}} {
+	}{{g.Quality, qualityColumns}, {g.Economics, economicsColumns}, {g.Prefix, prefixColumns}, {g.Phases, phasesColumns}, {g.Audio, audioColumns}, {g.Sessions, sessionsColumns}} {
 		if x.shown {
 			all = slices.Concat(all, x.columns)
 		}
@@ -396,7 +397,7 @@ func millis(v answer.Value) string {
 	return strconv.FormatFloat(float64(v.V)/1e6, 'f', 3, 64)
 }
 
-// The columns of lists with --metrics economics, prefix, phases and sessions. A request has no energy and no price
+// The columns of lists with --metrics economics, prefix, phases, audio and sessions. A request has no energy and no price
 // of its own: both belong to the level.
 var (
 	economicsColumns = []column{
@@ -423,6 +424,13 @@ var (
 		ofPart(answer.TTFTRest, answer.RestPart, "rest_ms"),
 		ofFloat(answer.AcceptanceLength.Key(), (*Row).acceptanceLength, column{}),
 	)
+	audioColumns = []column{
+		ofMetric(answer.FirstAudio, func(r *Row) answer.Value { return r.Audio.First }, column{head: "first_audio_ms", width: 14, cell: func(r *Row) string { return millis(r.Audio.First) }}),
+		ofMetric(answer.AudioLength, func(r *Row) answer.Value { return r.Audio.Length }, column{head: "audio_ms", width: 10, cell: func(r *Row) string { return millis(r.Audio.Length) }}),
+		ofFloat(answer.RealTimeFactor.Key(), (*Row).realTimeFactor, column{head: "rtf", width: 6, cell: func(r *Row) string { return threeDecimals(r.realTimeFactor()) }}),
+		ofMetric(answer.Underruns, func(r *Row) answer.Value { return r.Audio.Underruns }, column{head: "underruns", width: 9}),
+		ofMetric(answer.UnderrunTime, func(r *Row) answer.Value { return r.Audio.UnderrunNS }, column{}),
+	}
 	sessionsColumns = []column{
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
 		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
@@ -485,6 +493,9 @@ func rateOf(n, ns float64) float64 {
 	}
 	return n / (ns / 1e9)
 }
+
+// realTimeFactor returns E2EL / length of the audio; NaN if one of them is missing.
+func (r *Row) realTimeFactor() float64 { return r.Audio.RealTimeFactor(r.E2EL) }
 
 // wholeRate returns output tokens / E2EL, per second; NaN if one of them is missing.
 func (r *Row) wholeRate() float64 {

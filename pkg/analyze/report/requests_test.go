@@ -172,26 +172,27 @@ func TestRowGroups(t *testing.T) {
 		Level: "concurrency:1", Load: "concurrency 1", ID: 3, StartNS: 1_700_000_000_000_000_001, TTFT: answer.Some(12_345_678), E2EL: answer.Some(1_234_567_890),
 		Tokens: answer.Some(7), Input: answer.Some(40), Status: "ok", TPOT: 250, Reasoning: answer.Some(2), Cached: answer.Some(30), Uncached: answer.Some(10),
 		Server: export.ServerDetails{Prefill: export.Count{V: 1_500_000, OK: true}, Decode: export.Count{V: 2, OK: true}, DraftSteps: export.Count{OK: true}, DecodeWorker: "w"},
+		Audio:  answer.Audio{First: answer.Some(20_000_000), Length: answer.Some(4_938_271_560), Underruns: answer.Some(3), UnderrunNS: answer.Some(5)},
 	}
 	row.Waterfall.Parts[answer.SendPart], row.Waterfall.Parts[answer.RestPart] = answer.Some(20_000), answer.Some(-7)
 	failed := Row{Level: "concurrency:1", Load: "concurrency 1", ID: 4, Status: "http_error", Excluded: "failed", TPOT: math.NaN(), Model: "m"}
-	all := Groups{Economics: true, Prefix: true, Phases: true}
+	all := Groups{Economics: true, Prefix: true, Phases: true, Audio: true}
 	for name, tt := range map[string]struct {
 		make func(io.Writer) RowWriter
 		want string
 	}{
-		"csv": {func(w io.Writer) RowWriter { return RowsCSV(w, all) }, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model,tpot_ns,output_tokens_per_s_per_user_decode,output_tokens_per_s_per_user_e2e,cached_tokens,uncached_input_tokens,hit_rate,server_queue_ns,server_prefill_ns,server_ttft_ns,server_decode_ns,server_e2e_ns,server_sent_ns,cached_local_tokens,cached_host_tokens,cached_storage_tokens,cached_external_tokens,draft_steps,draft_tokens,accepted_tokens,retractions,prefill_worker,decode_worker,ttft_wait_ns,ttft_connect_ns,ttft_send_ns,server_first_decode_ns,ttft_rest_ns,acceptance_length
-0,concurrency:1,3,1700000000000000001,12345678,1234567890,0,0,40,7,ok,,,,250,4000000,5.670000051597001,30,10,0.75,,1500000,,2,,,,,,,0,,,,,w,,,20000,,-7,
-0,concurrency:1,4,0,,,0,0,,,http_error,failed,,m,,,,,,,,,,,,,,,,,,,,,,,,,,,,
+		"csv": {func(w io.Writer) RowWriter { return RowsCSV(w, all) }, `experiment,level,id,start_ns,ttft_ns,e2el_ns,responses,token_events,input_tokens,output_tokens,status,excluded,message,model,tpot_ns,output_tokens_per_s_per_user_decode,output_tokens_per_s_per_user_e2e,cached_tokens,uncached_input_tokens,hit_rate,server_queue_ns,server_prefill_ns,server_ttft_ns,server_decode_ns,server_e2e_ns,server_sent_ns,cached_local_tokens,cached_host_tokens,cached_storage_tokens,cached_external_tokens,draft_steps,draft_tokens,accepted_tokens,retractions,prefill_worker,decode_worker,ttft_wait_ns,ttft_connect_ns,ttft_send_ns,server_first_decode_ns,ttft_rest_ns,acceptance_length,first_audio_ns,audio_length_ns,real_time_factor,underruns,underrun_time_ns
+0,concurrency:1,3,1700000000000000001,12345678,1234567890,0,0,40,7,ok,,,,250,4000000,5.670000051597001,30,10,0.75,,1500000,,2,,,,,,,0,,,,,w,,,20000,,-7,,20000000,4938271560,0.25,3,5
+0,concurrency:1,4,0,,,0,0,,,http_error,failed,,m,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,
 `},
-		"table": {func(w io.Writer) RowWriter { return RowsTable(w, 0, all) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status  tpot_ms    tok/s cached uncached   queue_ms prefill_ms  decode_ms   rest_ms message
-concurrency 1     3 1700000000000000001   12.346  1234.568      7 ok        0.000    5.670     30       10          -      1.500      0.000    -0.000 -
-concurrency 1     4                   0        -         -      - http_error        -        -      -        -          -          -          -         - -
+		"table": {func(w io.Writer) RowWriter { return RowsTable(w, 0, all) }, `level            id            start_ns  ttft_ms   e2el_ms tokens status  tpot_ms    tok/s cached uncached   queue_ms prefill_ms  decode_ms   rest_ms first_audio_ms   audio_ms    rtf underruns message
+concurrency 1     3 1700000000000000001   12.346  1234.568      7 ok        0.000    5.670     30       10          -      1.500      0.000    -0.000         20.000   4938.272  0.250         3 -
+concurrency 1     4                   0        -         -      - http_error        -        -      -        -          -          -          -         -              -          -      -         - -
 `},
 		"otel": {func(w io.Writer) RowWriter { return OTelRowsJSON(w, Groups{}) }, `{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":3,"pa.start_ns":1700000000000000001,"gen_ai.response.time_to_first_chunk":0.012345678,"gen_ai.client.operation.duration":1.23456789,"pa.responses":0,"pa.token_events":0,"gen_ai.usage.input_tokens":40,"gen_ai.usage.output_tokens":7,"pa.status":"ok","gen_ai.usage.reasoning.output_tokens":2,"gen_ai.usage.cache_read.input_tokens":30}
 {"pa.experiment":0,"pa.level":"concurrency:1","pa.id":4,"pa.start_ns":0,"pa.responses":0,"pa.token_events":0,"pa.status":"http_error","pa.excluded":"failed","gen_ai.request.model":"m","error.type":"http_error"}
 `},
-		"otel with groups": {func(w io.Writer) RowWriter { return OTelRowsJSON(w, all) }, `{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":3,"pa.start_ns":1700000000000000001,"gen_ai.response.time_to_first_chunk":0.012345678,"gen_ai.client.operation.duration":1.23456789,"pa.responses":0,"pa.token_events":0,"gen_ai.usage.input_tokens":40,"gen_ai.usage.output_tokens":7,"pa.status":"ok","pa.tpot":0.00000025,"pa.output_tokens_per_s_per_user_decode":4000000,"pa.output_tokens_per_s_per_user_e2e":5.670000051597001,"gen_ai.usage.cache_read.input_tokens":30,"pa.uncached_input_tokens":10,"pa.hit_rate":0.75,"pa.server_prefill":0.0015,"pa.server_decode":0.000000002,"pa.draft_steps":0,"pa.decode_worker":"w","pa.ttft_send":0.00002,"pa.ttft_rest":-0.000000007,"gen_ai.usage.reasoning.output_tokens":2}
+		"otel with groups": {func(w io.Writer) RowWriter { return OTelRowsJSON(w, all) }, `{"pa.experiment":0,"pa.level":"concurrency:1","pa.id":3,"pa.start_ns":1700000000000000001,"gen_ai.response.time_to_first_chunk":0.012345678,"gen_ai.client.operation.duration":1.23456789,"pa.responses":0,"pa.token_events":0,"gen_ai.usage.input_tokens":40,"gen_ai.usage.output_tokens":7,"pa.status":"ok","pa.tpot":0.00000025,"pa.output_tokens_per_s_per_user_decode":4000000,"pa.output_tokens_per_s_per_user_e2e":5.670000051597001,"gen_ai.usage.cache_read.input_tokens":30,"pa.uncached_input_tokens":10,"pa.hit_rate":0.75,"pa.server_prefill":0.0015,"pa.server_decode":0.000000002,"pa.draft_steps":0,"pa.decode_worker":"w","pa.ttft_send":0.00002,"pa.ttft_rest":-0.000000007,"pa.first_audio":0.02,"pa.audio_length":4.93827156,"pa.real_time_factor":0.25,"pa.underruns":3,"pa.underrun_time":0.000000005,"gen_ai.usage.reasoning.output_tokens":2}
 {"pa.experiment":0,"pa.level":"concurrency:1","pa.id":4,"pa.start_ns":0,"pa.responses":0,"pa.token_events":0,"pa.status":"http_error","pa.excluded":"failed","gen_ai.request.model":"m","error.type":"http_error"}
 `},
 	} {

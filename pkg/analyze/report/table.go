@@ -585,6 +585,9 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	if x := e.Phases; x != nil {
 		p.Apart().Table(figures(x.Metrics, u)).List(phaseLines(x, u.server)...)
 	}
+	if x := e.Audio; x != nil {
+		p.Apart().Table(figures(x.Metrics, u)).List(audioLines(x, u.server)...)
+	}
 	if x := e.Sessions; x != nil {
 		p.Apart().List(sessionLines(x, u.Request)...).Table(sessionDepths(x, u.Request)).Table(sessionTurns(x, u.Token))
 	}

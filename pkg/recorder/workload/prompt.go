@@ -40,6 +40,10 @@ type Medium struct {
 	Kind MediumKind
 	// URL is an http or https address, or a data: URL with the content.
 	URL string
+	// Name is the name of the file of an audio clip; "" if there is none. Seconds is its length, as the data states it; 0
+	// if the data does not.
+	Name    string
+	Seconds float64
 }
 
 // A MediumKind is a kind of medium.

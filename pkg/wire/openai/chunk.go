@@ -18,7 +18,7 @@ import (
 type Chunk struct {
 	// Comment, Null and Done are the events without JSON object: a frame
 	// without data (a keep-alive, say), "null" or nothing as data, [DONE].
-	// An event message_stop also has Done.
+	// The events message_stop and speech.audio.done also have Done.
 	Comment bool
 	Null    bool
 	Done    bool
@@ -42,6 +42,14 @@ type Chunk struct {
 	HasCached, HasReasoning bool
 	// Server holds what the body states about the work of the server; nil when it states nothing.
 	Server *export.ServerDetails
+
+	// Audio is the audio of the body, which has no choice then; HasAudio is false when it has none. RawAudio
+	// says that the body describes raw audio, whose end HTTP marks.
+	Audio    AudioPiece
+	HasAudio bool
+	RawAudio bool
+	// Repeats says that the text of the body repeats texts that earlier bodies may have had: see [Stream].
+	Repeats Repetition
 
 	// Messages is the kind of a body of Anthropic Messages; NotMessages for all others.
 	Messages MessagesEvent
@@ -212,7 +220,7 @@ func (c *Chunk) reset() {
 // or a body without known members, such as FastAPI's {"detail": …}.
 func (c *Chunk) mayBeError() bool {
 	return string(c.Object) == "error" ||
-		len(c.Choices) == 0 && c.Messages == NotMessages && !c.HasUsage && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
+		len(c.Choices) == 0 && c.Messages == NotMessages && !c.HasUsage && !c.HasAudio && len(c.ID) == 0 && len(c.Object) == 0 && len(c.Model) == 0
 }
 
 func (c *Chunk) body(w *jsonscan.Walker) {

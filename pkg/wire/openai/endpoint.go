@@ -6,11 +6,10 @@ import "strings"
 const ImageAnswers = "images"
 
 // Numbers returns the kind of answer of an endpoint, a path, that answers without text:
-// "embeddings", "rankings", "scores", "classes", "pooled values", "detections" or ImageAnswers. ok is false for all other endpoints. Such
-// an answer holds no tokens. It is one body, which no server streams, except for images.
+// "embeddings", "rankings", "scores", "classes", "pooled values", "detections", "audio answers" or ImageAnswers. ok is false for all
+// other endpoints. Such an answer holds no tokens. Only images and audio are streamed.
 func Numbers(endpoint string) (what string, ok bool) {
-	path, _, _ := strings.Cut(endpoint, "?")
-	path = strings.Trim(path, "/")
+	path := trimPath(endpoint)
 	if path == "v1/infer" || strings.HasSuffix(path, "/v1/infer") {
 		return "detections", true
 	}
@@ -28,6 +27,14 @@ func Numbers(endpoint string) (what string, ok bool) {
 		return "classes", true
 	case "pooling":
 		return "pooled values", true
+	case "speech":
+		return "audio answers", true
 	}
 	return "", false
+}
+
+// trimPath returns an endpoint without its query and outer slashes.
+func trimPath(endpoint string) string {
+	path, _, _ := strings.Cut(endpoint, "?")
+	return strings.Trim(path, "/")
 }

@@ -16,6 +16,10 @@ import (
 //	                           {"type":"response.completed","response":{…}}
 //	                           {"object":"response","output":[…]}
 //	SGLang /generate           {"text":"a b","output_ids":[5,6],"meta_info":{"completion_tokens":2}}
+//	OpenAI v1/audio/…          {"type":"transcript.text.delta","delta":" x"}
+//	                           {"type":"transcript.text.done","text":" x y"}
+//	                           {"type":"speech.audio.delta","audio":"…"}
+//	                           {"text":" x y"}
 //	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
 //	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
 type native struct {
@@ -29,7 +33,10 @@ type native struct {
 
 	prompt, completion int64 // llama.cpp's counts
 
-	text []byte // SGLang's
+	text     []byte // "text", of SGLang or a transcription
+	task     bool   // "task", of a whole one
+	audio    AudioPiece
+	hasAudio bool
 
 	// Of Messages: delta or content_block, its JSON if it is content_block, message and content as JSON, and stop_reason.
 	part                   messagesPart
@@ -96,6 +103,11 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 		n.message = w.Value()
 	case "stop_reason":
 		n.stop = w.String()
+	case "task":
+		n.task = true
+		w.Skip()
+	case "audio":
+		n.audioPiece(w)
 	case "response":
 		n.response(w, c)
 	case "output":
@@ -192,8 +204,22 @@ func (n *native) end(c *Chunk) {
 	}
 	switch kind := string(n.kind); kind {
 	case "":
+		if n.text != nil && (n.task || c.HasUsage) && !n.present {
+			n.present, n.ended, n.choice.Content = true, true, n.text
+		}
 	case "response.completed", "response.incomplete", "image_generation.completed":
 		n.present, n.ended = true, true
+	case "transcript.text.segment", "transcript.text.done":
+		n.present, n.choice.Content, c.Repeats = true, n.text, RepeatsDeltas
+		if n.ended = kind == "transcript.text.done"; n.ended {
+			c.Repeats = RepeatsAll
+		}
+	case "pa.audio", "speech.audio.delta":
+		c.Audio, c.HasAudio, c.RawAudio = n.audio, n.hasAudio, kind == "pa.audio"
+		return
+	case "speech.audio.done":
+		c.Done = true
+		return
 	default:
 		if !bytes.HasSuffix(n.kind, []byte(".delta")) || len(n.delta) == 0 {
 			return

@@ -5,6 +5,16 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
+// A Repetition says which earlier texts of a stream a text repeats.
+type Repetition uint8
+
+// The repetitions.
+const (
+	RepeatsNothing Repetition = iota
+	RepeatsDeltas             // a segment of a transcription: the deltas of the segment, if the server sends deltas
+	RepeatsAll                // the whole text at the end of a transcription
+)
+
 // A Stream follows the chunks of one answer to its end. The zero value is
 // ready for use.
 type Stream struct {
@@ -29,6 +39,9 @@ type Stream struct {
 	Server export.ServerDetails
 
 	messages bool // the answer is a stream of Messages
+	speech   bool // of events with audio
+	// newTexts says that a text came that repeats no other; segments that a text came that may repeat only deltas.
+	newTexts, segments bool
 
 	// Of SGLang's generate: what came of each choice, by its index, and the tokens of all.
 	soFar     map[int]*soFar
@@ -43,11 +56,15 @@ type Stream struct {
 	finished int
 }
 
-// Add takes the next chunk. It keeps nothing of c but c.Error. In an answer that repeats in each event what came before, it makes
+// Add takes the next chunk. It keeps nothing of c but c.Error. In an answer that repeats in each event what came before, it makes It removes texts of c that repeat earlier chunks, so that they are
 // the choices of c what the event adds.
+// no output.
 func (st *Stream) Add(c *Chunk) {
 	if len(c.Choices) > 0 && c.Choices[0].soFar {
 		st.addSoFar(c)
+	}
+	if c.Repeats != RepeatsNothing || c.HasAudio {
+		st.addAudio(c)
 	}
 	st.Done = st.Done || c.Done
 	if st.Err == nil {
@@ -55,6 +72,7 @@ func (st *Stream) Add(c *Chunk) {
 	}
 	if c.HasOutput() {
 		st.OutputChunks++
+		st.newTexts = st.newTexts || c.Repeats == RepeatsNothing
 	}
 	ends := true
 	for i := range c.Choices {
@@ -81,6 +99,24 @@ func (st *Stream) Add(c *Chunk) {
 		}
 	}
 }
+
+// addAudio takes what only chunks of the audio endpoints have.
+func (st *Stream) addAudio(c *Chunk) {
+	st.unmarked = st.unmarked || c.RawAudio
+	st.speech = st.speech || c.HasAudio && !c.RawAudio
+	if c.Repeats == RepeatsNothing {
+		return
+	}
+	if st.newTexts || c.Repeats == RepeatsAll && st.segments {
+		for i := range c.Choices {
+			c.Choices[i].Content = nil
+		}
+	}
+	st.segments = st.segments || c.Repeats == RepeatsDeltas && c.HasOutput()
+}
+
+// Speech reports whether the answer is a stream of events with audio.
+func (st *Stream) Speech() bool { return st.speech }
 
 // AddAgain takes a chunk that differs from an earlier chunk of the stream only in its text.
 // It must be the chunk of a [Pattern].
@@ -134,7 +170,7 @@ func (st *Stream) choice(index int, ended bool) {
 // [DONE]. A stream of Messages is complete with message_stop alone. An answer of a kind without a mark of its end always counts
 // as complete.
 func (st *Stream) Complete() bool {
-	if st.messages {
+	if st.messages || st.speech {
 		return st.Done
 	}
 	return st.Done || st.unmarked || st.finished > 0 && st.openN == 0

@@ -47,7 +47,7 @@ func (t *template) apply(frame []byte, c *Chunk) bool {
 
 // learn makes a template of a frame, if its chunk c is of the kind that has one.
 func (t *template) learn(frame []byte, c *Chunk) {
-	if len(frame) > maxTemplate || len(c.Choices) != 1 || c.HasUsage || c.Server != nil || c.Error != nil || c.mayBeError() {
+	if len(frame) > maxTemplate || len(c.Choices) != 1 || c.HasUsage || c.Server != nil || c.Repeats != RepeatsNothing || c.Error != nil || c.mayBeError() {
 		return
 	}
 	if c.Messages != NotMessages && c.Messages != BlockDelta { // has the text twice

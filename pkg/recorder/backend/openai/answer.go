@@ -48,6 +48,15 @@ type answer struct {
 	left int64 // bytes that the body of an error may still have
 	over error // the error after which no more data is accepted
 
+	// audio describes the audio of an answer to Speech. spoken is what one read, or several parts of it, brought of raw audio, and
+	// spokenAt its stamp; described has room for descriptions.
+	audio             openai.AudioWriter
+	spoken, described []byte
+	spokenAt          struct {
+		at   stamp
+		read uint32
+	}
+
 	// packed decodes the body; nil unless it is compressed. opened says that the first bytes have shown
 	// that; until then they are in held.
 	packed *backend.Decompressor
@@ -73,6 +82,7 @@ const (
 	bodyLines                     // a response for each line, a JSON object
 	bodyEvents                    // a response for each event
 	bodyError                     // one response, and the message
+	bodyAudio                     // a response for each read
 )
 
 // begin starts the exchange x. The transport sets its times and its connection.
@@ -91,6 +101,12 @@ func (a *answer) head(resp *http.Response, at stamp, read uint32) {
 	a.opened, a.held = false, nil
 	a.mem.Begin(a.b.cfg.MaxAnswerMemory)
 	a.kind = bodyUndecided
+	if a.b.target.api == render.Speech {
+		a.audio, a.spoken = openai.AudioWriter{Keep: a.b.cfg.KeepMedia}, a.spoken[:0]
+		if isAudio(resp) {
+			a.kind = bodyAudio
+		}
+	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		a.kind = bodyError
 		a.left = backend.MaxErrorBytes
@@ -114,9 +130,33 @@ func (a *answer) decide(p []byte) {
 		a.split.MaxFrameBytes = int(a.b.cfg.MaxAnswerMemory)
 	case form == openai.FormJSON:
 		a.kind = bodyJSON
+	case a.b.target.api == render.Speech:
+		a.kind = bodyAudio
 	default:
 		a.kind = bodyWhole
 	}
+}
+
+// speak handles raw audio. All that one read brought is one response.
+func (a *answer) speak(p []byte) {
+	if len(a.spoken) > 0 && a.spokenAt.read != a.read {
+		a.spoke()
+	}
+	a.spokenAt.at, a.spokenAt.read = a.at, a.read
+	a.spoken = append(a.spoken, p...)
+}
+
+// spoke records what a read brought of raw audio.
+func (a *answer) spoke() {
+	if len(a.spoken) == 0 {
+		return
+	}
+	at, read := a.at, a.read
+	a.at, a.read = a.spokenAt.at, a.spokenAt.read
+	a.described = a.audio.AppendRaw(a.described[:0], a.spoken)
+	a.spoken = a.spoken[:0]
+	a.event(a.described)
+	a.at, a.read = at, read
 }
 
 // revise replaces the kernel's stamps of reads. firstRead is the number of the read that
@@ -161,8 +201,10 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 		return a.over
 	}
 	a.left -= int64(len(p))
-	if a.over = a.mem.Take(len(p)); a.over != nil {
-		return a.over
+	if !a.dropsBytes() {
+		if a.over = a.mem.Take(len(p)); a.over != nil {
+			return a.over
+		}
 	}
 	if len(p) > 0 {
 		a.at, a.read = at, read
@@ -178,6 +220,11 @@ func (a *answer) data(p []byte, at stamp, read uint32) error {
 		a.over = err
 	}
 	return a.over
+}
+
+// dropsBytes reports whether the bytes of the body are counted and not kept.
+func (a *answer) dropsBytes() bool {
+	return a.b.target.api == render.Speech && !a.audio.Keep && (a.kind == bodyAudio || a.kind == bodyEvents)
 }
 
 // open decides from the headers and the first bytes of a body whether it is compressed. p are the next
@@ -228,6 +275,12 @@ func (a *answer) body(p []byte) {
 		}
 	case bodyLines:
 		a.lines(p)
+	case bodyAudio:
+		if len(a.whole) > 0 { // before it was decided
+			a.speak(a.whole)
+			a.whole = nil
+		}
+		a.speak(p)
 	default:
 		if a.whole == nil {
 			const most = 1 << 20 // largest Content-Length for which memory is reserved
@@ -323,6 +376,14 @@ func (a *answer) end(err error) (keep bool) {
 		if rest := a.split.Rest(); a.over == nil && len(bytes.TrimSpace(rest)) > 0 {
 			a.event(rest)
 		}
+	case bodyAudio:
+		a.spokenAt.at = a.at // the last read may have got another stamp
+		if a.over == nil {
+			a.spoke()
+		}
+		if len(a.x.Request.Responses) == 0 {
+			a.addWhole()
+		}
 	case bodyError:
 		a.whole = backend.DecodedError(a.resp.Header, a.whole)
 		a.addWhole()
@@ -355,6 +416,11 @@ func (a *answer) finish() {
 // event records an event or a line, or only counts it.
 func (a *answer) event(frame []byte) {
 	a.sawDone = a.sawDone || isDone(frame) || a.b.target.api == render.Messages && openai.IsMessageStop(frame)
+	if a.b.target.api == render.Speech && a.kind == bodyEvents {
+		if b, ok := a.audio.AppendEvent(a.described[:0], frame); ok {
+			a.described, frame = b, b
+		}
+	}
 	record, err := a.mem.Event(&a.x.Request, openai.IsEmptyFrame(frame))
 	if a.over = err; record && err == nil {
 		a.x.Respond(a.response(), frame)
@@ -412,6 +478,12 @@ func isEventStream(resp *http.Response) bool {
 	return slices.ContainsFunc(resp.Header.Values("Content-Type"), func(v string) bool {
 		return strings.Contains(strings.ToLower(v), "text/event-stream")
 	})
+}
+
+// isAudio reports whether the type of an answer is audio, or bytes of no known type.
+func isAudio(resp *http.Response) bool {
+	kind := strings.ToLower(resp.Header.Get("Content-Type"))
+	return strings.HasPrefix(kind, "audio/") || strings.HasPrefix(kind, "application/octet-stream")
 }
 
 // isDone reports whether a frame is [DONE].

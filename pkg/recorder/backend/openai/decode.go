@@ -26,7 +26,7 @@ import (
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	r := &x.Request
-	d := decoder{r: r, tokens: &x.Tokens, last: -1, images: b.target.api == render.Images}
+	d := decoder{r: r, tokens: &x.Tokens, last: -1, images: b.target.api == render.Images, text: b.target.api == render.Transcription}
 	outputs := x.Fields(len(x.Raw))
 	for i, raw := range x.Raw {
 		b.secrets.Mask(raw)
@@ -68,6 +68,7 @@ type decoder struct {
 	id     string
 	err    error // error of the first frame that is no chunk
 	cut    bool  // the stream ended within an event
+	text   bool  // a body that is neither JSON nor events is a text: a transcription
 }
 
 // response decodes response i. The only response may be a whole body: JSON, or a stream
@@ -83,6 +84,11 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 			return // embeddings of some servers
 		}
 		d.frame(i, raw)
+		return
+	}
+	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther {
+		d.whole = true
+		d.tokens.Add(i)
 		return
 	}
 	split := sse.Splitter{MaxFrameBytes: len(raw) + 1}
@@ -157,6 +163,8 @@ func (d *decoder) status() {
 		if len(bytes.TrimSpace(d.r.Responses[0].Outputs[0].Value.Data)) == 0 {
 			r.Status, r.Message = export.StatusProtocolError, "the answer is empty"
 		}
+	case !d.st.Complete() && d.st.Speech():
+		r.Status, r.Message = export.StatusTruncated, "the stream ended without speech.audio.done"
 	case !d.st.Complete() && d.st.Messages():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without message_stop"
 	case !d.st.Complete() && d.images:

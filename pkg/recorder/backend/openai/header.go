@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // A Header is sent with every request. Its value may be a key, so no verb prints it. The places of backend.ParsePlaces in a
@@ -40,6 +41,9 @@ func (b *Backend) useHeaders() error {
 			b.secrets.AddHeader(header.Name, header.Value)
 		case slices.Contains([]string{"host", "user-agent", "accept", "content-type"}, strings.ToLower(header.Name)):
 			errs = append(errs, fmt.Errorf("header %s: its value is the same for all requests; drop {{…}}", header.Name))
+		}
+		if b.target != nil && b.target.api == render.Transcription && strings.EqualFold(header.Name, "content-type") {
+			errs = append(errs, fmt.Errorf("header %s: it follows from the form; drop it", header.Name))
 		}
 		if h.Return != "" && strings.EqualFold(header.Name, h.Return) {
 			errs = append(errs, fmt.Errorf("header %s is both set and returned; drop one", header.Name))

@@ -43,7 +43,7 @@ func (p *payload) Streamed() bool { return p.streamed }
 
 // Prepare encodes an entry: its Prompt, or its "payload", an array with one object, the
 // body, which is sent in compact form. The configuration may add members. The export shows
-// one input, the body as sent.
+// one input, the body as sent; for a form, its fields as JSON, with a description in place of the clip.
 func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 	body, err := b.bodyOf(e)
 	if err != nil {
@@ -54,9 +54,19 @@ func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 
 // payloadOf returns the request with a body.
 func (b *Backend) payloadOf(body []byte) (*payload, error) {
-	p := b.newPayload(http.MethodPost, b.target.uri, body)
-	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: p.body}}}
-	info, err := openai.InspectRequest(body)
+	sent, shown := body, []byte(nil)
+	if b.target.api == render.Transcription {
+		var err error
+		if sent, shown, err = openai.AudioForm(body); err != nil {
+			return nil, err
+		}
+	}
+	p := b.newPayload(http.MethodPost, b.target.uri, sent)
+	if shown == nil {
+		shown = p.body
+	}
+	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: shown}}}
+	info, err := openai.InspectRequest(shown)
 	p.streamed, p.model = info.Stream || b.target.stream, info.Model
 	if b.target.api == render.Generate {
 		p.model = b.model
@@ -91,7 +101,7 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	sets := [][]byte{b.extra}
 	made := b.cfg.Render.Template != nil && e.Prompt != nil && e.Prompt.Body == nil
 	if b.cfg.Streaming && !made { // a template decides by itself
-		sets = append(sets, []byte(`{"stream":true}`))
+		sets = append(sets, []byte(b.target.streamMember()))
 	}
 	for _, set := range sets {
 		if body, err = openai.MergeRequest(body, set); err != nil {
@@ -215,7 +225,7 @@ func (b *Backend) headers(hasBody bool) []Header {
 	}
 	all = append(all, b.fixed...)
 	if hasBody {
-		ours("Content-Type", "application/json")
+		ours("Content-Type", b.target.contentType())
 	}
 	return all
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // A target is the address of a server and the paths of requests.
@@ -96,6 +97,22 @@ func joinPath(base, endpoint string) (root, full string) {
 		return root, full
 	}
 	return base, full
+}
+
+// streamMember returns the object that asks for a streamed answer.
+func (t *target) streamMember() string {
+	if t.api == render.Speech {
+		return `{"stream_format":"sse"}`
+	}
+	return `{"stream":true}`
+}
+
+// contentType returns the type of the bodies of requests.
+func (t *target) contentType() string {
+	if t.api == render.Transcription {
+		return openai.AudioFormType
+	}
+	return "application/json"
 }
 
 func withQuery(path string, queries ...string) string {

@@ -96,6 +96,7 @@ func readMedium(kind workload.MediumKind, v mediumValue, f *file) (workload.Medi
 	if err != nil {
 		return m, err
 	}
+	m.Name = filepath.Base(where)
 	typ, err := mediaType(kind, content)
 	if err != nil {
 		return m, fmt.Errorf("%s: %w", where, err)

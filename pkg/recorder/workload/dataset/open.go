@@ -3,6 +3,7 @@ package dataset
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -88,11 +89,21 @@ type file struct {
 }
 
 // Open reads paths: files, "-" for Options.Stdin, or folders. In a folder it reads all files
-// with one of [Suffixes], in the order of their names. It reads everything once, and returns
+// with one of [Suffixes], in the order of their names, or without such files each audio file as a prompt: see [AudioSuffixes]. It reads everything once, and returns
 // the first error. The error for a bad row is an *Error.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	return newSet(strings.Join(paths, ", "), &o, func(s *Set) error {
 		for _, path := range paths {
+			if rows := audioFolder(path); rows != nil {
+				src, err := spooled(ctx, filepath.Join(path, "*"), bytes.NewReader(rows), &o)
+				if err == nil {
+					err = s.addSource(ctx, src, &o)
+				}
+				if err != nil {
+					return err
+				}
+				continue
+			}
 			all, err := filesOf(path)
 			if err != nil {
 				return err
@@ -145,6 +156,37 @@ func newSet(name string, o *Options, fill func(*Set) error) (*Set, error) {
 // Suffixes lists the suffixes of the files that Open reads in a folder, each also with .gz or
 // .zst appended.
 var Suffixes = []string{".json", ".jsonl", ".ndjson", ".csv", ".parquet"}
+
+// AudioSuffixes lists the suffixes of the audio files that Open reads in a folder without data files.
+var AudioSuffixes = []string{".wav", ".flac", ".mp3", ".ogg"}
+
+// IsAudioFile reports whether Open reads an audio file of this name in a folder.
+func IsAudioFile(name string) bool {
+	return slices.Contains(AudioSuffixes, strings.ToLower(filepath.Ext(name)))
+}
+
+// audioFolder returns a row for each audio file of a folder, in the order of their names; nil for other paths and for folders with
+// data files.
+func audioFolder(path string) (rows []byte) {
+	inside, err := os.ReadDir(path)
+	if err != nil {
+		return nil // filesOf says why
+	}
+	for _, e := range inside {
+		switch name := e.Name(); {
+		case e.IsDir() || strings.HasPrefix(name, "."):
+		case IsDataFile(name):
+			return nil
+		case IsAudioFile(name):
+			row, err := json.Marshal(map[string]string{"audio": name})
+			if err != nil {
+				continue // a string has no error
+			}
+			rows = append(append(rows, row...), '\n')
+		}
+	}
+	return rows
+}
 
 // IsDataFile reports whether Open reads a file of this name in a folder.
 func IsDataFile(name string) bool {

@@ -31,6 +31,7 @@ var (
 	sessionColumns = []string{"session_id", "conversation_id"}
 	imageColumns   = []string{"image", "images"}
 	audioColumns   = []string{"audio", "audios"}
+	audioLengths   = []string{"audio_seconds", "duration"}
 )
 
 // requestMembers holds further members of requests to OpenAI-compatible servers, which are
@@ -38,13 +39,13 @@ var (
 var requestMembers = func() map[string]bool {
 	members := map[string]bool{}
 	for name := range strings.FieldsSeq(`
-		best_of chat_template chat_template_kwargs continue_final_message dimensions echo encoding_format
+		best_of chat_template chat_template_kwargs chunking_strategy continue_final_message dimensions echo encoding_format
 		frequency_penalty function_call functions guided_choice guided_grammar guided_json guided_regex ignore_eos
-		instructions length_penalty logit_bias logprobs metadata min_p min_tokens modalities model n
+		instructions language length_penalty logit_bias logprobs metadata min_p min_tokens modalities model n
 		parallel_tool_calls prediction presence_penalty priority prompt_cache_key reasoning reasoning_effort
-		repetition_penalty response_format sampling_params seed service_tier skip_special_tokens stop stop_token_ids store stream
-		stream_options structured_outputs suffix temperature text_format thinking tool_choice tools top_k
-		top_logprobs top_p truncation user verbosity`) {
+		repetition_penalty response_format sampling_params seed service_tier skip_special_tokens speed stop stop_token_ids store stream
+		stream_format stream_options structured_outputs suffix temperature text_format thinking timestamp_granularities tool_choice tools top_k
+		top_logprobs top_p truncation user verbosity voice`) {
 		members[name] = true
 	}
 	return members
@@ -390,6 +391,26 @@ func (p *promptReader) media(*workload.Entry) error {
 			p.prompt.Media = append(p.prompt.Media, m)
 		}
 	}
+	return p.audioLength()
+}
+
+// audioLength reads the length of the only clip of the row, in seconds.
+func (p *promptReader) audioLength() error {
+	if len(p.prompt.Media) != 1 || p.prompt.Media[0].Kind != workload.Audio {
+		return nil
+	}
+	name, js, err := p.one("the length of the clip", audioLengths)
+	if js == nil || err != nil {
+		return err
+	}
+	seconds, err := parseNumber(js)
+	if err == nil && !(seconds > 0 && seconds <= openai.MaxAudioSeconds) {
+		err = fmt.Errorf("%v: must be above 0 and at most %g", seconds, openai.MaxAudioSeconds)
+	}
+	if err != nil {
+		return fmt.Errorf("%q: %w", name, err)
+	}
+	p.prompt.Media[0].Seconds = seconds
 	return nil
 }
 

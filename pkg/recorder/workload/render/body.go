@@ -35,6 +35,8 @@ const (
 	Classify                      // vLLM's classify
 	Score                         // vLLM's score and v1/score
 	Images                        // v1/images/generations
+	Transcription                 // v1/audio/transcriptions and v1/audio/translations
+	Speech                        // v1/audio/speech
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -47,6 +49,9 @@ var endpoints = [...]struct {
 	{"embeddings", Embeddings},
 	{"responses", Responses},
 	{"v1/messages", Messages},
+	{"audio/transcriptions", Transcription},
+	{"audio/translations", Transcription},
+	{"audio/speech", Speech},
 	{"ranking", Ranking},
 	{"v1/rerank", Rerank},
 	{"v2/rerank", Rerank},
@@ -123,6 +128,10 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.responses(p, o)
 	case Messages:
 		err = b.messages(p, o)
+	case Transcription:
+		err = b.transcription(p, o)
+	case Speech:
+		err = b.speech(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
 	case Pooling, Classify:
@@ -189,7 +198,7 @@ func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank
 // AsksNoLength reports whether requests cannot ask for a length of the answer, because the answer has no text.
 func (a API) AsksNoLength() bool {
 	switch a {
-	case Embeddings, ImageRetrieval, Pooling, Classify, Images:
+	case Embeddings, ImageRetrieval, Pooling, Classify, Images, Transcription, Speech:
 		return true
 	}
 	return a.Ranks()
@@ -203,7 +212,7 @@ func (a API) PromptMember() string {
 		return "messages"
 	case Completions, Images:
 		return "prompt"
-	case Embeddings, Responses, Pooling, Classify:
+	case Embeddings, Responses, Pooling, Classify, Speech:
 		return "input"
 	}
 	return ""

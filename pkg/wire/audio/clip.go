@@ -1,0 +1,124 @@
+package audio
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+)
+
+// A Format says how fast the samples of an audio are played. The zero value is an unknown format.
+type Format struct {
+	Rate       int // samples a second, of each channel
+	FrameBytes int // bytes of one sample of all channels
+}
+
+// PCM24K is the format of raw PCM of OpenAI's speech endpoint: 24 kHz, 16 bits, mono.
+var PCM24K = Format{Rate: 24000, FrameBytes: 2}
+
+// Limits of a plausible format. Values beyond them are those of a damaged header.
+const (
+	maxRate       = 1 << 20
+	maxFrameBytes = 1 << 10
+)
+
+// known reports whether f can be the format of an audio.
+func (f Format) known() bool {
+	return f.Rate > 0 && f.Rate <= maxRate && f.FrameBytes > 0 && f.FrameBytes <= maxFrameBytes
+}
+
+// NS returns the nanoseconds that n bytes of samples take to play; 0 if the format is unknown or n is below 0.
+func (f Format) NS(n int64) int64 {
+	if !f.known() || n <= 0 {
+		return 0
+	}
+	ns := float64(n) / float64(f.FrameBytes) / float64(f.Rate) * 1e9
+	if ns >= math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(math.Round(ns))
+}
+
+// A WAV is the header of a WAV file.
+type WAV struct {
+	Format
+	// Header is the number of bytes before the first sample.
+	Header int
+	// Data is the number of bytes of samples; −1 if the header does not know it, as in a stream.
+	Data int64
+}
+
+// MaxWAVHeader is the number of bytes within which the samples of a WAV file must begin.
+const MaxWAVHeader = 4096
+
+const (
+	riffBytes  = 12 // "RIFF" size "WAVE"
+	chunkBytes = 8  // name and size of a chunk
+	fmtBytes   = 16 // smallest chunk "fmt "
+)
+
+// ParseWAV reads the header of a WAV file, which is uncompressed: PCM, floating point, A-law or µ-law. head are the
+// first bytes of the file. ok is false if they are no such header or end within it.
+func ParseWAV(head []byte) (w WAV, ok bool) {
+	if len(head) < riffBytes || string(head[:4]) != "RIFF" || string(head[8:12]) != "WAVE" {
+		return w, false
+	}
+	head = head[:min(len(head), MaxWAVHeader)]
+	le := binary.LittleEndian
+	for at := riffBytes; at+chunkBytes <= len(head); {
+		name, size := string(head[at:at+4]), int64(le.Uint32(head[at+4:]))
+		at += chunkBytes
+		switch {
+		case name == "data":
+			w.Header, w.Data = at, size
+			if size == 0 || size >= math.MaxInt32 { // the writer did not know it: it wrote 0, 2³¹−1 or 2³²−1
+				w.Data = -1
+			}
+			return w, w.known()
+		case size > int64(len(head)-at):
+			return w, false
+		case name == "fmt " && size >= fmtBytes:
+			switch le.Uint16(head[at:]) {
+			case 1, 3, 6, 7, 0xfffe: // PCM, float, A-law, µ-law, extensible
+				w.Rate, w.FrameBytes = int(le.Uint32(head[at+4:])), int(le.Uint16(head[at+12:]))
+			}
+		}
+		at += int(size + size%2)
+	}
+	return w, false
+}
+
+// DurationNS returns the length of a clip, a whole file, as its header states it. why says why the length is not known; ""
+// if it is.
+func DurationNS(clip []byte) (ns int64, why string) {
+	switch {
+	case bytes.HasPrefix(clip, []byte("RIFF")):
+		w, ok := ParseWAV(clip)
+		if !ok {
+			return 0, "its WAV header has no known format"
+		}
+		n := int64(len(clip) - w.Header)
+		if w.Data >= 0 {
+			n = min(n, w.Data)
+		}
+		return w.NS(n), ""
+	case bytes.HasPrefix(clip, []byte("fLaC")):
+		return flacNS(clip)
+	}
+	return 0, "only headers of WAV and FLAC state it"
+}
+
+// flacNS returns the length that the first block of a FLAC file, STREAMINFO, states:
+//
+//	"fLaC" type:1 length:3 … rate:20 channels:3 bits:5 samples:36 (bits)
+func flacNS(clip []byte) (ns int64, why string) {
+	const info, blockBytes = 8, 34
+	if len(clip) < info+blockBytes || clip[4]&0x7f != 0 {
+		return 0, "its FLAC header has no STREAMINFO"
+	}
+	v := binary.BigEndian.Uint64(clip[info+10:])
+	rate, samples := v>>44, v&(1<<36-1)
+	if rate == 0 || samples == 0 {
+		return 0, "its FLAC header does not state it"
+	}
+	return int64(math.Round(float64(samples) / float64(rate) * 1e9)), ""
+}
