@@ -29,7 +29,8 @@ type native struct {
 
 	prompt, completion int64 // llama.cpp's counts
 
-	text []byte // SGLang's
+	text    []byte // SGLang's
+	request []byte // "request_id", vLLM's
 
 	// Of Messages: delta or content_block, its JSON if it is content_block, message and content as JSON, and stop_reason.
 	part                   messagesPart
@@ -56,6 +57,8 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 		}
 	case "text":
 		n.text = w.String()
+	case "request_id":
+		n.request = w.String()
 	case "meta_info":
 		n.metaInfo(w, c)
 	case "tokens", "output_ids":
@@ -185,6 +188,9 @@ func (n *native) output(w *jsonscan.Walker) {
 
 // end adds the choice, unless the body has choices.
 func (n *native) end(c *Chunk) {
+	if len(c.ID) == 0 && (len(c.Choices) > 0 || c.HasUsage) {
+		c.ID = n.request
+	}
 	if len(n.kind) > 0 && len(c.Choices) == 0 && n.messages(c) {
 		return
 	}
