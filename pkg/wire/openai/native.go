@@ -34,6 +34,7 @@ type native struct {
 	prompt, completion int64 // llama.cpp's counts
 
 	text     []byte // "text", of SGLang or a transcription
+	request  []byte // "request_id", vLLM's
 	task     bool   // "task", of a whole one
 	audio    AudioPiece
 	hasAudio bool
@@ -63,6 +64,8 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 		}
 	case "text":
 		n.text = w.String()
+	case "request_id":
+		n.request = w.String()
 	case "meta_info":
 		n.metaInfo(w, c)
 	case "tokens", "output_ids":
@@ -199,6 +202,9 @@ func (n *native) output(w *jsonscan.Walker) {
 
 // end adds the choice, unless the body has choices.
 func (n *native) end(c *Chunk) {
+	if len(c.ID) == 0 && (len(c.Choices) > 0 || c.HasUsage) {
+		c.ID = n.request
+	}
 	if len(n.kind) > 0 && len(c.Choices) == 0 && n.messages(c) {
 		return
 	}
