@@ -166,8 +166,8 @@ func (r *repeatedRun) config(target *target, plan *plannedRun) recorder.Config {
 	return recorder.Config{
 		WaitReady: s.waitReady, Waiting: target.waiting(r.stderr), CheckWarnings: target.checkWarnings(r.stderr),
 		Entries: r.entries.Source, Streams: r.entries.streams, Order: s.sendOrder, BatchSize: s.BatchSize,
-		Identity: r.entries.identity,
-		First:    r.positions.first(plan), Restart: s.restart, Hash: r.positions.hash[plan.server],
+		Identity: r.entries.identity, ServerDetails: s.askServerTimes,
+		First: r.positions.first(plan), Restart: s.restart, Hash: r.positions.hash[plan.server],
 		Renew: func(ctx context.Context, level int) (recorder.Renewal, error) {
 			return r.entries.renew(ctx, workload.Set{Run: r.setOf(plan.runIndex), Level: level})
 		},

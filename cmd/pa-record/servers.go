@@ -136,7 +136,7 @@ func (p *parser) openAI(s *settings) {
 		}
 		s.ExtraBody, s.bodies = redactedJSON(body), append(s.bodies, body)
 	}
-	if p.c.Bool("ask-server-times") {
+	if s.askServerTimes = p.c.Bool("ask-server-times"); s.askServerTimes {
 		s.ExtraBody = redactedJSON(wireopenai.AskServerDetails([]byte(s.ExtraBody)))
 	}
 }

@@ -118,8 +118,8 @@ type settings struct {
 	given         map[string]bool // flags on the command line that rules are about
 	shapeFlag     string          // flag of the shape of the load
 	// templateStreams says that the request template asks for streamed answers.
-	templateStreams bool
-	sends           bool // requests are sent, not only written
+	templateStreams, askServerTimes bool
+	sends                           bool // requests are sent, not only written
 
 	waitReady         time.Duration
 	requestParameters []wire.Param

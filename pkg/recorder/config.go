@@ -88,6 +88,8 @@ type Config struct {
 	// CheckWarnings, if set, is called before the load with the warnings of the
 	// backend's Check, if there are any. The export also holds their texts.
 	CheckWarnings func([]backend.Warning)
+	// ServerDetails says that the requests ask for export.ServerDetails: a level with answers that lack them has a warning.
+	ServerDetails bool
 	// RequestTimeout ends a request that takes longer, with status timeout; 0 means
 	// DefaultRequestTimeout, < 0 none.
 	RequestTimeout time.Duration

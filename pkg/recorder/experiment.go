@@ -76,6 +76,9 @@ func (l *levelRun) experiment() *export.Experiment {
 		if w := tooFewRequests(l.load, l.cfg.measure(l.load).Requests); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
+		if l.cfg.ServerDetails && l.stated < l.out.OK {
+			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no times of the server; vLLM needs its flag --enable-per-request-metrics, and answers with usage (--include-usage)", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
+		}
 		if w := l.sequences.BrokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}

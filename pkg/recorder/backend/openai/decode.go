@@ -35,7 +35,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 			d.response(i, raw, len(x.Raw) == 1)
 		}
 	}
-	x.Tokens.Several, x.Tokens.Whole = d.st.Choices() > 1, d.whole
+	x.Tokens.Several, x.Tokens.Whole, x.Tokens.ServerDetails = d.st.Choices() > 1, d.whole, d.st.Server != export.ServerDetails{}
 	if n := len(r.Responses); n > 0 && d.last < 0 && (d.st.Complete() || d.whole) {
 		d.last = n - 1
 	}
