@@ -203,6 +203,13 @@ var lies = []lie{
 	{name: "reasoning_tokens", derived: func(d *export.Derived, v int64) { d.ReasoningTokens = export.Count{V: v, OK: true} }},
 	{name: "server_prefill_ns", derived: func(d *export.Derived, v int64) { d.Server.Prefill = export.Count{V: v, OK: true} }},
 	{name: "server_decode_ns", derived: func(d *export.Derived, v int64) { d.Server.Decode = export.Count{V: v, OK: true} }},
+	{name: "server_queue_ns", derived: func(d *export.Derived, v int64) { d.Server.Queue = export.Count{V: v, OK: true} }},
+	{name: "server_ttft_ns", derived: func(d *export.Derived, v int64) { d.Server.TTFT = export.Count{V: v, OK: true} }},
+	{name: "server_e2e_ns", derived: func(d *export.Derived, v int64) { d.Server.E2E = export.Count{V: v, OK: true} }},
+	{name: "cached_local_tokens", derived: func(d *export.Derived, v int64) { d.Server.CachedLocal = export.Count{V: v, OK: true} }},
+	{name: "draft_steps", derived: func(d *export.Derived, v int64) { d.Server.DraftSteps = export.Count{V: v, OK: true} }},
+	{name: "accepted_tokens", derived: func(d *export.Derived, v int64) { d.Server.AcceptedTokens = export.Count{V: v, OK: true} }},
+	{name: "retractions", derived: func(d *export.Derived, v int64) { d.Server.Retractions = export.Count{V: v, OK: true} }},
 	{name: "usage completion_tokens", run: func(r *memrun.Reader, v int64) {
 		usage(`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":%d}}`, v)(r)
 	}},

@@ -27,7 +27,7 @@ convert) and a statement for each METRIC, all by default:
   ` + metricList(sql.Names()) + `
 By name only, with the parameters of report --metrics quality:
   ` + metricList(sql.QualityNames()) + `
-By name only, the times and the speculation that answers state:
+By name only, the times and the speculation that servers state in answers:
   ` + metricList(sql.PhaseNames()) + `
 Counts and percentiles are the report's, means and rates to 12 digits. Trino has
 no exact percentile; a comment says so.

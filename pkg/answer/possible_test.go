@@ -52,6 +52,10 @@ func TestImpossible(t *testing.T) {
 		{"cached tokens below 0", func(_ *export.Request, d *export.Derived) { d.CachedTokens.V = -1 }, []Wrong{{Quantity(CachedTokens), 1, -1}}, []Metric{CachedTokens}},
 		{"start beyond int64", func(r *export.Request, _ *export.Derived) { r.StartNS = 1 << 63 }, []Wrong{{Times, 1, math.MinInt64}}, []Metric{TTFT, E2EL}},
 		{"prefill below 0", func(_ *export.Request, d *export.Derived) { d.Server.Prefill = export.Count{V: -1, OK: true} }, []Wrong{{Quantity(ServerPrefill), 1, -1}}, nil},
+		{"queue in 292 years, 2^40 drafts", func(_ *export.Request, d *export.Derived) {
+			d.Server.Queue, d.Server.DraftTokens = export.Count{V: math.MaxInt64, OK: true}, export.Count{V: 1 << 40, OK: true}
+			d.Server.SentNS = export.Count{V: math.MaxInt64, OK: true} // an instant of another clock
+		}, []Wrong{{Quantity(ServerQueue), 1, math.MaxInt64}, {ServerNumber, 1, 1 << 40}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
