@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"bytes"
-
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/stat"
 )
@@ -17,6 +15,9 @@ import (
 //	                           {"object":"response","output":[…]}
 //	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
 //	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
+//	Ollama /api/chat           {"message":{"role":"assistant","content":" x"},"done":false}
+//	Ollama /api/generate       {"response":" x","done":false}
+//	Gemini generateContent     {"candidates":[{"content":{"parts":[{"text":" x"}]},"index":0}]}
 type native struct {
 	choice  Choice
 	present bool // choice means something
@@ -25,6 +26,11 @@ type native struct {
 	delta  []byte
 	ended  bool
 	nested []byte // "status" of "response"
+	text   []byte // of the whole object
+
+	responses responsesEvent
+	lines     ollamaLine
+	gemini    geminiBody
 
 	prompt, completion int64 // llama.cpp's counts
 
@@ -92,11 +98,15 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 	case "response":
 		n.response(w, c)
 	case "output":
-		n.output(w)
+		n.output(w, c)
 	case "status":
 		n.status(w.String())
+	case "text":
+		n.text = w.String()
 	default:
-		w.Skip()
+		if !n.responses.member(w) && !n.lines.member(w) && !n.gemini.member(w, c) {
+			w.Skip()
+		}
 	}
 }
 
@@ -124,9 +134,13 @@ func (n *native) token(w *jsonscan.Walker) {
 	}
 }
 
-// response reads the state of the answer in some events of v1/responses. The output came
-// earlier, in deltas.
+// response reads the state of the answer in some events of v1/responses, whose output came
+// earlier in deltas, or the text of a line of Ollama's /api/generate.
 func (n *native) response(w *jsonscan.Walker, c *Chunk) {
+	if w.Peek() == '"' {
+		n.lines.generated, n.lines.hasText = w.String(), true
+		return
+	}
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "id":
@@ -137,6 +151,8 @@ func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 			c.parseUsage(w)
 		case "error":
 			c.parseError(w)
+		case "output":
+			n.responses.output = w.Value()
 		default:
 			w.Skip()
 		}
@@ -151,57 +167,22 @@ func (n *native) status(text []byte) {
 	}
 }
 
-// output reads the items of a whole answer of v1/responses.
-func (n *native) output(w *jsonscan.Walker) {
-	if w.Peek() != '[' {
-		w.Skip()
-		return
-	}
-	n.present = true
-	var text, reasoning, calls joiner
-	for ok := w.OpenArray(); ok; ok = w.NextElement() {
-		for ok := w.TryObject(); ok; ok = w.NextMember() {
-			switch string(w.Key) {
-			case "content":
-				text.add(content(w))
-			case "summary":
-				reasoning.add(content(w))
-			case "name", "arguments":
-				calls.add(w.String())
-			default:
-				w.Skip()
-			}
-		}
-	}
-	n.choice.Content, n.choice.Reasoning, n.choice.ToolCalls = text.b, reasoning.b, calls.b
-}
-
 // end adds the choice, unless the body has choices.
 func (n *native) end(c *Chunk) {
 	if len(n.kind) > 0 && len(c.Choices) == 0 && n.messages(c) {
 		return
 	}
-	switch kind := string(n.kind); kind {
-	case "":
-	case "response.completed", "response.incomplete":
-		n.present, n.ended = true, true
-	default:
-		if !bytes.HasSuffix(n.kind, []byte(".delta")) || len(n.delta) == 0 {
+	if len(c.Choices) > 0 {
+		return
+	}
+	if len(n.kind) > 0 {
+		if !n.responsesEnd(c) {
 			return
 		}
-		n.present = true
-		switch {
-		case bytes.Contains(n.kind, []byte("reasoning")):
-			n.choice.Reasoning = n.delta
-		case bytes.Contains(n.kind, []byte("refusal")):
-			n.choice.Refusal = n.delta
-		case bytes.Contains(n.kind, []byte("arguments")):
-			n.choice.ToolCalls = n.delta
-		case bytes.Contains(n.kind, []byte("text")):
-			n.choice.Content = n.delta
-		}
+	} else if n.gemini.end(c) || n.ollamaEnd(c) {
+		return
 	}
-	if !n.present || len(c.Choices) > 0 {
+	if !n.present {
 		return
 	}
 	if n.ended {

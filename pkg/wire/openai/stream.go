@@ -27,6 +27,8 @@ type Stream struct {
 	HasTimings bool
 
 	messages bool // the answer is a stream of Messages
+	// pieces are the texts of an answer of v1/responses that came.
+	pieces map[pieceKey]bool
 
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
@@ -37,8 +39,12 @@ type Stream struct {
 	finished int
 }
 
-// Add takes the next chunk. It keeps nothing of c but c.Error.
+// Add takes the next chunk. It keeps nothing of c but c.Error. An event of v1/responses that repeats the text of earlier
+// events loses its choice.
 func (st *Stream) Add(c *Chunk) {
+	if len(c.piece.kind) > 0 {
+		st.unrepeated(c)
+	}
 	st.Done = st.Done || c.Done
 	if st.Err == nil {
 		st.Err = c.Error
