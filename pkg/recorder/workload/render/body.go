@@ -29,6 +29,9 @@ const (
 	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 	Messages                      // Anthropic's v1/messages
+	OllamaChat                    // Ollama's api/chat
+	OllamaGenerate                // Ollama's api/generate
+	Gemini                        // Google's models/NAME:generateContent and :streamGenerateContent
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -46,6 +49,10 @@ var endpoints = [...]struct {
 	{"v2/rerank", Rerank},
 	{"rerank", TEIRerank},
 	{"v1/infer", ImageRetrieval},
+	{"api/chat", OllamaChat},
+	{"api/generate", OllamaGenerate},
+	{":generateContent", Gemini},
+	{":streamGenerateContent", Gemini},
 	{"generate", Generate},
 	{"generate_stream", Generate},
 }
@@ -54,7 +61,7 @@ var endpoints = [...]struct {
 func APIOf(endpoint string) (api API, ok bool) {
 	path := strings.Trim(endpoint, "/")
 	for _, e := range endpoints {
-		if path == e.suffix || strings.HasSuffix(path, "/"+e.suffix) {
+		if path == e.suffix || strings.HasSuffix(path, "/"+e.suffix) || e.api == Gemini && strings.HasSuffix(path, e.suffix) {
 			if e.api == Generate && !strings.Contains(path, "models/") {
 				return TGI, true
 			}
@@ -95,6 +102,10 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.responses(p, o)
 	case Messages:
 		err = b.messages(p, o)
+	case OllamaChat, OllamaGenerate:
+		err = b.ollama(api, p, o)
+	case Gemini:
+		err = b.gemini(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
 	case ImageRetrieval:
@@ -113,44 +124,86 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		return b.close(), nil
 	}
 	extra := p.Extra
-	if api == Messages {
-		if extra, err = anthropicExtra(extra); err != nil {
-			return nil, err
-		}
+	switch api {
+	case Messages:
+		extra, err = anthropicExtra(extra)
+	case Responses:
+		extra = responsesExtra(extra)
+	case OllamaChat, OllamaGenerate:
+		_, extra = ollamaSettings.move(extra)
+	case Gemini:
+		extra, err = geminiExtra(extra)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return openai.MergeRequest(b.close(), fields(extra))
 }
 
 // KeyHeader returns the header that holds a key, and its value.
 func (a API) KeyHeader(key string) (name, value string) {
-	if a == Messages {
+	switch a {
+	case Messages:
 		return "x-api-key", key
+	case Gemini:
+		return "x-goog-api-key", key
 	}
 	return "Authorization", "Bearer " + key
 }
 
 // KeyVariable returns the environment variable with the key of the API's own service.
 func (a API) KeyVariable() string {
-	if a == Messages {
+	switch a {
+	case Messages:
 		return "ANTHROPIC_API_KEY"
+	case OllamaChat, OllamaGenerate:
+		return "OLLAMA_API_KEY"
+	case Gemini:
+		return "GEMINI_API_KEY"
 	}
 	return "OPENAI_API_KEY"
 }
 
 // Converses reports whether requests hold the messages of a conversation.
-func (a API) Converses() bool { return a == Chat || a == Messages }
+func (a API) Converses() bool {
+	return a == Chat || a == Messages || a == Responses || a == OllamaChat || a == Gemini
+}
+
+// InstructionsMember returns the member of a request that holds the instructions of a conversation; "" if they are among its
+// messages.
+func (a API) InstructionsMember() string {
+	switch a {
+	case Messages:
+		return "system"
+	case Responses:
+		return "instructions"
+	case Gemini:
+		return "systemInstruction"
+	}
+	return ""
+}
+
+// ModelInPath reports whether the path of a request names the model, and not its body.
+func (a API) ModelInPath() bool { return a == Generate || a == Gemini }
+
+// LeastLength reports whether a request can ask for a least length of the answer.
+func (a API) LeastLength() bool {
+	return a != Responses && a != OllamaChat && a != OllamaGenerate && a != Gemini
+}
 
 // Ranks reports whether requests hold a query and texts to rank.
 func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank }
 
-// PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI and Anthropic; "" for
-// the other APIs.
+// PromptMember returns the member of a request that holds the prompt, or the messages of a conversation; "" for other APIs
+// than OpenAI's, Anthropic's, Ollama's and Google's.
 func (a API) PromptMember() string {
 	switch a {
-	case Chat, Messages:
+	case Chat, Messages, OllamaChat:
 		return "messages"
-	case Completions:
+	case Completions, OllamaGenerate:
 		return "prompt"
+	case Gemini:
+		return "contents"
 	case Embeddings, Responses:
 		return "input"
 	}
@@ -158,7 +211,7 @@ func (a API) PromptMember() string {
 }
 
 // LengthMembers returns the members of a request that can hold the length of the answer in the APIs
-// of OpenAI and Anthropic, the usual one first; nil for the other APIs.
+// of OpenAI, Anthropic, Ollama and Google, the usual one first; nil for the other APIs. "a.b" is member b of the object a.
 func (a API) LengthMembers() []string {
 	switch a {
 	case Chat:
@@ -167,6 +220,10 @@ func (a API) LengthMembers() []string {
 		return []string{"max_tokens"}
 	case Responses:
 		return []string{"max_output_tokens"}
+	case OllamaChat, OllamaGenerate:
+		return []string{"options.num_predict"}
+	case Gemini:
+		return []string{"generationConfig.maxOutputTokens"}
 	}
 	return nil
 }
