@@ -9,6 +9,8 @@ const (
 	OpenAICompletions    Protocol = "openai_completions"     // POST /v1/completions
 	OpenAIResponses      Protocol = "openai_responses"       // POST /v1/responses
 	AnthropicMessages    Protocol = "anthropic_messages"     // POST /v1/messages
+	Ollama               Protocol = "ollama"                 // POST /api/chat, /api/generate
+	Gemini               Protocol = "gemini"                 // POST /v1beta/models/NAME:generateContent, :streamGenerateContent
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer
