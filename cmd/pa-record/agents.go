@@ -146,7 +146,7 @@ func (p *parser) agents(s *settings) {
 // agentsAlone refuses what excludes made-up agents.
 func (p *parser) agentsAlone(s *settings) {
 	api, _ := s.api()
-	p.refuse(s.ServiceKind != kindOpenAI || api != render.Chat, "--agents needs --service-kind openai and its chat endpoint")
+	p.refuse(s.ServiceKind != kindOpenAI || api != render.Chat && api != render.Responses, "--agents needs --service-kind openai and its chat endpoint, or v1/responses")
 	p.refuse(len(s.InputData) > 0 || s.namesDataset(), "--agents and --input-data or --dataset exclude each other: agents are made up; drop one")
 	p.refuse(p.c.IsSet("num-sessions"), "--agents and --num-sessions exclude each other: the one makes up agents, the other plain conversations; drop one")
 	for _, of := range []struct{ flag, instead string }{
@@ -170,7 +170,7 @@ func (p *parser) agentsAlone(s *settings) {
 
 // makeAgents makes up sessions of agents; texts may be nil if their requests are not needed.
 func (e *inputData) makeAgents(s *settings, texts *synth.Texts) error {
-	live := s.SessionHistory == liveHistory
+	live := s.SessionHistory == liveHistory || s.SessionHistory == serverHistory
 	all, err := synth.NewAgents(synth.AgentsConfig{Texts: texts, Seed: s.Seed, Sessions: s.Agents.Sessions, Live: live, AgentShape: s.Agents.AgentShape})
 	if err != nil {
 		return fmt.Errorf("--agents: %w", err)

@@ -72,7 +72,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no row of the input data has "hash_ids"`)},
 		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no row of the input data is a later turn of a trace")},
 		{flags: []string{"trace-rows", "session-history"}, load: true, why: when(opened && !s.conversations(), "turns are sent as single prompts; --session-concurrency N sends conversations")},
-		{flags: []string{"session-history"}, why: when(opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
+		{flags: []string{"session-history"}, why: when(s.SessionHistory != serverHistory && opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
 		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
 		{flags: []string{"keep-media"}, why: when(!openAI || api != render.Speech && api != render.Images, "the answers hold no images and no audio")},
@@ -86,7 +86,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		// Lengths of answers.
 		{flags: lengthFlags, why: noLength},
 		{flags: lengthFlags, why: extraLength},
-		{flags: []string{"output-tokens-mean-deterministic"}, why: when(openAI && s.ExactOutput && api == render.Responses, "v1/responses has no least length")},
+		{flags: []string{"output-tokens-mean-deterministic"}, why: when(openAI && s.ExactOutput && !api.LeastLength(), s.Endpoint+" has no least length")},
 		{flags: []string{"output-tokens-stddev"}, why: when(s.outputLengths == nil && !s.noOutputLength, "--output-tokens-mean is not given")},
 		{
 			flags: []string{"output-tokens", "output-tokens-mean"}, refused: true,
@@ -251,7 +251,7 @@ func (s *settings) otherPrompts(api render.API) string {
 // otherModel returns why requests do not name the model; "" if they do, or if the address does.
 func (s *settings) otherModel(api render.API) string {
 	switch {
-	case s.ServiceKind != kindOpenAI || api == render.Generate:
+	case s.ServiceKind != kindOpenAI || api.ModelInPath():
 		return ""
 	case s.extraMember("model"):
 		return "--extra-body sets model"

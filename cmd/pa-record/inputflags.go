@@ -26,6 +26,7 @@ import (
 const (
 	liveHistory     = "live"
 	recordedHistory = "recorded"
+	serverHistory   = "server"
 )
 
 // The values of --prompts.
@@ -49,7 +50,7 @@ func (s *settings) inputFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000", Destination: &s.spool.MaxRatio},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16; WEKA the trace's block_size"},
 		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "by the row's hash_ids, whole if they begin with the ids of the turn before; without hash_ids it must be given", Destination: &s.TraceRows},
-		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT), and of made-up agents: live or recorded", DefaultText: "live; of made-up agents recorded", Destination: &s.SessionHistory},
+		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT), and of made-up agents: live or recorded; or server, which sends new items only and leaves the history to the server (v1/responses)", DefaultText: "live; of made-up agents recorded", Destination: &s.SessionHistory},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi; of --endpoint generate: sglang", DefaultText: "by the model's inputs; TGI"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
 		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
@@ -231,9 +232,9 @@ func (p *parser) dataset(s *settings) {
 		p.errorOnce("trace-rows", "--trace-rows %s: expected whole or new", s.TraceRows)
 	}
 	switch s.SessionHistory {
-	case "", liveHistory, recordedHistory:
+	case "", liveHistory, recordedHistory, serverHistory:
 	default:
-		p.errorOnce("session-history", "--session-history %s: expected live or recorded", s.SessionHistory)
+		p.errorOnce("session-history", "--session-history %s: expected live, recorded or server", s.SessionHistory)
 	}
 	p.refuse(s.spool.MaxBytes < 0, "--max-spool %d: give a number of bytes above 0", s.spool.MaxBytes)
 	if text := c.String("trace-window"); text != "" {

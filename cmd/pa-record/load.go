@@ -512,6 +512,7 @@ func (p *parser) sessionFlags(s *settings) {
 	default:
 		p.errorf("--sessions-as %s: expected %s or %s", s.SessionsAs, asPrompts, asConversations)
 	}
+	p.refuse(s.SessionHistory == serverHistory && s.mostURLs() > 1, "--session-history server: one server must have all answers of a session; give one -u")
 	s.OnSessionFailure = p.c.String("on-session-failure")
 	p.refuse(s.OnSessionFailure != "" && s.OnSessionFailure != failureStop && s.OnSessionFailure != failureContinue,
 		"--on-session-failure %s: expected %s or %s", s.OnSessionFailure, failureStop, failureContinue)

@@ -165,7 +165,7 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "api/chat", "api/generate", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {
@@ -596,7 +596,7 @@ func (p *parser) modelsFit(s *settings) {
 	if len(s.Models) == 0 || s.ServiceKind != kindOpenAI {
 		return
 	}
-	if api, ok := s.api(); ok && api == render.Generate {
+	if api, ok := s.api(); ok && api.ModelInPath() {
 		p.errorf("--endpoint %s names one model, and -m %s; make a run for each", s.Endpoint, strings.Join(s.Models, ","))
 	}
 }

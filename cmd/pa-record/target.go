@@ -188,8 +188,8 @@ func newTriton(s *settings, model, url string) (backend.Backend, error) {
 func (s *settings) openAIConfig(url string) openai.Config {
 	cfg := openai.Config{
 		URL: url, Endpoint: s.rawEndpoint, SGLang: s.Style == render.SGLang, Model: s.Model, Models: s.moreModels(), Streaming: s.Streaming, Render: s.renderOptions(), ExtraBody: json.RawMessage(s.ExtraBody), Bodies: s.bodies,
-		HistoryReasoning: s.historyReasoning(),
-		TLS:              s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
+		HistoryReasoning: s.historyReasoning(), ServerHistory: s.SessionHistory == serverHistory,
+		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, KeepMedia: s.KeepMedia, Sources: backend.NewSources(s.sourceIPs),
 	}
 	for _, h := range s.Headers {

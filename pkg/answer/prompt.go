@@ -19,17 +19,23 @@ type Prompt struct {
 	Prompt any `json:"prompt"`
 	Input  any `json:"input"`
 
+	Instructions any    `json:"instructions"`         // of v1/responses
+	Previous     string `json:"previous_response_id"` // the answer of v1/responses behind which the server has the rest of the prompt
+	// Of Gemini.
+	SystemInstruction any `json:"systemInstruction"`
+	Contents          any `json:"contents"`
+
 	MaxTokens           any `json:"max_tokens"`
 	MaxCompletionTokens any `json:"max_completion_tokens"`
 	MinTokens           any `json:"min_tokens"`
 	IgnoreEOS           any `json:"ignore_eos"`
 }
 
-// PromptOf returns the prompt of r; nil if r has none that can be read.
+// PromptOf returns the prompt of r; nil if r has none that can be read, or if only the server has the whole prompt.
 func PromptOf(r *export.Request) *Prompt {
 	var p Prompt
 	if body, ok := r.Inputs.Get("payload"); ok {
-		if json.Unmarshal(body.Bytes(), &p) != nil {
+		if json.Unmarshal(body.Bytes(), &p) != nil || p.Previous != "" {
 			return nil
 		}
 	} else if text, ok := r.Inputs.Get("text_input"); ok {
@@ -62,6 +68,12 @@ func (p *Prompt) Read(to PromptReader) {
 		w.role("system")
 		w.walk(p.System)
 	}
+	for _, instructions := range []any{p.Instructions, p.SystemInstruction} {
+		if instructions != nil {
+			w.role("system")
+			w.walk(instructions)
+		}
+	}
 	for i := range p.Messages {
 		m := &p.Messages[i]
 		w.role(m.Role)
@@ -70,6 +82,7 @@ func (p *Prompt) Read(to PromptReader) {
 	}
 	w.walk(p.Prompt)
 	w.walk(p.Input)
+	w.walk(p.Contents)
 }
 
 // Several reports whether the request asks several prompts.
@@ -174,8 +187,16 @@ func (w promptWalker) walk(v any) {
 			call, _ := json.Marshal(v) // it was JSON
 			w.mark(call)
 		}
+		if v["type"] == "function_call" || v["functionCall"] != nil { // of v1/responses, and of Gemini
+			call, _ := json.Marshal(v)
+			w.mark(call)
+		}
 		w.walk(v["thinking"])
 		w.walk(v["text"])
 		w.walk(v["content"])
+		w.walk(v["parts"])
+		if v["type"] == "function_call_output" {
+			w.walk(v["output"])
+		}
 	}
 }

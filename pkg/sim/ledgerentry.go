@@ -11,6 +11,8 @@ const (
 	AnthropicMessages    Protocol = "anthropic_messages"     // POST /v1/messages
 	SGLangGenerate       Protocol = "sglang_generate"        // POST /generate
 	VLLMGenerate         Protocol = "vllm_generate"          // POST /inference/v1/generate
+	Ollama               Protocol = "ollama"                 // POST /api/chat, /api/generate
+	Gemini               Protocol = "gemini"                 // POST /v1beta/models/NAME:generateContent, :streamGenerateContent
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
 	VLLMPooling          Protocol = "vllm_pooling"           // POST /pooling

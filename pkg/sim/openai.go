@@ -53,6 +53,10 @@ func (s *Server) openAIHandler() http.Handler {
 	mux.Handle("/v1/messages", s.authorizedBy(messagesErrorBody, allowMethod(http.MethodPost, s.inference(AnthropicMessages, messagesErrorBody, s.counted(serveMessages)))))
 	mux.Handle("/generate", s.authorized(allowMethod(http.MethodPost, s.engineInference(SGLangGenerate, serveIDs))))
 	mux.Handle("/inference/v1/generate", s.authorized(allowMethod(http.MethodPost, s.engineInference(VLLMGenerate, serveIDs))))
+	for _, path := range []string{"/api/chat", "/api/generate"} {
+		mux.Handle(path, s.authorizedBy(ollamaErrorBody, allowMethod(http.MethodPost, s.inference(Ollama, ollamaErrorBody, s.counted(serveOllama)))))
+	}
+	mux.Handle("/v1beta/models/{call}", s.authorizedBy(geminiErrorBody, allowMethod(http.MethodPost, s.inference(Gemini, geminiErrorBody, s.counted(serveGemini)))))
 	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
@@ -105,7 +109,8 @@ func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
 	return s.authorizedBy(openAIErrorBody, h)
 }
 
-// authorizedBy rejects requests without the API key, which is a bearer token, or x-api-key as for Anthropic.
+// authorizedBy rejects requests without the API key, which is a bearer token, x-api-key as for Anthropic, or x-goog-api-key as
+// for Gemini.
 func (s *Server) authorizedBy(errorBody func(code int, message string) []byte, h http.HandlerFunc) http.HandlerFunc {
 	if s.config.APIKey == "" {
 		return h
@@ -114,7 +119,8 @@ func (s *Server) authorizedBy(errorBody func(code int, message string) []byte, h
 	want := []byte("Bearer " + s.config.APIKey)
 	return func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 &&
-			subtle.ConstantTimeCompare([]byte(r.Header.Get("x-api-key")), key) != 1 {
+			subtle.ConstantTimeCompare([]byte(r.Header.Get("x-api-key")), key) != 1 &&
+			subtle.ConstantTimeCompare([]byte(r.Header.Get("x-goog-api-key")), key) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			writeJSON(w, http.StatusUnauthorized, errorBody(http.StatusUnauthorized, "the API key is missing or wrong"))
 			return
@@ -223,6 +229,18 @@ func (x *exchange) planned(a plan.Request, err error, newPlan func(seed uint64, 
 	}
 	x.readCache(p)
 	return p, true
+}
+
+// plannedChat is planned for a request in the form of a chat; err is a mistake in it.
+func (x *exchange) plannedChat(chat *openAIRequest, err error) (p *plan.Plan, ok bool) {
+	var a plan.Request
+	if err == nil {
+		a, err = x.s.openAIPlanRequest(x.index, chat, true)
+	}
+	if err == nil && x.s.cache != nil {
+		x.prompts = x.s.cache.prompts(chat, true)
+	}
+	return x.planned(a, err, plan.New)
 }
 
 // parse parses the body of a request into q. If that fails it answers the request and

@@ -34,8 +34,27 @@ func TestResponses(t *testing.T) {
 		names = append(names, string(m[1]))
 	}
 	delta := "response.output_text.delta"
-	if want := strings.Join([]string{"response.created", delta, delta, delta, "response.incomplete"}, " "); strings.Join(names, " ") != want {
+	if want := strings.Join([]string{"response.created", "response.in_progress", "response.output_item.added", delta, delta, delta, "response.output_text.done", "response.output_item.done", "response.incomplete"}, " "); strings.Join(names, " ") != want {
 		t.Errorf("events %v, want %v", names, want)
+	}
+	// Tokens of thoughts and calls.
+	_, body, err = post(t, s.OpenAIURL()+"/v1/responses", `{"input":"a","stream":true,"max_output_tokens":6,"reasoning":{},"tools":[{"type":"function","name":"ls"}],"tool_choice":"required"}`)
+	if e := last(t, s); err != nil || len(e.TokenTimesNS()) != 6 || strings.Count(string(body), "response.reasoning_text.delta\n") != 3 || strings.Count(string(body), "response.function_call_arguments.delta\n") != 2 {
+		t.Errorf("thoughts and a call: %v\n%s", err, body)
+	}
+	// A stored answer can be followed.
+	for _, row := range []struct{ body, want string }{
+		{`{"input":"a b","max_output_tokens":3}`, `"input_tokens":2,`},
+		{`{"input":"c","previous_response_id":"resp-sim-5","max_output_tokens":2,"store":false}`, `"input_tokens":6,`},
+		{`{"input":"c","previous_response_id":"resp-sim-5","max_output_tokens":2}`, `"input_tokens":6,`},
+		{`{"input":"c","previous_response_id":"resp-sim-6"}`, `there is no stored response with the id \"resp-sim-6\"`},
+	} {
+		if _, body, err := post(t, s.OpenAIURL()+"/v1/responses", row.body); err != nil || !strings.Contains(string(body), row.want) {
+			t.Errorf("%s: %s, %v, want %s", row.body, body, err, row.want)
+		}
+	}
+	if _, body, err = post(t, s.OpenAIURL()+"/v1/responses", `{"input":"a","stream":true,"max_output_tokens":3}`); err != nil {
+		t.Fatal(string(body), err)
 	}
 	if e := last(t, s); e.Protocol != OpenAIResponses || e.OutputTokens != 3 || e.InputTokens != 1 || len(e.TokenTimesNS()) != 3 {
 		t.Errorf("ledger: %+v", e)

@@ -26,6 +26,7 @@ type Server struct {
 	stats  map[string]*modelStats
 	engine *engineStats
 	cache  *prefixCache // nil: none
+	stored storedResponses
 	traces traces
 	shared sharedRegions
 	// sequences holds the live sequences of each model.

@@ -47,15 +47,17 @@ var fileSizes = []fileSize{
 var journalSize = fileSize{file: 1700, input: 1, whole: 450, text: 6.2, streamed: 600, event: 13.5}
 
 // apiSizes are what a request and an event take in formats that keep repeated text, without the
-// model's name, which events have if named is set.
+// model's name, which events have if named is set. In the journal, a request takes around more for events without tokens, and
+// events repeat the whole text again times beside the one that all APIs have.
 var apiSizes = map[render.API]struct {
 	request, event float64
 	named          bool
+	around, again  float64
 }{
-	render.Chat:        {1120, 268, true},
-	render.Completions: {780, 264, true},
-	render.Responses:   {1280, 196, false},
-	render.Messages:    {1440, 186, false},
+	render.Chat:        {request: 1120, event: 268, named: true},
+	render.Completions: {request: 780, event: 264, named: true},
+	render.Responses:   {request: 1280, event: 196, around: 1300, again: 2},
+	render.Messages:    {request: 1440, event: 186},
 }
 
 // usualName is the length of the name of a model that only the server knows.
@@ -85,6 +87,9 @@ func (l *Load) fileBytes(size fileSize, requests, output recorder.Figure, data *
 	request, token := size.whole, size.text
 	if l.Answers.Streaming {
 		request, token = size.streamed, size.event
+		if size == journalSize {
+			request, token = request+kept.around, token+kept.again*size.text
+		}
 		if size.repeats {
 			name := float64(cmp.Or(len(l.Answers.Model), usualName))
 			request += kept.request + 4*name

@@ -54,7 +54,9 @@ type Chunk struct {
 	// Messages is the kind of a body of Anthropic Messages; NotMessages for all others.
 	Messages MessagesEvent
 
-	block messagesBlock // for Reply
+	block messagesBlock  // for Reply
+	part  replyPart      // for Reply
+	piece responsesPiece // for Stream
 	// What usage states, for Messages: the tokens of the input that were written to the cache and read from it.
 	cacheCreated, cacheRead           int64
 	hasInput, hasOutput, hasCacheRead bool
@@ -337,6 +339,8 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 			c.Reasoning = w.String()
 		case "reasoning_content":
 			reasoningContent = w.String()
+		case "thinking": // Ollama
+			c.Reasoning = w.String()
 		case "refusal":
 			c.Refusal = w.String()
 		case "tool_calls":

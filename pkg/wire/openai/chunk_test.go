@@ -243,7 +243,16 @@ var chunks = []struct {
 	{"responses: reasoning", `{"type":"response.reasoning_summary_text.delta","delta":"a"}`, one(Choice{Reasoning: []byte("a")}), true},
 	{"responses: arguments", `{"type":"response.function_call_arguments.delta","delta":"{"}`, one(Choice{ToolCalls: []byte("{")}), true},
 	{"responses: refusal", `{"type":"response.refusal.delta","delta":"no"}`, one(Choice{Refusal: []byte("no")}), true},
-	{"responses: text done repeats the text", `{"type":"response.output_text.done","text":"a"}`, Chunk{}, false},
+	{"responses: text done, which Stream drops behind deltas", `{"type":"response.output_text.done","text":"a"}`, one(text("a")), true},
+	{"responses: arguments done", `{"type":"response.function_call_arguments.done","arguments":"{}"}`, one(Choice{ToolCalls: []byte("{}")}), true},
+	{"responses: the start of a call", `{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","name":"f","arguments":""}}`, one(Choice{ToolCalls: []byte("f")}), true},
+	{"responses: the start of a message", `{"type":"response.output_item.added","output_index":0,"item":{"type":"message","content":[]}}`, Chunk{}, false},
+	{"responses: failed without an error", `{"type":"response.failed","response":{"id":"r","error":null}}`, Chunk{ID: []byte("r"), Error: &Error{Type: "response.failed"}}, false},
+	{
+		"responses: whole, vLLM's reasoning and a refusal", `{"id":"r","object":"response","status":"incomplete","output":[{"type":"reasoning","summary":[],"content":[{"type":"reasoning_text","text":"hm"}]},{"type":"message","content":[{"type":"refusal","refusal":"no"}]}]}`,
+		Chunk{ID: []byte("r"), Object: []byte("response"), Choices: []Choice{{Reasoning: []byte("hm"), Refusal: []byte("no"), FinishReason: []byte("incomplete")}}},
+		true,
+	},
 	{
 		"responses: end", `{"type":"response.completed","response":{"id":"r","object":"response","status":"completed","error":null,"model":"m","output":[{"type":"message","content":[{"type":"output_text","text":"a"}]}],"usage":{"input_tokens":2,"output_tokens":1,"total_tokens":3,"output_tokens_details":{"reasoning_tokens":1}}}}`,
 		Chunk{ID: []byte("r"), Model: []byte("m"), Choices: []Choice{{FinishReason: []byte("stop")}}, Usage: Usage{2, 1, 3, 0, 1}, HasUsage: true, HasReasoning: true},
@@ -260,7 +269,30 @@ var chunks = []struct {
 		Chunk{ID: []byte("r"), Object: []byte("response"), Choices: []Choice{{Content: []byte("a"), Reasoning: []byte("hm"), ToolCalls: []byte("f{}"), FinishReason: []byte("completed")}}},
 		true,
 	},
-	{"Ollama /api/chat is no error", `{"model":"m","created_at":"t","message":{"role":"assistant","content":"a"},"done":false}`, Chunk{Model: []byte("m")}, false},
+	{
+		"Ollama /api/chat", `{"model":"m","created_at":"t","message":{"role":"assistant","content":"a"},"done":false}`,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), Content: []byte("a")}}}, true,
+	},
+	{
+		"Ollama /api/chat: thoughts and a call", `{"model":"m","message":{"role":"assistant","content":"","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}`,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), Reasoning: []byte("hm"), ToolCalls: []byte(`f{"a":1}`)}}}, true,
+	},
+	{
+		"Ollama /api/chat: end", `{"model":"m","message":{"role":"assistant","content":""},"done_reason":"length","done":true,"total_duration":5,"prompt_eval_count":3,"prompt_eval_cached_count":2,"eval_count":4}`,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true}, false,
+	},
+	{"Ollama /api/generate", `{"model":"m","response":"a","done":false}`, Chunk{Model: []byte("m"), Choices: []Choice{{Content: []byte("a")}}}, true},
+	{
+		"Ollama /api/generate: end", `{"model":"m","response":"","thinking":"","done":true,"context":[1,2],"eval_count":4}`,
+		Chunk{Model: []byte("m"), Choices: []Choice{{FinishReason: []byte("stop")}}, Usage: Usage{CompletionTokens: 4, TotalTokens: 4}, HasUsage: true}, false,
+	},
+	{
+		"Gemini", `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"a"},{"text":"b"},{"functionCall":{"name":"f","args":{"a":1}}}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"totalTokenCount":10,"thoughtsTokenCount":2,"cachedContentTokenCount":4},"modelVersion":"m","responseId":"r"}`,
+		Chunk{ID: []byte("r"), Model: []byte("m"), Choices: []Choice{{Content: []byte("ab"), Reasoning: []byte("hm"), ToolCalls: []byte(`f{"a":1}`), FinishReason: []byte("STOP")}}, Usage: Usage{5, 5, 10, 4, 2}, HasUsage: true, HasCached: true, HasReasoning: true},
+		true,
+	},
+	{"Gemini: a blocked prompt", `{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":5}}`, Chunk{Error: &Error{Message: "the server does not answer the prompt: blockReason SAFETY", Type: "blocked"}, Usage: Usage{PromptTokens: 5, TotalTokens: 5}, HasUsage: true}, false},
+	{"Gemini: an error", `{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}`, Chunk{Error: &Error{"m", "RESOURCE_EXHAUSTED", "429"}}, false},
 }
 
 var chunkOpts = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Chunk{}, Choice{})}

@@ -41,6 +41,9 @@ const MaxMessageBytes = 512
 // returns the name of the status.
 func ParseError(status int, contentType string, body []byte) string {
 	text := errorText(body)
+	if list := []json.RawMessage{}; len(text) > 0 && text[0] == '[' && json.Unmarshal(text, &list) == nil && len(list) == 1 {
+		text = list[0]
+	}
 	if len(text) > 0 && text[0] == '{' {
 		if e := findAnyError(text); e != nil {
 			return e.Error()
@@ -80,6 +83,7 @@ func errorText(body []byte) []byte {
 //	{"object":"error","message":…,"type":…,"code":…}  vLLM before 0.9
 //	{"detail":"text"} {"detail":[{"loc":…,"msg":…}]}  FastAPI
 //	{"type":"error","message":…,"code":…}           OpenAI, v1/responses
+//	{"error":{"code":…,"message":…,"status":…}}      Gemini, also as the element of an array
 func findError(body []byte) *Error { return searchError(body, false) }
 
 // findAnyError is findError for an error status or an event named "error": a "message"
@@ -128,6 +132,7 @@ func errorValue(raw []byte) *Error {
 		Message json.RawMessage `json:"message"`
 		Detail  json.RawMessage `json:"detail"`
 		Type    json.RawMessage `json:"type"`
+		Status  json.RawMessage `json:"status"` // Gemini
 		Code    json.RawMessage `json:"code"`
 	}
 	if json.Unmarshal(raw, &v) != nil { // not an object
@@ -136,6 +141,9 @@ func errorValue(raw []byte) *Error {
 	e := &Error{Message: jsonText(v.Message), Type: jsonText(v.Type), Code: jsonText(v.Code)}
 	if e.Message == "" {
 		e.Message = detailText(v.Detail)
+	}
+	if e.Type == "" {
+		e.Type = jsonText(v.Status)
 	}
 	if *e == (Error{}) {
 		e.Message = jsonText(raw)

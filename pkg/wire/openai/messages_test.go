@@ -15,10 +15,16 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// recordedMessages returns the body of a recorded answer.
+// recordedMessages returns the body of a recorded answer of Anthropic Messages.
 func recordedMessages(tb testing.TB, name string) (status int, body []byte) {
 	tb.Helper()
-	raw, err := os.ReadFile(filepath.Join("testdata", "messages", name))
+	return recordedAnswer(tb, "messages", name)
+}
+
+// recordedAnswer returns the body of a recorded answer in a folder.
+func recordedAnswer(tb testing.TB, folder, name string) (status int, body []byte) {
+	tb.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", folder, name))
 	if err != nil {
 		tb.Fatal(err)
 	}

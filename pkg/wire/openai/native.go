@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"bytes"
-
 	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/stat"
 )
@@ -22,6 +20,9 @@ import (
 //	                           {"text":" x y"}
 //	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
 //	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
+//	Ollama /api/chat           {"message":{"role":"assistant","content":" x"},"done":false}
+//	Ollama /api/generate       {"response":" x","done":false}
+//	Gemini generateContent     {"candidates":[{"content":{"parts":[{"text":" x"}]},"index":0}]}
 type native struct {
 	choice  Choice
 	present bool // choice means something
@@ -30,6 +31,10 @@ type native struct {
 	delta  []byte
 	ended  bool
 	nested []byte // "status" of "response"
+
+	responses responsesEvent
+	lines     ollamaLine
+	gemini    geminiBody
 
 	prompt, completion int64 // llama.cpp's counts
 
@@ -114,11 +119,13 @@ func (n *native) member(w *jsonscan.Walker, c *Chunk) {
 	case "response":
 		n.response(w, c)
 	case "output":
-		n.output(w)
+		n.output(w, c)
 	case "status":
 		n.status(w.String())
 	default:
-		w.Skip()
+		if !n.responses.member(w) && !n.lines.member(w) && !n.gemini.member(w, c) {
+			w.Skip()
+		}
 	}
 }
 
@@ -146,9 +153,13 @@ func (n *native) token(w *jsonscan.Walker) {
 	}
 }
 
-// response reads the state of the answer in some events of v1/responses. The output came
-// earlier, in deltas.
+// response reads the state of the answer in some events of v1/responses, whose output came
+// earlier in deltas, or the text of a line of Ollama's /api/generate.
 func (n *native) response(w *jsonscan.Walker, c *Chunk) {
+	if w.Peek() == '"' {
+		n.lines.generated, n.lines.hasText = w.String(), true
+		return
+	}
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "id":
@@ -161,6 +172,8 @@ func (n *native) response(w *jsonscan.Walker, c *Chunk) {
 			c.parseError(w)
 		case "metrics":
 			c.addServer(w, readMetrics)
+		case "output":
+			n.responses.output = w.Value()
 		default:
 			w.Skip()
 		}
@@ -175,31 +188,6 @@ func (n *native) status(text []byte) {
 	}
 }
 
-// output reads the items of a whole answer of v1/responses.
-func (n *native) output(w *jsonscan.Walker) {
-	if w.Peek() != '[' {
-		w.Skip()
-		return
-	}
-	n.present = true
-	var text, reasoning, calls joiner
-	for ok := w.OpenArray(); ok; ok = w.NextElement() {
-		for ok := w.TryObject(); ok; ok = w.NextMember() {
-			switch string(w.Key) {
-			case "content":
-				text.add(content(w))
-			case "summary":
-				reasoning.add(content(w))
-			case "name", "arguments":
-				calls.add(w.String())
-			default:
-				w.Skip()
-			}
-		}
-	}
-	n.choice.Content, n.choice.Reasoning, n.choice.ToolCalls = text.b, reasoning.b, calls.b
-}
-
 // end adds the choice, unless the body has choices.
 func (n *native) end(c *Chunk) {
 	if len(c.ID) == 0 && (len(c.Choices) > 0 || c.HasUsage) {
@@ -208,12 +196,18 @@ func (n *native) end(c *Chunk) {
 	if len(n.kind) > 0 && len(c.Choices) == 0 && n.messages(c) {
 		return
 	}
+	if len(c.Choices) > 0 {
+		return
+	}
 	switch kind := string(n.kind); kind {
 	case "":
+		if n.gemini.end(c) || n.ollamaEnd(c) {
+			return
+		}
 		if n.text != nil && (n.task || c.HasUsage) && !n.present {
 			n.present, n.ended, n.choice.Content = true, true, n.text
 		}
-	case "response.completed", "response.incomplete", "image_generation.completed":
+	case "image_generation.completed":
 		n.present, n.ended = true, true
 	case "transcript.text.segment", "transcript.text.done":
 		n.present, n.choice.Content, c.Repeats = true, n.text, RepeatsDeltas
@@ -227,22 +221,11 @@ func (n *native) end(c *Chunk) {
 		c.Done = true
 		return
 	default:
-		if !bytes.HasSuffix(n.kind, []byte(".delta")) || len(n.delta) == 0 {
+		if !n.responsesEnd(c) {
 			return
 		}
-		n.present = true
-		switch {
-		case bytes.Contains(n.kind, []byte("reasoning")):
-			n.choice.Reasoning = n.delta
-		case bytes.Contains(n.kind, []byte("refusal")):
-			n.choice.Refusal = n.delta
-		case bytes.Contains(n.kind, []byte("arguments")):
-			n.choice.ToolCalls = n.delta
-		case bytes.Contains(n.kind, []byte("text")):
-			n.choice.Content = n.delta
-		}
 	}
-	if !n.present || len(c.Choices) > 0 {
+	if !n.present {
 		return
 	}
 	if n.choice.soFar {

@@ -40,8 +40,8 @@ func ParseHistoryReasoning(s string) (HistoryReasoning, error) {
 	return 0, fmt.Errorf("%q is none of keep, drop, auto", s)
 }
 
-// A Reply joins the events of the answer of a chat or of Anthropic Messages to one message, which can go back to the
-// server as a turn of the conversation. It takes the choice with index 0. The message of
+// A Reply joins the events of the answer of a chat, of v1/responses, of Anthropic Messages, of Gemini or of Ollama to one message,
+// or the items of v1/responses, which can go back to the server as a turn of the conversation. It takes the choice with index 0. The message of
 // a whole body stays unchanged but for its reasoning. For a stream, Reply joins content, reasoning,
 // refusal and tool calls. The zero value is empty.
 type Reply struct {
@@ -63,6 +63,11 @@ type Reply struct {
 	messages bool          // the answer is of Anthropic Messages
 	blocks   []replyBlock  // of its content
 	blockAt  map[int64]int // the last block of each index
+
+	native replyKind   // partItems, partGemini or partOllama for an answer of these; else noPart
+	items  []replyItem // of such an answer
+	id     []byte
+	stream Stream
 }
 
 // A toolCall is a call of a function, joined.
@@ -84,13 +89,28 @@ func (r *Reply) Add(frame []byte) error {
 	if c.Messages != NotMessages {
 		return r.addMessages(c)
 	}
+	r.stream.Add(c)
+	if len(r.id) == 0 {
+		r.id = slices.Clone(c.ID)
+	}
 	for i := range c.Choices {
 		if choice := &c.Choices[i]; choice.Index == 0 {
 			r.seen = true
 			r.add(choice)
 		}
 	}
+	if c.part.kind != noPart {
+		return r.addPart(&c.part)
+	}
 	return nil
+}
+
+// ID returns the id of an answer of v1/responses that the server has completed; "" for any other.
+func (r *Reply) ID() string {
+	if !r.stream.Complete() {
+		return ""
+	}
+	return string(r.id)
 }
 
 func (r *Reply) add(c *Choice) {
@@ -183,6 +203,9 @@ func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
 	}
 	if r.messages {
 		return r.appendMessages(dst)
+	}
+	if r.native != noPart {
+		return r.appendNative(dst), nil
 	}
 	content := r.content
 	if r.Contentless() {

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf16"
@@ -56,8 +55,8 @@ func AppendCompact(dst, value []byte) ([]byte, error) {
 
 // MergeRequest returns the request body with the members of the object extra set at its top
 // level, compact as by AppendCompact. It replaces the members of the same name in their
-// place and appends the others in order. "stream_options" is merged member by member, so that
-// an option does not take away the others. An empty extra changes nothing.
+// place and appends the others in order. "stream_options", Ollama's "options" and Gemini's "generationConfig" are merged member by
+// member, so that an option does not take away the others. An empty extra changes nothing.
 func MergeRequest(body, extra []byte) ([]byte, error) {
 	have, err := members(body)
 	if err != nil {
@@ -83,16 +82,25 @@ func MergeRequest(body, extra []byte) ([]byte, error) {
 // Messages returns the elements of "messages" in a chat request's body, as compact JSON
 // without the brackets around them. It fails if there is no such list.
 func Messages(body []byte) ([]byte, error) {
+	return MessagesIn(body, "messages")
+}
+
+// MessagesIn is Messages for a service that has them in another member. A text in "input" is a message of the user.
+func MessagesIn(body []byte, member string) ([]byte, error) {
 	all, err := members(body)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range slices.Backward(all) { // of a repeated key the last one counts
-		if string(m.key) == `"messages"` && m.value[0] == '[' {
+		switch {
+		case string(m.key) != `"`+member+`"`:
+		case m.value[0] == '[':
 			return m.value[1 : len(m.value)-1], nil
+		case m.value[0] == '"' && member == "input":
+			return slices.Concat([]byte(`{"role":"user","content":`), m.value, []byte{'}'}), nil
 		}
 	}
-	return nil, errors.New(`no "messages": not the request of a chat`)
+	return nil, fmt.Errorf("no %q: not the request of a chat", member)
 }
 
 // A member of an object: key and value as compact JSON text.
@@ -112,6 +120,9 @@ func members(object []byte) ([]member, error) {
 	return all, w.Err
 }
 
+// mergedMembers are the members that merge merges, as JSON strings.
+var mergedMembers = []string{`"stream_options"`, `"options"`, `"generationConfig"`}
+
 func merge(have, set []member) []member {
 	place := map[string]int{}
 	for i, m := range have {
@@ -119,7 +130,7 @@ func merge(have, set []member) []member {
 	}
 	for _, m := range set {
 		if i, ok := place[string(m.key)]; ok {
-			if string(m.key) == `"stream_options"` && m.value[0] == '{' && have[i].value[0] == '{' {
+			if slices.Contains(mergedMembers, string(m.key)) && m.value[0] == '{' && have[i].value[0] == '{' {
 				if both, err := MergeRequest(have[i].value, m.value); err == nil {
 					m.value = both
 				}

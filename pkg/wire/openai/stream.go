@@ -46,6 +46,8 @@ type Stream struct {
 	// Of SGLang's generate: what came of each choice, by its index, and the tokens of all.
 	soFar     map[int]*soFar
 	generated int64
+	// pieces are the texts of an answer of v1/responses that came.
+	pieces map[pieceKey]bool
 
 	finals int   // chunks with a count and no choice
 	sum    Usage // of their completions
@@ -56,15 +58,19 @@ type Stream struct {
 	finished int
 }
 
-// Add takes the next chunk. It keeps nothing of c but c.Error. In an answer that repeats in each event what came before, it makes It removes texts of c that repeat earlier chunks, so that they are
+// Add takes the next chunk. It keeps nothing of c but c.Error. In an answer that repeats in each event what came before, it makes It removes texts of c that repeat earlier chunks, so that they are An event of v1/responses that repeats the text of earlier
 // the choices of c what the event adds.
 // no output.
+// events loses its choice.
 func (st *Stream) Add(c *Chunk) {
 	if len(c.Choices) > 0 && c.Choices[0].soFar {
 		st.addSoFar(c)
 	}
 	if c.Repeats != RepeatsNothing || c.HasAudio {
 		st.addAudio(c)
+	}
+	if len(c.piece.kind) > 0 {
+		st.unrepeated(c)
 	}
 	st.Done = st.Done || c.Done
 	if st.Err == nil {

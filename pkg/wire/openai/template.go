@@ -50,7 +50,7 @@ func (t *template) learn(frame []byte, c *Chunk) {
 	if len(frame) > maxTemplate || len(c.Choices) != 1 || c.HasUsage || c.Server != nil || c.Repeats != RepeatsNothing || c.Error != nil || c.mayBeError() {
 		return
 	}
-	if c.Messages != NotMessages && c.Messages != BlockDelta { // has the text twice
+	if c.Messages != NotMessages && c.Messages != BlockDelta || c.part.kind != noPart || c.piece.done { // has the text twice
 		return
 	}
 	q := &c.Choices[0]

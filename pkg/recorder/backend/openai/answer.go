@@ -63,7 +63,7 @@ type answer struct {
 	opened bool
 	held   []byte
 
-	// sawDone: [DONE] or message_stop came, so the answer is complete even if events follow. A transport
+	// sawDone: [DONE], message_stop or response.completed came, so the answer is complete even if events follow. A transport
 	// then waits for the end of the body for at most afterDone.
 	sawDone bool
 
@@ -128,6 +128,8 @@ func (a *answer) decide(p []byte) {
 		a.kind = bodyEvents
 		a.split.Reset()
 		a.split.MaxFrameBytes = int(a.b.cfg.MaxAnswerMemory)
+	case form == openai.FormJSON && a.b.target.ollama() && hasType(a.resp, "application/x-ndjson"):
+		a.kind = bodyLines // the first line does not wait for the second
 	case form == openai.FormJSON:
 		a.kind = bodyJSON
 	case a.b.target.api == render.Speech:
@@ -415,7 +417,9 @@ func (a *answer) finish() {
 
 // event records an event or a line, or only counts it.
 func (a *answer) event(frame []byte) {
-	a.sawDone = a.sawDone || isDone(frame) || a.b.target.api == render.Messages && openai.IsMessageStop(frame)
+	a.sawDone = a.sawDone || isDone(frame) ||
+		a.b.target.api == render.Messages && openai.IsMessageStop(frame) ||
+		a.b.target.api == render.Responses && openai.IsResponsesEnd(frame)
 	if a.b.target.api == render.Speech && a.kind == bodyEvents {
 		if b, ok := a.audio.AppendEvent(a.described[:0], frame); ok {
 			a.described, frame = b, b
@@ -474,9 +478,12 @@ func (a *answer) fail(err error) {
 	r.Status, r.Message = status, a.b.secrets.Text(msg)
 }
 
-func isEventStream(resp *http.Response) bool {
+func isEventStream(resp *http.Response) bool { return hasType(resp, "text/event-stream") }
+
+// hasType reports whether the headers of an answer name a type of content.
+func hasType(resp *http.Response, name string) bool {
 	return slices.ContainsFunc(resp.Header.Values("Content-Type"), func(v string) bool {
-		return strings.Contains(strings.ToLower(v), "text/event-stream")
+		return strings.Contains(strings.ToLower(v), name)
 	})
 }
 

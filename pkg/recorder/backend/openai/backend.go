@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -55,6 +56,10 @@ type Config struct {
 	// KeepMedia keeps the bytes of images in answers. Otherwise Decode replaces each image in base64 by its size and its
 	// SHA-256.
 	KeepMedia bool
+	// ServerHistory leaves the history of conversations with v1/responses to the server: all requests ask it to store the answer,
+	// and a turn holds its own items and the id of the answer before it. It needs a server that has all answers, so it does not
+	// fit several servers in turn.
+	ServerHistory bool
 	// Headers are sent with every request. They may replace the backend's own headers
 	// (Accept, Content-Type, Host, User-Agent). Headers with places are sent with requests of
 	// the load only; RequestIDSeed is [backend.RequestHeaders].Seed.
@@ -159,7 +164,16 @@ func New(cfg Config) (*Backend, error) {
 	if extra, err := openai.InspectRequest(b.extra); err == nil && extra.Stream {
 		b.streams = true
 	}
+	if b.target != nil && b.target.api == render.Gemini {
+		b.model = cmp.Or(b.model, b.target.geminiModel())
+		if cfg.Streaming && !b.target.stream {
+			errs = append(errs, errors.New("generateContent answers as a whole; for streamed answers give the path that ends with :streamGenerateContent?alt=sse"))
+		}
+	}
 	if b.target != nil {
+		if cfg.ServerHistory && b.target.api != render.Responses {
+			errs = append(errs, errors.New("a server keeps the history of conversations with v1/responses only"))
+		}
 		errs = append(errs, b.useProxy())
 		_, err := b.chooseTransport()
 		errs = append(errs, err)

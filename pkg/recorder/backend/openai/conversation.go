@@ -12,19 +12,26 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
-	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 	"github.com/pa-tools/pa/pkg/wire/sse"
 )
 
-// A conversation is held with a chat endpoint or with v1/messages. Each request holds all messages so far in
-// "messages".
+// A conversation is held with an endpoint that converses. Each request holds all messages so far, or with Config.ServerHistory
+// those behind the last answer.
 type conversation struct {
 	b *Backend
-	// history holds the messages so far, as compact JSON without the brackets of the list.
+	// history holds the messages so far, as compact JSON without the brackets of the list. If the server keeps the history, it
+	// holds the messages behind the answer with the id previous.
 	history []byte
 	// beforeReply is the length of history before the last reply.
 	beforeReply int
+	// previous is the id of the last answer that the server keeps; "" for none. replaced is the conversation before that answer.
+	previous string
+	replaced struct {
+		previous string
+		history  []byte
+	}
+	reply []byte // the last one, as compact JSON without the brackets of a list
 	// system are the instructions of the conversation, as JSON, where they are not among the messages.
 	system []byte
 }
@@ -41,6 +48,7 @@ func (b *Backend) NewConversation() backend.Conversation { return &conversation{
 func (c *conversation) Fork() backend.Conversation {
 	fork := *c
 	fork.history = bytes.Clone(c.history)
+	fork.replaced.history = bytes.Clone(c.replaced.history)
 	return &fork
 }
 
@@ -69,46 +77,82 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 	if err != nil {
 		return nil, err
 	}
+	api := c.b.target.api
 	if e.Whole {
-		c.history, c.system = c.history[:0], nil
+		c.history, c.system, c.previous = c.history[:0], nil, ""
 	}
-	if c.b.target.api == render.Messages {
-		if body, err = c.withSystem(body); err != nil {
-			return nil, err
-		}
+	if body, err = c.withInstructions(body); err != nil {
+		return nil, err
 	}
-	asked, err := openai.Messages(body)
+	member := "messages"
+	if api.Converses() {
+		member = api.PromptMember()
+	}
+	asked, err := openai.MessagesIn(body, member)
 	if err != nil {
-		if e.Whole && !c.b.target.api.Converses() { // such as a prompt for completions, which has its history in its text
+		if e.Whole && !api.Converses() { // such as a prompt for completions, which has its history in its text
 			return c.b.payloadOf(body)
 		}
 		return nil, err
 	}
 	if !e.Whole && beginsWithAssistant(asked) {
-		c.history = c.history[:min(c.beforeReply, len(c.history))]
+		c.withoutReply()
 	}
 	c.say(asked)
+	var set []byte
 	if len(c.history) > len(asked) {
-		set := append(append([]byte(`{"messages":[`), c.history...), "]}"...)
-		if body, err = openai.MergeRequest(body, set); err != nil {
+		set = slices.Concat([]byte(`"`+member+`":[`), c.history, []byte{']'})
+	}
+	if c.b.cfg.ServerHistory {
+		set = slices.Concat(set, c.link(len(set) > 0))
+	}
+	if len(set) > 0 {
+		if body, err = openai.MergeRequest(body, slices.Concat([]byte{'{'}, set, []byte{'}'})); err != nil {
 			return nil, err
 		}
 	}
 	return c.b.payloadOf(body)
 }
 
-// withSystem returns the body of a turn with the instructions of the turns before it, if it has none of its own.
-func (c *conversation) withSystem(body []byte) ([]byte, error) {
-	var own struct {
-		System json.RawMessage `json:"system"`
+// link returns the members that ask a server to keep the answer, and that name the one before.
+func (c *conversation) link(follows bool) []byte {
+	link := []byte(`"store":true`)
+	if follows {
+		link = []byte(`,"store":true`)
 	}
-	switch err := json.Unmarshal(body, &own); {
-	case err != nil:
+	if c.previous != "" {
+		id, _ := json.Marshal(c.previous) // a string is always JSON
+		link = append(append(link, `,"previous_response_id":`...), id...)
+	}
+	return link
+}
+
+// withoutReply takes back the last answer, which the next turn brings in another form.
+func (c *conversation) withoutReply() {
+	if c.b.cfg.ServerHistory && c.replaced.history != nil {
+		c.previous, c.history = c.replaced.previous, c.replaced.history
+		c.replaced.history = nil
+		return
+	}
+	c.history = c.history[:min(c.beforeReply, len(c.history))]
+}
+
+// withInstructions returns the body of a turn with the instructions of the turns before it, if the API has them beside the messages
+// and the turn has none of its own.
+func (c *conversation) withInstructions(body []byte) ([]byte, error) {
+	name := c.b.target.api.InstructionsMember()
+	if name == "" {
+		return body, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(body, &members); err != nil {
 		return nil, err
-	case own.System != nil:
-		c.system = own.System
+	}
+	switch own := members[name]; {
+	case own != nil:
+		c.system = own
 	case c.system != nil:
-		return openai.MergeRequest(body, slices.Concat([]byte(`{"system":`), c.system, []byte{'}'}))
+		return openai.MergeRequest(body, slices.Concat([]byte(`{"`+name+`":`), c.system, []byte{'}'}))
 	}
 	return body, nil
 }
@@ -128,7 +172,7 @@ func beginsWithAssistant(messages []byte) bool {
 		Role string `json:"role"`
 	}
 	err := json.NewDecoder(bytes.NewReader(messages)).Decode(&first) // the others follow after a comma
-	return err == nil && first.Role == "assistant"
+	return err == nil && (first.Role == "assistant" || first.Role == "model")
 }
 
 // AddReply implements backend.Conversation.
@@ -147,25 +191,46 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 	if err != nil {
 		return false, err
 	}
-	c.beforeReply = len(c.history)
-	if len(message) > 0 {
+	c.beforeReply, c.reply = len(c.history), message
+	switch id := r.ID(); {
+	case !c.b.cfg.ServerHistory:
 		c.say(message)
+	case id == "":
+		return false, errors.New("the answer has no id, or did not come to its end, so that no turn can follow it")
+	default:
+		c.replaced.previous, c.replaced.history = c.previous, c.history
+		c.previous, c.history = id, nil
 	}
 	return r.Contentless(), nil
 }
 
 // ReplyText implements backend.Quoter.
 func (c *conversation) ReplyText() string {
-	reply := bytes.TrimPrefix(c.history[min(c.beforeReply, len(c.history)):], []byte{','})
-	var message struct{ Content json.RawMessage }
-	if json.Unmarshal(reply, &message) != nil {
+	var all []struct {
+		Type           string
+		Content, Parts json.RawMessage
+	}
+	if json.Unmarshal(slices.Concat([]byte{'['}, c.reply, []byte{']'}), &all) != nil {
 		return ""
 	}
 	var text string // nothing for a call of tools
-	var blocks []struct{ Text string }
-	if json.Unmarshal(message.Content, &text) != nil && json.Unmarshal(message.Content, &blocks) == nil {
+	for _, m := range all {
+		if m.Type == "reasoning" { // of v1/responses
+			continue
+		}
+		var whole string
+		var blocks []struct {
+			Text    string
+			Thought bool
+		}
+		if json.Unmarshal(m.Content, &whole) != nil && json.Unmarshal(m.Content, &blocks) != nil {
+			_ = json.Unmarshal(m.Parts, &blocks)
+		}
+		text += whole
 		for _, block := range blocks {
-			text += block.Text
+			if !block.Thought {
+				text += block.Text
+			}
 		}
 	}
 	return text

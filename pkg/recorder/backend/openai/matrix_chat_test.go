@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -155,7 +156,7 @@ func TestMatrixResponses(t *testing.T) {
 					named(begin), item("function_call"), delta("function_call_arguments", `{\"d\":`), delta("function_call_arguments", "1}"),
 					named(`{"type":"response.function_call_arguments.done","arguments":"{\"d\":1}"}`), named(end),
 				},
-				want: matrixRow{responses: 6, events: 2, first: 3, finish: "stop", usage: tokens},
+				want: matrixRow{responses: 6, events: 3, first: 2, finish: "stop", usage: tokens},
 			},
 			{
 				name: "thinking", pieces: []string{named(begin), item("reasoning"), delta("reasoning_text", "hm"), item("message"), delta("output_text", "a"), named(end)},
@@ -176,6 +177,34 @@ func TestMatrixResponses(t *testing.T) {
 			{
 				name: "unknown events", pieces: []string{named(begin), named(`{"type":"response.new_event","text":"x"}`), named(`{"type":"new","delta":{"text":"x"}}`), delta("output_text", "a"), named(end)},
 				want: matrixRow{responses: 5, events: 1, first: 4, finish: "stop", usage: tokens},
+			},
+			{
+				name: "a summary of thoughts", pieces: []string{named(begin), item("reasoning"), delta("reasoning_summary_text", "hm"), named(`{"type":"response.reasoning_summary_text.done","item_id":"i","output_index":0,"text":"hm"}`), item("message"), delta("output_text", "a"), named(end)},
+				want: matrixRow{responses: 7, events: 2, reasoning: 1, first: 3, finish: "stop", usage: tokens},
+			},
+			{
+				name: "a refusal", pieces: []string{named(begin), delta("refusal", "n"), delta("refusal", "o"), named(`{"type":"response.refusal.done","item_id":"i","output_index":0,"refusal":"no"}`), named(end)},
+				want: matrixRow{responses: 5, events: 2, first: 2, finish: "stop", usage: tokens},
+			},
+			{
+				name: "done without deltas", pieces: []string{named(begin), item("message"), named(`{"type":"response.output_text.done","item_id":"i","output_index":0,"text":"ab"}`), named(end)},
+				want: matrixRow{responses: 4, events: 1, first: 3, finish: "stop", usage: tokens},
+			},
+			{
+				name: "incomplete", pieces: []string{named(begin), delta("output_text", "a"), named(strings.Replace(end, ".completed", ".incomplete", 1))},
+				want: matrixRow{responses: 3, events: 1, first: 2, finish: "stop", usage: tokens},
+			},
+			{
+				name: "without the end", pieces: []string{named(begin), delta("output_text", "a"), named(`{"type":"response.output_text.done","item_id":"i","output_index":0,"text":"a"}`)},
+				msg: "the stream ended with neither", want: matrixRow{status: export.StatusTruncated, responses: 3, events: 1, first: 2},
+			},
+			{
+				name: "cut after the end", pieces: []string{named(begin), delta("output_text", "a"), named(end)}, cut: true,
+				want: matrixRow{responses: 3, events: 1, first: 2, finish: "stop", usage: tokens},
+			},
+			{
+				name: "an error event", pieces: []string{named(begin), delta("output_text", "a"), named(`{"type":"error","code":"server_error","message":"busy","sequence_number":2}`)},
+				msg: "busy", want: matrixRow{status: export.StatusRPCError, responses: 3, events: 1, first: 2},
 			},
 		},
 	}.run(t)

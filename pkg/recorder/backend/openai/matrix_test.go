@@ -37,6 +37,7 @@ var matrixCases = []string{"whole", "streamed", "tool call", "thinking", "error 
 // endpoint, and a test that calls run.
 type matrix struct {
 	config  Config // Endpoint and what the endpoint needs; URL, Transport, HTTP2 and TLS are of the connection
+	query   string // of the endpoint; the table leaves it out
 	body    string // of each request
 	request func(r *http.Request) error
 	cases   []matrixCase      // cases of the endpoint alone come after the cases of all
@@ -208,6 +209,9 @@ func (m *matrix) cell(t *testing.T, s matrixServer, c *matrixCase) {
 	})
 	given := m.config
 	given.URL, given.Transport, given.HTTP2, given.TLS = cfg.URL, cfg.Transport, cfg.HTTP2, cfg.TLS
+	if m.query != "" {
+		given.Endpoint += "?" + m.query
+	}
 	b := newBackend(t, given)
 	x := &backend.Exchange{Received: func(n int) { arrived <- n }}
 	exchangeInto(t.Context(), t, b, open(t, b), m.body, x)

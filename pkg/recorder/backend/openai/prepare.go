@@ -68,8 +68,11 @@ func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: shown}}}
 	info, err := openai.InspectRequest(shown)
 	p.streamed, p.model = info.Stream || b.target.stream, info.Model
-	if b.target.api == render.Generate {
+	switch {
+	case b.target.api.ModelInPath():
 		p.model = b.model
+	case b.target.ollama(): // streams unless told otherwise
+		p.streamed = info.Stream || !info.HasStream
 	}
 	return p, err
 }
@@ -100,7 +103,7 @@ func (b *Backend) bodyOf(e *workload.Entry) ([]byte, error) {
 	}
 	sets := [][]byte{b.extra}
 	made := b.cfg.Render.Template != nil && e.Prompt != nil && e.Prompt.Body == nil
-	if b.cfg.Streaming && !made { // a template decides by itself
+	if b.cfg.Streaming && !made && b.target.api != render.Gemini { // a template decides by itself, and Gemini's path
 		sets = append(sets, []byte(b.target.streamMember()))
 	}
 	for _, set := range sets {
@@ -161,9 +164,9 @@ func onlyElement(v export.Value) ([]byte, error) {
 }
 
 // withModel sets the model in a body that names none; "" means an unknown model. Triton
-// has the model in the path.
+// and Gemini have the model in the path.
 func (b *Backend) withModel(body []byte, model string) ([]byte, error) {
-	if b.target.api == render.Generate {
+	if b.target.api.ModelInPath() {
 		return body, nil
 	}
 	info, err := openai.InspectRequest(body)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,7 +24,7 @@ type target struct {
 	auth   Header     // from the URL's user name and password
 	query  string     // query of uri, which may hold a key
 	api    render.API // 0: the endpoint takes no prompts
-	stream bool       // the path asks for streamed answers: generate_stream
+	stream bool       // the path asks for streamed answers: generate_stream, streamGenerateContent
 
 	// url and modelsURL have no password and no query; they are for messages.
 	url, modelsURL string
@@ -66,12 +67,15 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	if t.api, _ = render.APIOf(fullPath); t.api == render.GenerateIDs {
 		root = strings.TrimSuffix(root, "/inference")
 	}
-	t.stream = strings.HasSuffix(fullPath, "/generate_stream")
+	t.stream = strings.HasSuffix(fullPath, "/generate_stream") || strings.HasSuffix(fullPath, ":streamGenerateContent")
 	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
 		return nil, fmt.Errorf("endpoint %q holds white space", shown)
 	}
 	t.uri = withQuery(fullPath, u.RawQuery, query)
 	_, t.query, _ = strings.Cut(t.uri, "?")
+	if t.api == render.Gemini && t.stream && !slices.Contains(strings.Split(t.query, "&"), "alt=sse") {
+		return nil, fmt.Errorf("endpoint %s: without alt=sse the answer is one JSON array, in which no event has a time; give %s?alt=sse", shown, path)
+	}
 	t.models = withQuery(root+"/v1/models", u.RawQuery, query)
 	t.url = u.Scheme + "://" + u.Host + fullPath
 	t.modelsURL = u.Scheme + "://" + u.Host + root + "/v1/models"
@@ -113,6 +117,16 @@ func (t *target) contentType() string {
 		return openai.AudioFormType
 	}
 	return "application/json"
+}
+
+// ollama reports whether the endpoint is one of Ollama's own.
+func (t *target) ollama() bool { return t.api == render.OllamaChat || t.api == render.OllamaGenerate }
+
+// geminiModel returns the model in the path of a request to Gemini.
+func (t *target) geminiModel() string {
+	path, _, _ := strings.Cut(t.uri, "?")
+	name, _, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ":")
+	return name
 }
 
 func withQuery(path string, queries ...string) string {

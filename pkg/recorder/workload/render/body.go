@@ -37,6 +37,9 @@ const (
 	Images                        // v1/images/generations
 	Transcription                 // v1/audio/transcriptions and v1/audio/translations
 	Speech                        // v1/audio/speech
+	OllamaChat                    // Ollama's api/chat
+	OllamaGenerate                // Ollama's api/generate
+	Gemini                        // Google's models/NAME:generateContent and :streamGenerateContent
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -62,6 +65,10 @@ var endpoints = [...]struct {
 	{"images/generations", Images},
 	{"v1/infer", ImageRetrieval},
 	{"inference/v1/generate", GenerateIDs},
+	{"api/chat", OllamaChat},
+	{"api/generate", OllamaGenerate},
+	{":generateContent", Gemini},
+	{":streamGenerateContent", Gemini},
 	{"generate", Generate},
 	{"generate_stream", Generate},
 }
@@ -70,7 +77,7 @@ var endpoints = [...]struct {
 func APIOf(endpoint string) (api API, ok bool) {
 	path := strings.Trim(endpoint, "/")
 	for _, e := range endpoints {
-		if path == e.suffix || strings.HasSuffix(path, "/"+e.suffix) {
+		if path == e.suffix || strings.HasSuffix(path, "/"+e.suffix) || e.api == Gemini && strings.HasSuffix(path, e.suffix) {
 			if e.api == Generate && !strings.Contains(path, "models/") {
 				return TGI, true
 			}
@@ -132,6 +139,10 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.transcription(p, o)
 	case Speech:
 		err = b.speech(p, o)
+	case OllamaChat, OllamaGenerate:
+		err = b.ollama(api, p, o)
+	case Gemini:
+		err = b.gemini(p, o)
 	case Ranking, Rerank, TEIRerank:
 		err = b.ranking(api, p, o)
 	case Pooling, Classify:
@@ -162,35 +173,74 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	extra := p.Extra
 	switch {
 	case api == Messages:
-		if extra, err = anthropicExtra(extra); err != nil {
-			return nil, err
-		}
+		extra, err = anthropicExtra(extra)
+	case api == Responses:
+		extra = responsesExtra(extra)
+	case api == OllamaChat, api == OllamaGenerate:
+		_, extra = ollamaSettings.move(extra)
+	case api == Gemini:
+		extra, err = geminiExtra(extra)
 	case api.nestsSampling():
 		if extra = outsideSampling(extra); len(extra) == 0 {
 			return b.close(), nil
 		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	return openai.MergeRequest(b.close(), fields(extra))
 }
 
 // KeyHeader returns the header that holds a key, and its value.
 func (a API) KeyHeader(key string) (name, value string) {
-	if a == Messages {
+	switch a {
+	case Messages:
 		return "x-api-key", key
+	case Gemini:
+		return "x-goog-api-key", key
 	}
 	return "Authorization", "Bearer " + key
 }
 
 // KeyVariable returns the environment variable with the key of the API's own service.
 func (a API) KeyVariable() string {
-	if a == Messages {
+	switch a {
+	case Messages:
 		return "ANTHROPIC_API_KEY"
+	case OllamaChat, OllamaGenerate:
+		return "OLLAMA_API_KEY"
+	case Gemini:
+		return "GEMINI_API_KEY"
 	}
 	return "OPENAI_API_KEY"
 }
 
 // Converses reports whether requests hold the messages of a conversation.
-func (a API) Converses() bool { return a == Chat || a == Messages }
+func (a API) Converses() bool {
+	return a == Chat || a == Messages || a == Responses || a == OllamaChat || a == Gemini
+}
+
+// InstructionsMember returns the member of a request that holds the instructions of a conversation; "" if they are among its
+// messages.
+func (a API) InstructionsMember() string {
+	switch a {
+	case Messages:
+		return "system"
+	case Responses:
+		return "instructions"
+	case Gemini:
+		return "systemInstruction"
+	}
+	return ""
+}
+
+// ModelInPath reports whether the path of a request names the model, and not its body.
+func (a API) ModelInPath() bool { return a == Generate || a == Gemini }
+
+// LeastLength reports whether a request can ask for a least length of the answer.
+func (a API) LeastLength() bool {
+	return a != Responses && a != OllamaChat && a != OllamaGenerate && a != Gemini
+}
 
 // Ranks reports whether requests hold a query and texts to rank.
 func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank || a == Score }
@@ -204,14 +254,16 @@ func (a API) AsksNoLength() bool {
 	return a.Ranks()
 }
 
-// PromptMember returns the member of a request that holds the prompt in the APIs of OpenAI and Anthropic; "" for
-// the other APIs.
+// PromptMember returns the member of a request that holds the prompt, or the messages of a conversation; "" for other APIs
+// than OpenAI's, Anthropic's, Ollama's and Google's.
 func (a API) PromptMember() string {
 	switch a {
-	case Chat, Messages:
+	case Chat, Messages, OllamaChat:
 		return "messages"
-	case Completions, Images:
+	case Completions, Images, OllamaGenerate:
 		return "prompt"
+	case Gemini:
+		return "contents"
 	case Embeddings, Responses, Pooling, Classify, Speech:
 		return "input"
 	}
@@ -219,7 +271,7 @@ func (a API) PromptMember() string {
 }
 
 // LengthMembers returns the members of a request that can hold the length of the answer in the APIs
-// of OpenAI and Anthropic, the usual one first; nil for the other APIs.
+// of OpenAI, Anthropic, Ollama and Google, the usual one first; nil for the other APIs. "a.b" is member b of the object a.
 func (a API) LengthMembers() []string {
 	switch a {
 	case Chat:
@@ -228,6 +280,10 @@ func (a API) LengthMembers() []string {
 		return []string{"max_tokens"}
 	case Responses:
 		return []string{"max_output_tokens"}
+	case OllamaChat, OllamaGenerate:
+		return []string{"options.num_predict"}
+	case Gemini:
+		return []string{"generationConfig.maxOutputTokens"}
 	}
 	return nil
 }

@@ -17,6 +17,8 @@ import (
 // it must ask for one.
 const DefaultMaxTokens = 1024
 
+const anthropicForm = "Anthropic Messages"
+
 // messages writes a request to v1/messages, Anthropic Messages:
 //
 //	{"model": M, "system": "…", "messages": […], "stream": true, "max_tokens": N, "min_tokens": N, "ignore_eos": true}
@@ -212,7 +214,7 @@ func isNull(js json.RawMessage) bool {
 }
 
 // noOther returns an error if a message has other members than these. Its text begins with the place in the message.
-func noOther(message json.RawMessage, names ...string) error {
+func noOther(form string, message json.RawMessage, names ...string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(message, &members); err != nil {
 		return fmt.Errorf(": %w", err)
@@ -225,7 +227,7 @@ func noOther(message json.RawMessage, names ...string) error {
 	}
 	if len(others) > 0 {
 		slices.Sort(others)
-		return fmt.Errorf(".%s has no form in Anthropic Messages; drop it", others[0])
+		return fmt.Errorf(".%s has no form in %s; drop it", others[0], form)
 	}
 	return nil
 }
@@ -235,7 +237,7 @@ func translated(raw json.RawMessage, m *chatMessage) ([]byte, error) {
 	if m.Role != "user" && m.Role != "assistant" {
 		return nil, fmt.Errorf(": role %q has no form in Anthropic Messages", m.Role)
 	}
-	if err := noOther(raw, "role", "content", "tool_calls"); err != nil {
+	if err := noOther(anthropicForm, raw, "role", "content", "tool_calls"); err != nil {
 		return nil, err
 	}
 	out := append(append([]byte(`{"role":`), quote(m.Role)...), `,"content":[`...)
@@ -287,37 +289,16 @@ func translatedPart(part json.RawMessage) ([]byte, error) {
 
 // toolUse returns the call of a function.
 func toolUse(call json.RawMessage) ([]byte, error) {
-	var c struct {
-		ID       string `json:"id"`
-		Type     string `json:"type"`
-		Function struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	}
-	if err := json.Unmarshal(call, &c); err != nil {
+	c, err := callOf(anthropicForm, call)
+	if err != nil {
 		return nil, err
 	}
-	if c.Type != "" && c.Type != "function" || c.Function.Name == "" {
-		return nil, errors.New("only calls of functions have a form in Anthropic Messages")
-	}
-	arguments := bytes.TrimSpace(c.Function.Arguments)
-	var text string
-	if json.Unmarshal(arguments, &text) == nil {
-		arguments = bytes.TrimSpace([]byte(text))
-	}
-	if len(arguments) == 0 {
-		arguments = []byte("{}")
-	}
-	if arguments[0] != '{' || !json.Valid(arguments) {
-		return nil, fmt.Errorf("function.arguments: expected a JSON object, found %.40q", arguments)
-	}
-	return fmt.Appendf(nil, `{"type":"tool_use","id":%s,"name":%s,"input":%s}`, quote(c.ID), quote(c.Function.Name), arguments), nil
+	return fmt.Appendf(nil, `{"type":"tool_use","id":%s,"name":%s,"input":%s}`, quote(c.id), quote(c.name), c.args), nil
 }
 
 // toolResult returns the result of a tool.
 func toolResult(raw json.RawMessage, m *chatMessage) ([]byte, error) {
-	if err := noOther(raw, "role", "content", "tool_call_id", "name"); err != nil {
+	if err := noOther(anthropicForm, raw, "role", "content", "tool_call_id", "name"); err != nil {
 		return nil, err
 	}
 	if m.ToolCallID == "" {
@@ -397,10 +378,10 @@ func anthropicTools(js []byte) ([]byte, error) {
 			out = appendPart(out, raw)
 			continue
 		}
-		if err := noOther(raw, "type", "function"); err != nil {
+		if err := noOther(anthropicForm, raw, "type", "function"); err != nil {
 			return nil, fmt.Errorf("[%d]%w", i, err)
 		}
-		if err := noOther(t.Function, "name", "description", "parameters", "strict"); err != nil {
+		if err := noOther(anthropicForm, t.Function, "name", "description", "parameters", "strict"); err != nil {
 			return nil, fmt.Errorf("[%d].function%w", i, err)
 		}
 		var f struct {

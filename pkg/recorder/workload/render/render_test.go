@@ -63,7 +63,7 @@ func TestBody(t *testing.T) {
 		{"images, streamed", Images, P{Text: "a cat", Extra: extra("partial_images", "3")}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","prompt":"a cat","stream":true,"partial_images":3}`},
 		{"image retrieval", ImageRetrieval, P{Text: "a", Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "http://y"}}}, Options{Model: "m"}, `{"input":[{"type":"image_url","url":"data:x"},{"type":"image_url","url":"http://y"}]}`},
 		{"responses", Responses, P{System: "s", Text: "a", MaxTokens: 7}, Options{Model: "m", Stream: true, Usage: true}, `{"model":"m","instructions":"s","input":"a","stream":true,"max_output_tokens":7}`},
-		{"responses to a conversation", Responses, P{Messages: []byte(dialog)}, Options{}, `{"input":` + dialog + `}`},
+		{"responses to a conversation", Responses, P{Messages: []byte(strings.Replace(dialog, `"image_url"}`, `"image_url","image_url":{"url":"data:x"}}`, 1))}, Options{}, `{"input":[{"role":"system","content":"s"},{"role":"user","content":[{"type":"input_text","text":"u"},{"type":"input_image","image_url":"data:x"}]}]}`},
 		{"generate", Generate, P{Text: "a", MaxTokens: 7, Exact: true}, Options{Model: "m", Stream: true}, `{"text_input":"a","stream":true,"max_tokens":7,"min_tokens":7}`},
 		{"TGI", TGI, P{Text: "a", MaxTokens: 7, Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}}}, Options{Model: "m"}, `{"model":"m","inputs":"![](data:x) a","parameters":{"max_new_tokens":7}}`},
 		{"TGI with several", TGI, P{Text: "a", More: []string{"b"}, Media: []workload.Medium{{Kind: workload.Image, URL: "data:x"}, {Kind: workload.Image, URL: "data:y"}}}, Options{}, `{"inputs":"![](data:x) ![](data:y) a b"}`},
