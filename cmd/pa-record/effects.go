@@ -225,7 +225,7 @@ func (s *settings) noLength(api render.API) string {
 	case s.template != nil:
 		return when(!s.template.Uses(render.PlaceholderMaxTokens), "--request-template has no {{max_tokens}}")
 	}
-	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval, "--endpoint "+s.Endpoint+" asks for no length")
+	return when(api.Ranks() || api == render.Embeddings || api == render.ImageRetrieval || api == render.Realtime, "--endpoint "+s.Endpoint+" asks for no length")
 }
 
 // promptPlaces are the placeholders of a template that hold a prompt or a part of it.

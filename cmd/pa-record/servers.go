@@ -124,6 +124,9 @@ func (p *parser) openAI(s *settings) {
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
 	p.endpointKnown(s)
+	streaming, err := s.Realtime.Read(p.c, s.endpointPath())
+	p.refuse(err != nil, "%w", err)
+	s.Streaming = s.Streaming || streaming
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}
@@ -162,7 +165,7 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "v1/infer", "v1/realtime", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {

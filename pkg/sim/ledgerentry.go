@@ -10,6 +10,7 @@ const (
 	OpenAIResponses      Protocol = "openai_responses"       // POST /v1/responses
 	AnthropicMessages    Protocol = "anthropic_messages"     // POST /v1/messages
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
+	Realtime             Protocol = "realtime"               // GET /v1/realtime, WebSocket
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
 	TritonGRPCInfer      Protocol = "triton_grpc_infer"      // ModelInfer
 	TritonGRPCStream     Protocol = "triton_grpc_stream"     // a request of ModelStreamInfer

@@ -52,6 +52,7 @@ func (s *Server) openAIHandler() http.Handler {
 	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIResponses, serveResponses))))
 	mux.Handle("/v1/messages", s.authorizedBy(messagesErrorBody, allowMethod(http.MethodPost, s.inference(AnthropicMessages, messagesErrorBody, s.counted(serveMessages)))))
 	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
+	mux.Handle("/v1/realtime", s.authorized(allowMethod(http.MethodGet, s.engineInference(Realtime, serveRealtime))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
 	}

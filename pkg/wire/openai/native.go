@@ -15,6 +15,8 @@ import (
 //	OpenAI v1/responses        {"type":"response.output_text.delta","delta":" x"}
 //	                           {"type":"response.completed","response":{…}}
 //	                           {"object":"response","output":[…]}
+//	vLLM and OpenAI v1/realtime {"type":"transcription.delta","delta":" x"}
+//	                           {"type":"conversation.item.input_audio_transcription.completed","transcript":" x"}
 //	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
 //	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
 type native struct {
@@ -183,7 +185,7 @@ func (n *native) end(c *Chunk) {
 	}
 	switch kind := string(n.kind); kind {
 	case "":
-	case "response.completed", "response.incomplete":
+	case "response.completed", "response.incomplete", RealtimeDone, RealtimeCompleted:
 		n.present, n.ended = true, true
 	default:
 		if !bytes.HasSuffix(n.kind, []byte(".delta")) || len(n.delta) == 0 {
@@ -197,7 +199,7 @@ func (n *native) end(c *Chunk) {
 			n.choice.Refusal = n.delta
 		case bytes.Contains(n.kind, []byte("arguments")):
 			n.choice.ToolCalls = n.delta
-		case bytes.Contains(n.kind, []byte("text")):
+		case bytes.Contains(n.kind, []byte("text")), bytes.Contains(n.kind, []byte("transcription")):
 			n.choice.Content = n.delta
 		}
 	}

@@ -29,6 +29,7 @@ const (
 	TEIRerank                     // rerank of Hugging Face's Text Embeddings Inference
 	ImageRetrieval                // NVIDIA NIM's v1/infer
 	Messages                      // Anthropic's v1/messages
+	Realtime                      // v1/realtime, over WebSocket
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -46,6 +47,7 @@ var endpoints = [...]struct {
 	{"v2/rerank", Rerank},
 	{"rerank", TEIRerank},
 	{"v1/infer", ImageRetrieval},
+	{"v1/realtime", Realtime},
 	{"generate", Generate},
 	{"generate_stream", Generate},
 }
@@ -103,6 +105,8 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.generate(p, o)
 	case TGI:
 		err = b.tgi(p, o)
+	case Realtime:
+		err = errors.New("v1/realtime sends audio over WebSocket, and no request bodies")
 	default:
 		err = errors.New("no request format for prompts is known for this endpoint; give whole requests")
 	}
