@@ -169,7 +169,7 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 	if a.groups.Economics {
 		cfg.Economics = &a.economics
 	}
-	cfg.Prefix, cfg.Phases = a.groups.Prefix, a.groups.Phases
+	cfg.Prefix, cfg.Phases, cfg.Realtime = a.groups.Prefix, a.groups.Phases, a.groups.Realtime
 	if a.groups.Sessions {
 		cfg.Sessions = &a.sessions
 		a.sessions.GPUs = a.economics.GPUs
@@ -301,6 +301,7 @@ var metricGroups = []struct {
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
 	{"phases", "queue, prefill and decode at the server", func(g *report.Groups) *bool { return &g.Phases }},
 	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
+	{"realtime", "how soon the text of speech came", func(g *report.Groups) *bool { return &g.Realtime }},
 }
 
 // metricsFlag is --metrics.

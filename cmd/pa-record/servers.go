@@ -124,9 +124,8 @@ func (p *parser) openAI(s *settings) {
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
 	p.endpointKnown(s)
-	streaming, err := s.Realtime.Read(p.c, s.endpointPath())
+	err := s.Realtime.Read(p.c, s.endpointPath(), &s.Streaming)
 	p.refuse(err != nil, "%w", err)
-	s.Streaming = s.Streaming || streaming
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}

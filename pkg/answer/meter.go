@@ -23,6 +23,8 @@ type Config struct {
 	IncludeWarmup bool
 	// WithoutPauses leaves out requests that a pause of the recorder touched.
 	WithoutPauses bool
+	// Realtime asks for Measured.Realtime.
+	Realtime bool
 }
 
 // A Meter measures requests one by one.
@@ -83,6 +85,9 @@ type Measured struct {
 	// PlaceNS is the time that places the request in its run, as the function PlaceNS returns it; 0 if the
 	// request started at a time that cannot be true.
 	PlaceNS uint64
+
+	// Realtime holds the times that depend on the audio of a request to v1/realtime; nil for other requests.
+	Realtime *Realtime
 
 	stream streamState
 }
@@ -148,6 +153,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 		m.out.stream.undecided = m.out.Streamed == StreamedUnknown && !a.Numbers
 	}
 	m.out.Prefill = m.out.keep(ServerPrefill, a.Prefill, m.bounds.spanNS)
+	if m.cfg.Realtime {
+		m.out.Realtime = m.realtime(r, a)
+	}
 	m.out.Decode = m.out.keep(ServerDecode, a.Decode, m.bounds.spanNS)
 	return &m.out
 }

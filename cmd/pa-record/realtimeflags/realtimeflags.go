@@ -38,8 +38,8 @@ func Flags(category string) []cli.Flag {
 	}
 }
 
-// Read reads the flags for an endpoint, a path. streaming is true if the answers of the endpoint are always streamed.
-func (s *Settings) Read(c *cli.Context, endpoint string) (streaming bool, err error) {
+// Read reads the flags for an endpoint, a path. It sets streaming for v1/realtime, whose answers are always streamed.
+func (s *Settings) Read(c *cli.Context, endpoint string, streaming *bool) error {
 	if api, _ := render.APIOf(endpoint); api != render.Realtime {
 		var errs []error
 		for _, f := range []string{dialectFlag, chunkFlag, speedFlag} {
@@ -47,8 +47,9 @@ func (s *Settings) Read(c *cli.Context, endpoint string) (streaming bool, err er
 				errs = append(errs, fmt.Errorf("--%s belongs to --endpoint v1/realtime; give that, or drop it", f))
 			}
 		}
-		return false, errors.Join(errs...)
+		return errors.Join(errs...)
 	}
+	*streaming = true
 	*s = Settings{Dialect: realtime.VLLM.String(), ChunkNS: (100 * time.Millisecond).Nanoseconds(), Speed: 1}
 	if c.IsSet(dialectFlag) {
 		s.Dialect = c.String(dialectFlag)
@@ -74,7 +75,7 @@ func (s *Settings) Read(c *cli.Context, endpoint string) (streaming bool, err er
 	if c.IsSet("connection-reuse") {
 		errs = append(errs, errors.New("--connection-reuse: each request to v1/realtime has a session and a connection of its own; drop it"))
 	}
-	return true, errors.Join(errs...)
+	return errors.Join(errs...)
 }
 
 // backend returns the settings of the backend.

@@ -48,6 +48,8 @@ type Level struct {
 	Phases *Phases
 	// Sessions says how long sessions took as wholes; nil unless Config.Sessions asks for it.
 	Sessions *Sessions
+	// Realtime says how soon the text of speech came; nil unless Config.Realtime asks for it.
+	Realtime *Realtime
 	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing shows whether they were.
 	Unavailable []Unavailable
@@ -100,6 +102,12 @@ var Parts = [...]Part{
 			return nil, nil
 		}
 		return nil, x.Sessions.Figures
+	}},
+	{"realtime", nil, RealtimeFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Realtime == nil {
+			return nil, nil
+		}
+		return nil, x.Realtime.Figures
 	}},
 }
 

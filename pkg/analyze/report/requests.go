@@ -53,7 +53,7 @@ type Row struct {
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
-type Groups struct{ Quality, Economics, Prefix, Phases, Sessions bool }
+type Groups struct{ Quality, Economics, Prefix, Phases, Sessions, Realtime bool }
 
 // newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.

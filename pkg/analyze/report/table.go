@@ -587,6 +587,9 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	if x := e.Sessions; x != nil {
 		p.Apart().List(sessionLines(x, u.Request)...).Table(sessionDepths(x, u.Request)).Table(sessionTurns(x, u.Token))
 	}
+	if x := e.Realtime; x != nil {
+		p.Apart().List(groupLines("realtime", x.Figures, timeFigure(u.Request))...)
+	}
 	if len(e.Server) > 0 {
 		p.Apart().Table(servers(e, u.server)).Lines(serverNotes(e)...)
 	}
