@@ -90,7 +90,7 @@ type settings struct {
 	inputSettings
 	tritonSettings
 	Realtime realtimeflags.Settings `json:"realtime,omitzero"`
-	Sequence sequenceSettings `json:"sequences,omitzero"`
+	Sequence sequenceSettings       `json:"sequences,omitzero"`
 
 	ArtifactDir string   `json:"artifact_dir,omitempty"`
 	Exports     []string `json:"profile_export_file"`
