@@ -169,7 +169,7 @@ func (a *analysis) config(c *call) (analyze.Config, error) {
 	if a.groups.Economics {
 		cfg.Economics = &a.economics
 	}
-	cfg.Prefix, cfg.Phases, cfg.Images, cfg.Audio = a.groups.Prefix, a.groups.Phases, a.groups.Images, a.groups.Audio
+	cfg.Prefix, cfg.Phases, cfg.Images, cfg.Audio, cfg.Realtime = a.groups.Prefix, a.groups.Phases, a.groups.Images, a.groups.Audio, a.groups.Realtime
 	if a.groups.Sessions {
 		cfg.Sessions, a.sessions.GPUs = &a.sessions, a.economics.GPUs
 	}
@@ -302,6 +302,7 @@ var metricGroups = []struct {
 	{"audio", "audio seconds per second, real-time factor, first audio, underruns", func(g *report.Groups) *bool { return &g.Audio }},
 	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
 	{"images", "images per second and per request, time to the first", func(g *report.Groups) *bool { return &g.Images }},
+	{"realtime", "how soon the text of speech came", func(g *report.Groups) *bool { return &g.Realtime }},
 }
 
 // metricsFlag is --metrics.

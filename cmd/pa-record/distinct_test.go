@@ -26,7 +26,7 @@ var flagsWithoutFiles = strings.Fields(`
 	connection-reuse transport source-ip proxy ssl-https-client-certificate-type ssl-https-private-key-type
 	max-error-rate max-overflow-rate on-session-failure barrier start-at grpc-compression-algorithm bls-composing-models input-tensor-format output-tensor-format shared-memory trace-level
 	analysis-hint metrics-url ui
-	triton-model ttft itl output-tokens vocabulary server-details fault ledger-content
+	realtime-dialect triton-model ttft itl output-tokens vocabulary server-details fault ledger-content
 	service format`)
 
 // triedWithoutFile returns the flags with a text that TestEveryFlag tries with a value that is no file.

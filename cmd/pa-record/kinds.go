@@ -59,7 +59,7 @@ func serviceKinds() []serviceKind {
 		},
 		{
 			name: kindOpenAI, check: (*parser).openAI, transport: (*parser).openAITransports,
-			backend: func(s *settings, _, url string) (backend.Backend, error) { return openai.New(s.openAIConfig(url)) },
+			backend: func(s *settings, _, url string) (backend.Backend, error) { return s.Realtime.New(s.openAIConfig(url)) },
 			addr:    func(*settings) string { return "localhost:8000" },
 			builtin: builtinPrompts, form: openAIForm, modelInBody: true,
 			simulate: simulateOpenAI,

@@ -125,6 +125,8 @@ func (p *parser) openAI(s *settings) {
 	s.Endpoint = redact.Endpoint(s.rawEndpoint)
 	p.modelsFit(s)
 	p.endpointKnown(s)
+	err := s.Realtime.Read(p.c, s.endpointPath(), &s.Streaming)
+	p.refuse(err != nil, "%w", err)
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming && what != wireopenai.ImageAnswers && wireopenai.AudioOf(s.rawEndpoint) == wireopenai.NoAudio {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}
@@ -165,7 +167,7 @@ func (p *parser) endpointKnown(s *settings) {
 }
 
 // usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "api/chat", "api/generate", "generate", "generate_stream"}
+var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "api/chat", "api/generate", "v1/realtime", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/cmd/pa-record/realtimeflags"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -88,7 +89,8 @@ type settings struct {
 
 	inputSettings
 	tritonSettings
-	Sequence sequenceSettings `json:"sequences,omitzero"`
+	Realtime realtimeflags.Settings `json:"realtime,omitzero"`
+	Sequence sequenceSettings       `json:"sequences,omitzero"`
 
 	ArtifactDir string   `json:"artifact_dir,omitempty"`
 	Exports     []string `json:"profile_export_file"`
@@ -342,7 +344,7 @@ const (
 // flags returns all flags of a run, in the order of the help page. Those with one value write it into
 // s. Flags that perf_analyzer has, too, have its names, meanings and defaults.
 func (s *settings) flags() []cli.Flag {
-	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.sessionLoadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), agentFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), s.outputFlags(), metricsFlags(), s.displayFlags())
+	return slices.Concat(s.targetFlags(), s.connectionFlags(), tlsFlags(), s.loadFlags(), s.sessionLoadFlags(), s.runFlags(), s.rankFlags(), s.inputFlags(), s.syntheticFlags(), agentFlags(), s.mediaFlags(), s.sequenceFlags(), s.tritonFlags(), realtimeflags.Flags(catTarget), s.outputFlags(), metricsFlags(), s.displayFlags())
 }
 
 // commonFlags are on the first screen of the help.

@@ -63,6 +63,8 @@ type Config struct {
 	// Sessions asks for [Experiment.Sessions]; nil means no. The answers to requests fill the prefix cache if there is a Counter,
 	// because only then their texts are kept.
 	Sessions *figure.SessionsConfig
+	// Realtime asks for [Experiment.Realtime]. It needs the answers, so that derived values do not replace them.
+	Realtime bool
 	// Certified asks for [summary.Summary.Certified] of the metrics of whole levels.
 	Certified bool
 	// Settling asks for [Experiment.Unsettled].
@@ -123,6 +125,7 @@ func (c *Config) PerRequest() answer.Config {
 	return answer.Config{
 		Tokenizer: hash, From: c.From, TokenSource: c.TokenSource, Counter: c.Counter, Streaming: c.Streaming,
 		IncludeWarmup: c.IncludeWarmup, WithoutPauses: c.Selection.WithoutPauses,
+		Realtime: c.Realtime,
 	}
 }
 

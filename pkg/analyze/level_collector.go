@@ -308,6 +308,9 @@ func (c *collector) groups(cfg *Config) []figure.Group {
 	if cfg.Prefix {
 		all = append(all, figure.NewPrefix())
 	}
+	if cfg.Realtime {
+		all = append(all, figure.NewRealtime(itl.Memory))
+	}
 	if cfg.Phases {
 		all = append(all, figure.NewPhases(itl.Memory))
 	}

@@ -262,7 +262,7 @@ func useOf(r export.Reader, cfg *Config, contradicted bool) (u storedUse) {
 		u.check = export.CheckSample
 	}
 	switch {
-	case cfg.follows() || (cfg.Verify || cfg.Images || cfg.Sessions != nil && !cfg.Sessions.OnlyTrees) && !u.timesOnly: // a follower's points have a hash of the inputs
+	case cfg.follows() || (cfg.Verify || cfg.Images || cfg.Realtime || cfg.Sessions != nil && !cfg.Sessions.OnlyTrees) && !u.timesOnly: // a follower's points have a hash of the inputs
 	case cfg.keeps() || cfg.Verify || contradicted:
 		u.derived = export.DerivedInstead
 	default:

@@ -26,6 +26,8 @@ type Config struct {
 	IncludeWarmup bool
 	// WithoutPauses leaves out requests that a pause of the recorder touched.
 	WithoutPauses bool
+	// Realtime asks for Measured.Realtime.
+	Realtime bool
 }
 
 // A Meter measures requests one by one.
@@ -86,6 +88,9 @@ type Measured struct {
 	// PlaceNS is the time that places the request in its run, as the function PlaceNS returns it; 0 if the
 	// request started at a time that cannot be true.
 	PlaceNS uint64
+
+	// Realtime holds the times that depend on the audio of a request to v1/realtime; nil for other requests.
+	Realtime *Realtime
 
 	stream streamState
 }
@@ -159,6 +164,9 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	m.out.keepServer(&a.Server, &m.bounds)
 	if m.decoder.images && !a.Dropped && a.stored == nil && r.NumResponses() > 0 {
 		m.out.addImages(r, a, m.out.FromNS, &m.bounds)
+	}
+	if m.cfg.Realtime {
+		m.out.Realtime = m.realtime(r, a)
 	}
 	return &m.out
 }

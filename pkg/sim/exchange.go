@@ -21,16 +21,18 @@ type exchange struct {
 	w    http.ResponseWriter
 	r    *http.Request
 	conn *timedConn // connection of the request
-	// shared marks HTTP/2, where other requests may use conn, so that its times do not
-	// belong to this request.
+	// shared marks HTTP/2, where other requests may use conn, and WebSocket, where control frames do, so that its
+	// times do not belong to the answer.
 	shared  bool
 	aborted bool
-	stamp   bool // the tokens show their send time
-	pace    pacer
-	rec     *ledgerRecord
-	index   uint64
-	body    []byte
-	engine  *engineStats // of the OpenAI API; nil for Triton's
+	// hijacked says that conn belongs to the exchange alone.
+	hijacked bool
+	stamp    bool // the tokens show their send time
+	pace     pacer
+	rec      *ledgerRecord
+	index    uint64
+	body     []byte
+	engine   *engineStats // of the OpenAI API; nil for Triton's
 	// prompts are the prompts that the prefix cache does not have yet.
 	prompts []*cachedPrompt
 	// unstamped holds the writes since the last collectStamps.
@@ -167,6 +169,11 @@ func (x *exchange) answer(contentType string, length int, p *plan.Plan, writes i
 	if length < 0 {
 		x.rec.Expect(p.OutputTokens()/p.TokensPerEvent + 4) // roles, usage and [DONE] besides
 	}
+	x.send(out, p, writes)
+}
+
+// send sends a header with status 200 to out, and then each chunk at its due time.
+func (x *exchange) send(out sink, p *plan.Plan, writes iter.Seq[plan.Chunk]) {
 	x.stamp = p.Vocabulary == plan.Stamp
 	if x.stamp && !x.shared {
 		x.conn.fill = true
@@ -278,7 +285,7 @@ func (x *exchange) breakOff(a plan.Action) {
 		x.rec.End(x.s.endReason(), http.StatusOK, "")
 		return
 	}
-	if x.shared {
+	if x.shared && !x.hijacked {
 		x.abort(http.StatusOK)
 		return
 	}
@@ -300,7 +307,11 @@ func (x *exchange) abort(code int) {
 
 // hijack takes the connection from the HTTP server.
 func (x *exchange) hijack() (net.Conn, error) {
+	if x.hijacked {
+		return x.conn, nil
+	}
 	conn, _, err := http.NewResponseController(x.w).Hijack()
+	x.hijacked = err == nil
 	return conn, err
 }
 

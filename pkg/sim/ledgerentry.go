@@ -14,6 +14,7 @@ const (
 	Ollama               Protocol = "ollama"                 // POST /api/chat, /api/generate
 	Gemini               Protocol = "gemini"                 // POST /v1beta/models/NAME:generateContent, :streamGenerateContent
 	OpenAIEmbeddings     Protocol = "openai_embeddings"      // POST /v1/embeddings
+	Realtime             Protocol = "realtime"               // GET /v1/realtime, WebSocket
 	OpenAIRanking        Protocol = "openai_ranking"         // POST /v1/ranking, /rerank, /v1/rerank, /v2/rerank
 	VLLMPooling          Protocol = "vllm_pooling"           // POST /pooling
 	VLLMClassify         Protocol = "vllm_classify"          // POST /classify, /v1/classify

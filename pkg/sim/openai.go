@@ -58,6 +58,7 @@ func (s *Server) openAIHandler() http.Handler {
 	}
 	mux.Handle("/v1beta/models/{call}", s.authorizedBy(geminiErrorBody, allowMethod(http.MethodPost, s.inference(Gemini, geminiErrorBody, s.counted(serveGemini)))))
 	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
+	mux.Handle("/v1/realtime", s.authorized(allowMethod(http.MethodGet, s.engineInference(Realtime, serveRealtime))))
 	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
 		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
 	}

@@ -52,6 +52,8 @@ type Level struct {
 	Sessions *Sessions
 	// Images says how many images the answers hold; nil unless Config.Images asks for it.
 	Images *Images
+	// Realtime says how soon the text of speech came; nil unless Config.Realtime asks for it.
+	Realtime *Realtime
 	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing shows whether they were.
 	Unavailable []Unavailable
@@ -116,6 +118,12 @@ var Parts = [...]Part{
 			return nil, nil
 		}
 		return nil, x.Images.Figures
+	}},
+	{"realtime", nil, RealtimeFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Realtime == nil {
+			return nil, nil
+		}
+		return nil, x.Realtime.Figures
 	}},
 }
 

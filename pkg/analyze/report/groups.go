@@ -478,6 +478,21 @@ func csvAudio(a *figure.Audio) []csvLine {
 	return prefixed("audio.", append(csvMetrics(a.Metrics), csvLevelFigures("level", a.Figures)...))
 }
 
+func jsonRealtime(x *figure.Realtime) sheet.Object {
+	if x == nil {
+		return nil
+	}
+	return sheet.Object{"requests", x.Requests, "figures", jsonLevelFigures(x.Figures)}
+}
+
+// csvRealtime returns the lines of the figures: "realtime." and the key.
+func csvRealtime(x *figure.Realtime) []csvLine {
+	if x == nil {
+		return nil
+	}
+	return csvLevelFigures("realtime", x.Figures)
+}
+
 // prefixed puts a text before the names of lines.
 func prefixed(text string, lines []csvLine) []csvLine {
 	for i := range lines {

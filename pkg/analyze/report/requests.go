@@ -55,7 +55,7 @@ type Row struct {
 }
 
 // Groups are the groups of columns that a list has beside the usual ones.
-type Groups struct{ Quality, Economics, Prefix, Phases, Audio, Sessions, Images bool }
+type Groups struct{ Quality, Economics, Prefix, Phases, Audio, Sessions, Images, Realtime bool }
 
 // newRow describes a request. index is its place in the file: the files of
 // perf_analyzer do not number requests.

@@ -594,6 +594,9 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	if x := e.Images; x != nil {
 		p.Apart().List(groupLines("images", x.Figures, imageFigure(u.server))...)
 	}
+	if x := e.Realtime; x != nil {
+		p.Apart().List(groupLines("realtime", x.Figures, timeFigure(u.Request))...)
+	}
 	if len(e.Server) > 0 {
 		p.Apart().Table(servers(e, u.server)).Lines(serverNotes(e)...)
 	}

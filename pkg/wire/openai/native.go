@@ -18,6 +18,8 @@ import (
 //	                           {"type":"transcript.text.done","text":" x y"}
 //	                           {"type":"speech.audio.delta","audio":"…"}
 //	                           {"text":" x y"}
+//	vLLM and OpenAI v1/realtime {"type":"transcription.delta","delta":" x"}
+//	                           {"type":"conversation.item.input_audio_transcription.completed","transcript":" x"}
 //	Anthropic v1/messages      {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" x"}}
 //	                           {"type":"message","content":[…],"stop_reason":"end_turn"}
 //	Ollama /api/chat           {"message":{"role":"assistant","content":" x"},"done":false}
@@ -207,7 +209,7 @@ func (n *native) end(c *Chunk) {
 		if n.text != nil && (n.task || c.HasUsage) && !n.present {
 			n.present, n.ended, n.choice.Content = true, true, n.text
 		}
-	case "image_generation.completed":
+	case "image_generation.completed", RealtimeDone, RealtimeCompleted:
 		n.present, n.ended = true, true
 	case "transcript.text.segment", "transcript.text.done":
 		n.present, n.choice.Content, c.Repeats = true, n.text, RepeatsDeltas

@@ -183,7 +183,7 @@ func (n *native) responsesEnd(c *Chunk) bool {
 		n.choice.Refusal = text
 	case bytes.Contains(kind, []byte("arguments")):
 		n.choice.ToolCalls = text
-	case bytes.Contains(kind, []byte("text")):
+	case bytes.Contains(kind, []byte("text")), bytes.Contains(kind, []byte("transcription")):
 		n.choice.Content = text
 	default:
 		return false

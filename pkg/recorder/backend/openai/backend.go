@@ -181,7 +181,7 @@ func New(cfg Config) (*Backend, error) {
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	b.secrets.AddQuery(b.target.query)
+	b.secrets.AddQuery(b.target.secretQuery())
 	if auth := b.target.auth; auth.Value != "" {
 		b.secrets.AddHeader(auth.Name, auth.Value)
 	}

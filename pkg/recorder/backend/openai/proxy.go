@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/proxy"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // useProxy sets the proxy for the target.
@@ -44,9 +45,9 @@ func (b *Backend) useProxy() error {
 }
 
 // relays reports whether the proxy forwards each request instead of a tunnel: an HTTP proxy
-// in front of a plain HTTP/1 server.
+// in front of a plain HTTP/1 server. A proxy that forwards requests need not forward an upgrade to WebSocket.
 func (b *Backend) relays() bool {
-	return b.proxy != nil && !b.target.secure && !b.cfg.HTTP2 && (b.proxy.Scheme == "http" || b.proxy.Scheme == "https")
+	return b.proxy != nil && !b.target.secure && !b.cfg.HTTP2 && b.target.api != render.Realtime && (b.proxy.Scheme == "http" || b.proxy.Scheme == "https")
 }
 
 // passProxy turns a connection to the proxy into a connection to the server, unless the

@@ -42,6 +42,10 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the URL cannot be read: %w; write host:port or http://host:port", withoutURL(err))
 	}
+	bare, _, _ := strings.Cut(endpoint, "?")
+	if api, _ := render.APIOf(bare); api == render.Realtime && (u.Scheme == "ws" || u.Scheme == "wss") {
+		u.Scheme = "http" + strings.TrimPrefix(u.Scheme, "ws")
+	}
 	if u.Scheme != "http" && u.Scheme != "https" {
 		return nil, fmt.Errorf("URL %s: scheme %q; use http or https", u.Scheme+"://"+u.Host, u.Scheme)
 	}
@@ -83,6 +87,16 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 		t.auth = Header{"Authorization", backend.BasicAuthorization(u.User)}
 	}
 	return t, nil
+}
+
+// secretQuery returns the query without the parameters that are no secrets: the values of some of v1/realtime's are words of
+// its messages, as intent=transcription.
+func (t *target) secretQuery() string {
+	if t.api != render.Realtime {
+		return t.query
+	}
+	parts := strings.Split(t.query, "&")
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return strings.HasPrefix(p, "intent=") || strings.HasPrefix(p, "model=") }), "&")
 }
 
 // joinPath appends endpoint to base and returns the full path, and as root its part

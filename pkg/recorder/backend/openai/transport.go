@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // A Transport sends requests and reads answers. The recorded rows do not depend on it.
@@ -82,6 +83,8 @@ func (b *Backend) noLoop() error {
 		return errors.New("it goes through no proxy")
 	case b.cfg.HTTP2:
 		return errors.New("it speaks HTTP/1.1 only")
+	case b.target.api == render.Realtime:
+		return errors.New("it has no WebSocket")
 	}
 	return nil
 }

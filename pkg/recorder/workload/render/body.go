@@ -40,6 +40,7 @@ const (
 	OllamaChat                    // Ollama's api/chat
 	OllamaGenerate                // Ollama's api/generate
 	Gemini                        // Google's models/NAME:generateContent and :streamGenerateContent
+	Realtime                      // v1/realtime, over WebSocket
 )
 
 // endpoints holds the ends of the paths of APIs; the first that fits a path counts.
@@ -69,6 +70,7 @@ var endpoints = [...]struct {
 	{"api/generate", OllamaGenerate},
 	{":generateContent", Gemini},
 	{":streamGenerateContent", Gemini},
+	{"v1/realtime", Realtime},
 	{"generate", Generate},
 	{"generate_stream", Generate},
 }
@@ -161,6 +163,8 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 		err = b.generateIDs(p, o)
 	case SGLangGenerate:
 		err = b.sglang(p, o)
+	case Realtime:
+		err = errors.New("v1/realtime sends audio over WebSocket, and no request bodies")
 	default:
 		err = errors.New("no request format for prompts is known for this endpoint; give whole requests")
 	}
@@ -248,7 +252,7 @@ func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank
 // AsksNoLength reports whether requests cannot ask for a length of the answer, because the answer has no text.
 func (a API) AsksNoLength() bool {
 	switch a {
-	case Embeddings, ImageRetrieval, Pooling, Classify, Images, Transcription, Speech:
+	case Embeddings, ImageRetrieval, Pooling, Classify, Images, Transcription, Speech, Realtime:
 		return true
 	}
 	return a.Ranks()
