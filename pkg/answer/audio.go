@@ -103,27 +103,18 @@ func (x *Audio) play(from uint64, pieces []AudioPiece, f audio.Format, skip int6
 
 // pack appends a to p: one bit for requests to other endpoints.
 func (a *Audio) pack(p *spool.Packer) {
-	if !p.Flag(a.Of != openai.NoAudio) {
-		return
-	}
 	p.Int(int64(a.Of))
 	p.Int(a.Bytes)
-	for _, v := range a.values() {
-		p.Flag(v.OK)
-		p.Int(v.V)
-	}
+	values := a.values()
+	packValues(p, values[:])
 	p.Text(a.NoLength)
 }
 
 // unpack sets a to what pack appended.
 func (a *Audio) unpack(u *spool.Unpacker) {
-	if !u.Flag() {
-		return
-	}
 	a.Of, a.Bytes = openai.AudioEndpoint(u.Int()), u.Int()
-	for _, v := range a.values() {
-		v.OK, v.V = u.Flag(), u.Int()
-	}
+	values := a.values()
+	unpackValues(u, values[:])
 	a.NoLength = u.Text(noLengthText)
 }
 

@@ -155,7 +155,7 @@ const (
 var (
 	StrictMetrics  = metrics[:NumStrict]
 	QualityMetrics = metrics[NumStrict : NumStrict+NumQuality]
-	ServerMetrics  = metrics[ServerPrefill:FirstAudio]
+	ServerMetrics  = metrics[ServerQueue:FirstAudio]
 	AudioMetrics   = metrics[FirstAudio:]
 )
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
 // Pack appends m to p, without its Answer, Gaps and GapTokens, and without what only a StreamQueue needs. Times
@@ -18,6 +19,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	values := m.values()
 	packValues(p, values[:usualValues])
 	media := p.Flag(slices.ContainsFunc(values[usualValues:], func(v *Value) bool { return *v != Value{} }))
+	audio := p.Flag(m.Audio.Of != openai.NoAudio)
 	server := p.Flag(m.Server != export.ServerDetails{})
 	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, m.Unreadable, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
@@ -36,11 +38,15 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 		w := m.Wrong[i/3]
 		return [...]int64{int64(w.Of), int64(w.N), w.Value}[i%3]
 	})
-	m.Audio.pack(p)
 	p.End()
 	if media {
 		p.Begin()
 		packValues(p, values[usualValues:])
+		p.End()
+	}
+	if audio {
+		p.Begin()
+		m.Audio.pack(p)
 		p.End()
 	}
 	if !server {
@@ -93,7 +99,7 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	m.Assumed, m.Dropped, m.Numbers = u.Flag(), u.Flag(), u.Flag()
 	values := m.values()
 	unpackValues(u, values[:usualValues])
-	media, server := u.Flag(), u.Flag()
+	media, audio, server := u.Flag(), u.Flag(), u.Flag()
 	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible, &m.Unreadable} {
 		*v = int(u.Int())
 	}
@@ -118,6 +124,10 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 		u.Begin()
 		unpackValues(u, values[usualValues:])
 	}
+	if audio {
+		u.Begin()
+		m.Audio.unpack(u)
+	}
 	if !server {
 		return
 	}
@@ -127,5 +137,4 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	m.Server.PrefillWorker, m.Server.DecodeWorker = u.Text(prefillWorkerText), u.Text(decodeWorkerText)
-	m.Audio.unpack(u)
 }

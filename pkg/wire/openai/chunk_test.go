@@ -279,7 +279,7 @@ var chunks = []struct {
 	},
 	{
 		"Ollama /api/chat: end", `{"model":"m","message":{"role":"assistant","content":""},"done_reason":"length","done":true,"total_duration":5,"prompt_eval_count":3,"prompt_eval_cached_count":2,"eval_count":4}`,
-		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true}, false,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true, Server: &export.ServerDetails{E2E: export.Count{V: 5, OK: true}}}, false,
 	},
 	{"Ollama /api/generate", `{"model":"m","response":"a","done":false}`, Chunk{Model: []byte("m"), Choices: []Choice{{Content: []byte("a")}}}, true},
 	{
