@@ -135,6 +135,10 @@ func TestFirstScreen(t *testing.T) {
 	if len(examples) != 5 {
 		t.Errorf("%d examples, want 5", len(examples))
 	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("prompts.json", []byte(`{"data": [{"text_input": ["a"]}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, e := range examples {
 		args := strings.Fields(strings.ReplaceAll(e.Line, "\\\n", " ") + " --dry-run")[1:]
 		if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {

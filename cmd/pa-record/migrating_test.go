@@ -143,9 +143,15 @@ func TestMigratingKinds(t *testing.T) {
 func migratingFiles(t *testing.T) string {
 	t.Helper()
 	certs := newTestCerts(t)
-	gaps := filepath.Join(certs.dir, "gaps.txt")
-	if err := os.WriteFile(gaps, []byte("1000\n2000\n"), 0o600); err != nil {
+	if err := os.Mkdir(filepath.Join(certs.dir, "folder"), 0o700); err != nil {
 		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"gaps.txt": "1000\n2000\n", "requests.json": `{"data": [{"INPUT": [1], "timestamp": [20]}]}`, "folder/INPUT": "1",
+	} {
+		if err := os.WriteFile(filepath.Join(certs.dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return certs.dir
 }

@@ -214,6 +214,9 @@ func CheckQuick(paths []string) error {
 					files = append(files, info)
 				}
 			}
+			if len(files) == 0 { // a file for each tensor of a model
+				return LaterError("--input-data " + path + " holds tensors, or no data, and is read when the run begins")
+			}
 		}
 		for _, info := range files {
 			if !info.Mode().IsRegular() {
