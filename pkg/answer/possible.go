@@ -125,7 +125,7 @@ func (m *Measures) keepServer(d *export.ServerDetails, b *Bounds) {
 		}
 		if n := export.ServerNumbers[i].Of(&m.Server); n.OK && uint64(n.V) > most {
 			of := ServerNumber
-			if i < NumServer {
+			if i <= int(ServerDecode-ServerQueue) { // which are metrics
 				of = Quantity(ServerQueue) + Quantity(i)
 			}
 			m.addWrong(of, n.V)
