@@ -37,7 +37,8 @@ func TestAudioFigures(t *testing.T) {
 		// 50 ms of audio in 60 ms: the first request takes 30 ms, of which it waits 5 ms before its second piece and nothing
 		// before its third one; the second takes 20 ms without a wait.
 		"speech": {
-			"v1/audio/speech", []export.Request{spoken("pcm", 0, 10, 25, 30), spoken("pcm", 40, 15, 20)},
+			"v1/audio/speech",
+			[]export.Request{spoken("pcm", 0, 10, 25, 30), spoken("pcm", 40, 15, 20)},
 			map[string]string{
 				figure.KeyAudioRate: "0.8333", figure.KeyAudioTime: "5e+07", figure.KeyAudioBytes: "2400", figure.KeyAudioRTF: "1",
 				figure.KeyUnderruns: "1", figure.KeyUnderrunShare: "0.5", figure.KeyUnderrunTime: "5e+06",
@@ -45,7 +46,8 @@ func TestAudioFigures(t *testing.T) {
 			map[answer.Metric]float64{answer.FirstAudio: 12.5e6, answer.AudioLength: 25e6, answer.RealTimeFactor: 1, answer.Underruns: 0.5, answer.UnderrunTime: 2.5e6},
 		},
 		"one is compressed": {
-			"v1/audio/speech", []export.Request{spoken("pcm", 0, 10, 15, 20), spoken("mp3", 40, 10, 20)},
+			"v1/audio/speech",
+			[]export.Request{spoken("pcm", 0, 10, 15, 20), spoken("mp3", 40, 10, 20)},
 			map[string]string{
 				figure.KeyAudioRate: compressed, figure.KeyAudioTime: compressed, figure.KeyAudioBytes: "2400", figure.KeyAudioRTF: compressed,
 				figure.KeyUnderruns: compressed, figure.KeyUnderrunShare: compressed, figure.KeyUnderrunTime: compressed,
@@ -53,8 +55,10 @@ func TestAudioFigures(t *testing.T) {
 			map[answer.Metric]float64{answer.FirstAudio: 10e6, answer.AudioLength: 30e6},
 		},
 		"another endpoint": {
-			"v1/chat/completions", []export.Request{spoken("pcm", 0, 10)},
-			map[string]string{figure.KeyAudioRate: other, figure.KeyAudioBytes: other, figure.KeyUnderruns: other}, nil,
+			"v1/chat/completions",
+			[]export.Request{spoken("pcm", 0, 10)},
+			map[string]string{figure.KeyAudioRate: other, figure.KeyAudioBytes: other, figure.KeyUnderruns: other},
+			nil,
 		},
 	} {
 		r := memrun.New("openai", c.requests)

@@ -31,19 +31,23 @@ func TestImages(t *testing.T) {
 		why            map[string]string
 	}{
 		{
-			"streamed", "v1/images/generations", []export.Request{answered(1000, partial, partial, end), answered(2000, end)},
+			"streamed", "v1/images/generations",
+			[]export.Request{answered(1000, partial, partial, end), answered(2000, end)},
 			map[string]float64{
 				figure.KeyImages: 2, figure.KeyPartialImages: 2, figure.KeyRequestImages: 1, figure.KeyImageBytes: 6, figure.KeyFirstImage: 100, figure.KeyFirstImageP50: 100, figure.KeyFirstImageP99: 100,
 				figure.KeyImageRate: 2e9 / 1100,
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"whole", "v1/images/generations", []export.Request{answered(1000, `{"data":[{"b64_json":"AAEC"},{"b64_json":"AA=="},{"url":"u"}]}`)},
+			"whole", "v1/images/generations",
+			[]export.Request{answered(1000, `{"data":[{"b64_json":"AAEC"},{"b64_json":"AA=="},{"url":"u"}]}`)},
 			map[string]float64{figure.KeyImages: 3, figure.KeyRequestImages: 3, figure.KeyImageBytes: 2, figure.KeyImageRate: 3e7},
 			map[string]string{figure.KeyPartialImages: whole, figure.KeyFirstImage: whole, figure.KeyFirstImageP50: whole, figure.KeyFirstImageP99: whole},
 		},
 		{
-			"by URL", "v1/images/generations", []export.Request{answered(1000, `{"data":[{"url":"u"}]}`)},
+			"by URL", "v1/images/generations",
+			[]export.Request{answered(1000, `{"data":[{"url":"u"}]}`)},
 			map[string]float64{figure.KeyImages: 1, figure.KeyRequestImages: 1, figure.KeyImageRate: 1e7},
 			map[string]string{figure.KeyImageBytes: byURL, figure.KeyPartialImages: whole, figure.KeyFirstImage: whole, figure.KeyFirstImageP50: whole, figure.KeyFirstImageP99: whole},
 		},

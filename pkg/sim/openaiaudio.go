@@ -54,7 +54,7 @@ func parseForm(contentType string, body []byte) (q transcriptionRequest, clip []
 	found := false
 	for range maxFormFields {
 		part, err := form.NextRawPart()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

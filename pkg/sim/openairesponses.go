@@ -111,7 +111,7 @@ func serveResponses(x *exchange) {
 		}
 	}
 	items, err := q.items()
-	history := append(before, items...)
+	history := slices.Concat(before, items)
 	chat := &openAIRequest{requestFields: q.requestFields, Model: q.Model, Tools: q.Tools, Messages: history}
 	if q.Instructions != "" {
 		chat.Messages = append([]openAIMessage{{Role: json.RawMessage(`"system"`), Content: appendString(nil, q.Instructions)}}, history...)

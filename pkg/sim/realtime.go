@@ -79,7 +79,7 @@ func serveRealtime(x *exchange) {
 			}
 		}
 	}()
-	rt.exchange.send(&realtimeSink{ws, ctx}, p, plan.Script(rt.events(ctx, p), p.Fault, p.FaultAfter, plan.Framing{Garbage: []byte(strings.TrimSpace(garbage)), Failure: func() []byte { return rt.failure(errorEventMessage) }}))
+	rt.send(&realtimeSink{ws, ctx}, p, plan.Script(rt.events(ctx, p), p.Fault, p.FaultAfter, plan.Framing{Garbage: []byte(strings.TrimSpace(garbage)), Failure: func() []byte { return rt.failure(errorEventMessage) }}))
 	_ = ws.CloseNow()
 	<-received
 }

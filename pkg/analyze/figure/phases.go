@@ -147,8 +147,12 @@ func (c *phasesCollector) Add(p *answer.Measured) {
 		input.OK = false
 	}
 	for i, x := range [...]struct{ above, below export.Count }{
-		{d.AcceptedTokens, d.DraftSteps}, {d.AcceptedTokens, d.DraftTokens},
-		{d.CachedLocal, input}, {d.CachedHost, input}, {d.CachedStorage, input}, {d.CachedExternal, input},
+		{d.AcceptedTokens, d.DraftSteps},
+		{d.AcceptedTokens, d.DraftTokens},
+		{d.CachedLocal, input},
+		{d.CachedHost, input},
+		{d.CachedStorage, input},
+		{d.CachedExternal, input},
 		{d.Retractions, export.Count{V: 1, OK: true}},
 	} {
 		c.pooled[i].add(x.above, x.below)

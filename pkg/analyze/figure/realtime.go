@@ -67,9 +67,15 @@ func (c *realtimeCollector) End() error {
 		why  string
 		pick func(s *summary.Summary) float64
 	}{
-		{deltas, "no text came", p50}, {deltas, "no text came", p90}, {deltas, "no text came", p99},
-		{final, "no request sent all of its audio", p50}, {final, "no request sent all of its audio", p90}, {final, "no request sent all of its audio", p99},
-		{late, "no request has a second chunk of audio", p50}, {late, "no request has a second chunk of audio", p99}, {late, "no request has a second chunk of audio", func(s *summary.Summary) float64 { return s.Max }},
+		{deltas, "no text came", p50},
+		{deltas, "no text came", p90},
+		{deltas, "no text came", p99},
+		{final, "no request sent all of its audio", p50},
+		{final, "no request sent all of its audio", p90},
+		{final, "no request sent all of its audio", p99},
+		{late, "no request has a second chunk of audio", p50},
+		{late, "no request has a second chunk of audio", p99},
+		{late, "no request has a second chunk of audio", func(s *summary.Summary) float64 { return s.Max }},
 	} {
 		switch f := &c.figures[i]; {
 		case c.requests == 0:

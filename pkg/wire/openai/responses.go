@@ -23,9 +23,9 @@ type pieceKey struct {
 
 // A responsesItem holds the members of an item of v1/responses that have output.
 type responsesItem struct {
-	kind                               []byte // "type"
-	content, summary, name, args, code []byte
-	refusal                            []byte
+	kind                         []byte // "type"
+	content, summary, name, args []byte
+	refusal                      []byte
 }
 
 // parse reads an object.

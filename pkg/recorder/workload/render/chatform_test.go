@@ -61,7 +61,7 @@ func TestChatForms(t *testing.T) {
 		{Responses, `[{"role":"assistant","content":"a","reasoning_content":"hm"}]`, "messages[0].reasoning_content has no form in v1/responses; drop it"},
 		{Gemini, `[{"role":"tool","tool_call_id":"c","content":"x"}]`, "messages[0]: Gemini needs the name of the tool"},
 		{Gemini, `[{"role":"user","content":"a"},{"role":"system","content":"s"}]`, "messages[1]: role system behind other messages has no form in Gemini"},
-		{OllamaChat, `[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x"}}]}]`, "Ollama takes images by their content only"},
+		{OllamaChat, `[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x"}}]}]`, "images for Ollama: it takes them by their content only"},
 		{OllamaChat, `[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{"}}]}]`, "messages[0].tool_calls[0]: function.arguments: expected a JSON object"},
 	} {
 		if _, err := Body(tt.api, &workload.Prompt{Messages: []byte(tt.messages)}, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -118,7 +118,7 @@ func (b *object) ollamaContent(member string, parts []chatPart) (images []byte, 
 		}
 		_, content, ok := inlineData(p.image)
 		if !ok {
-			return nil, errors.New("Ollama takes images by their content only; give a file or a data: URL in base64")
+			return nil, errors.New("images for Ollama: it takes them by their content only; give a file or a data: URL in base64")
 		}
 		if images == nil {
 			images = []byte{'['}
