@@ -53,7 +53,7 @@ func (f *distinctFile) arguments(dir, name string) []string {
 var distinctArguments = map[string][]string{
 	"report": {"FILE", "FILE other", "'DIR/i*'"}, "html": {"FILE", "other FILE"}, "check": {"FILE", "other FILE"}, "pareto": {"FILE", "other FILE"},
 	"requests": {"FILE"}, "trace": {"FILE"}, "definitions": {"FILE"}, "tokenize": {"FILE"},
-	"avg-first-token": {"FILE"}, "avg-token-to-token": {"FILE"}, "validate": {"FILE"}, "sql": {},
+	"avg-first-token": {"FILE"}, "avg-token-to-token": {"FILE"}, "validate": {"FILE"}, "sql": {}, "write": {"--to influx FILE", "--to influx other FILE"},
 	"rig":   {"FILE", "other,FILE", "other 'DIR/i*'"},
 	"plan":  {"FILE", "other,FILE", "other 'DIR/i*'"},
 	"trend": {"FILE", "label=FILE", "label=other,FILE", "other label='DIR/i*'"},

@@ -79,6 +79,12 @@ func TestFlagsBeforeFiles(t *testing.T) {
 		"sql --windows-of -",
 		"trace - --token-source nope",
 		"tokenize - --as nope",
+		"write -",
+		"write - --to nope",
+		"write - --to influx --time yesterday",
+		"write - --to influx --folder x",
+		"write - --to mlflow",
+		"write - --to mlflow --folder x -o y",
 	} {
 		var stdin untouched
 		var stderr bytes.Buffer

@@ -7,7 +7,9 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,7 +38,7 @@ func mlflow(folder string, runs []*Run) (files []File) {
 			began = t
 		}
 	}
-	files = append(files, File{Path: filepath.Join(root, "meta.yaml"), Shared: true, Content: yaml(
+	files = append(files, File{Path: filepath.Join(root, "meta.yaml"), Shared: true, Content: metaYAML(
 		"artifact_location", filepath.ToSlash(root), "creation_time", began.UnixMilli(), "experiment_id", id, "last_update_time", began.UnixMilli(),
 		"lifecycle_stage", "active", "name", experiment,
 	)})
@@ -55,7 +57,7 @@ func mlflow(folder string, runs []*Run) (files []File) {
 		for _, name := range order {
 			fmt.Fprintf(content, "%q %q\n", name, metrics[name])
 		}
-		fmt.Fprintf(content, "%q", own)
+		fmt.Fprintf(content, "%q", own) // in the order of the names
 		run := hex.EncodeToString(content.Sum(nil)[:16])
 		add := func(name string, content []byte) {
 			files = append(files, File{Path: filepath.Join(root, run, filepath.FromSlash(name)), Content: content})
@@ -63,8 +65,8 @@ func mlflow(folder string, runs []*Run) (files []File) {
 		for _, name := range order {
 			add("metrics/"+name, []byte(metrics[name]))
 		}
-		for name, value := range own {
-			if value = sanitize.Text(value); value != "" {
+		for _, name := range slices.Sorted(maps.Keys(own)) {
+			if value := sanitize.Text(own[name]); value != "" {
 				longest := longestTag
 				if strings.HasPrefix(name, "params/") {
 					longest = longestParam
@@ -72,8 +74,10 @@ func mlflow(folder string, runs []*Run) (files []File) {
 				add(name, []byte(sanitize.Cut(value, longest)))
 			}
 		}
-		add("artifacts", nil) // MLflow finds no run without it
-		add("meta.yaml", yaml( // last: MLflow sees a run when this file is there
+		for _, name := range []string{"metrics", "params", "artifacts"} { // MLflow finds no run that lacks one
+			add(name, nil)
+		}
+		add("meta.yaml", metaYAML( // last: MLflow sees a run when this file is there
 			"artifact_uri", filepath.ToSlash(filepath.Join(root, run, "artifacts")), "end_time", r.end().UnixMilli(), "entry_point_name", "", "experiment_id", id,
 			"lifecycle_stage", "active", "run_id", run, "run_name", names[i], "source_name", "", "source_type", 4, "source_version", "",
 			"start_time", r.start().UnixMilli(), "status", 3, "user_id", "unknown",
@@ -166,8 +170,8 @@ func (r *Run) end() (t time.Time) {
 	return t
 }
 
-// yaml returns keys and values as YAML. A text is as in JSON, which is also YAML.
-func yaml(all ...any) []byte {
+// metaYAML returns keys and values as YAML. A text is as in JSON, which is also YAML.
+func metaYAML(all ...any) []byte {
 	var b []byte
 	for i := 0; i < len(all); i += 2 {
 		value, err := json.Marshal(all[i+1])
