@@ -97,7 +97,7 @@ var commandsOfRun = []string{
 	"diff --format json --single-run HONEST FILE",
 	"plot timeline FILE", "plot cdf FILE", "pareto --gpus 1 FILE", "trace FILE", "html FILE",
 	"rig HONEST AGAIN FILE", "trend HONEST FILE", "plot heatmap FILE", "plot scatter FILE",
-	"write --to influx --time 2026-01-31T12:00:00Z FILE",
+	"write --to pytorch-hud FILE",
 }
 
 // runLine runs a command line in which FILE and HONEST stand for files.

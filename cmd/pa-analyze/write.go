@@ -30,11 +30,11 @@ func writeCommand() *cli.Command {
 		t, err := time.Parse(time.RFC3339, text)
 		return t, refuse(text != "" && err != nil, "--time %q: give a time such as 2026-01-31T12:00:00Z", text)
 	}, &cli.StringFlag{Name: "time", Usage: "the figures are of this `TIME`, such as 2026-01-31T12:00:00Z (default: the time of each level in the file)", Category: catOutput})
-	folder := &cli.StringFlag{Name: "folder", Usage: "with --to mlflow: write into the folder `DIR`, such as mlruns", Category: catOutput}
+	folder := cmdline.Derives(&cli.StringFlag{Name: "folder", Usage: "with --to mlflow: write into the folder `DIR`, such as mlruns", Category: catOutput})
 	flags := slices.Concat([]cli.Flag{to, folder, when}, outputFlags(), []cli.Flag{experimentFlag()}, a.measureOwnFlags(), a.selectionFlags(), a.objectiveFlags(),
 		[]cli.Flag{a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(), a.sessionFlags(), inputFlags(), []cli.Flag{perFileFlag(), memoryFlag(&a.MemoryLimit)})
 	return &cli.Command{
-		Name: "write", Usage: "write figures for Prometheus, OpenTelemetry, MLflow, PyTorch HUD, InfluxDB", ArgsUsage: "[FILE…]",
+		Name: "write", Usage: "write figures for Prometheus, MLflow and others", ArgsUsage: "[FILE…]",
 		Description: `FILE is any file that report reads, also a result that holds figures only. What
 is written are files: pa-analyze opens no connection.
   openmetrics  promtool tsdb create-blocks-from openmetrics OUT DATA

@@ -184,7 +184,7 @@ func small() *Run {
 				{Name: "ttft_seconds", Statistic: "mean", Unit: "seconds", Text: "0.0625", Model: hostile},
 				{Name: "slo_attained", Of: hostile, Text: "1", Model: hostile},
 			},
-			Histograms: []Histogram{{Name: "ttft_histogram_seconds", Unit: "seconds", OTel: explain.OTelOf("ttft_ns"), Bounds: []string{"0.1", "1"}, AtMost: []int{2, 3}, N: 4, Mean: 0.5}},
+			Histograms: []Histogram{{Name: "ttft_distribution_seconds", Unit: "seconds", OTel: explain.OTelOf("ttft_ns"), Bounds: []string{"0.1", "1"}, AtMost: []int{2, 3}, N: 4, Mean: 0.5}},
 		}},
 	}
 }

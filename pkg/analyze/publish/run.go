@@ -115,7 +115,7 @@ func Report(in report.Input) *Run {
 			if at := strings.IndexByte(key, '['); at > 0 {
 				key, of = key[:at], strings.TrimSuffix(key[at+1:], "]")
 			}
-			x := Figure{Of: of, Statistic: f.Statistic, Text: f.Text, Model: cmp.Or(f.Model, rep.Model), Help: labels[key[strings.LastIndexByte(key, '.')+1:]]}
+			x := Figure{Of: of, Statistic: f.Statistic, Text: f.Text, Model: cmp.Or(f.Model, rep.Model), Help: cmp.Or(labels[key[strings.LastIndexByte(key, '.')+1:]], key+" of pa-analyze report")}
 			x.Name, x.Unit = ours(key, f.Unit)
 			if f.Statistic == "n" {
 				x.Name, x.Unit = slug(strings.Replace(key, "_ns", "", 1))+"_values", ""
@@ -145,7 +145,7 @@ func histograms(e *analyze.Experiment, labels map[string]string) (all []Histogra
 		if h.Unit = unit; unit == "seconds" {
 			scale = 1e9
 		}
-		h.Name = strings.TrimSuffix(name, "_"+unit) + "_histogram_" + unit
+		h.Name = strings.TrimSuffix(name, "_"+unit) + "_distribution_" + unit
 		h.Mean /= scale
 		for _, b := range bounds {
 			h.Bounds = append(h.Bounds, strconv.FormatFloat(float64(b)/scale, 'f', -1, 64))
@@ -233,7 +233,8 @@ func ours(key, unit string) (name, word string) {
 	case "J":
 		key = strings.Replace(key, "_j", "", 1)
 	}
-	if name = slug(key); word != "" && !strings.HasSuffix(name, "_"+word) {
+	name = strings.TrimSuffix(strings.Replace(slug(key)+"_", "_per_s_", "_per_second_", 1), "_")
+	if word != "" && !strings.HasSuffix(name, "_"+word) {
 		name += "_" + word
 	}
 	return name, word
