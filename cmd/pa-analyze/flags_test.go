@@ -83,6 +83,7 @@ func TestFlagsBeforeFiles(t *testing.T) {
 		"write - --to nope",
 		"write - --to influx --time yesterday",
 		"write - --to influx --folder x",
+		"write - --to pytorch-hud --time 2026-01-31T12:00:00Z",
 		"write - --to mlflow",
 		"write - --to mlflow --folder x -o y",
 	} {

@@ -51,6 +51,8 @@ another tool states keep its numbers, and their names begin with stated_.`,
 				return cmdline.Usagef("write needs --to: %s", cmdline.OneOf(names))
 			case form.Files != nil && (c.String("folder") == "" || c.IsSet("output")):
 				return cmdline.Usagef("--to %s writes a folder: give --folder, such as --folder mlruns, and no --output", form.Name)
+			case !form.NeedsTime && c.IsSet("time"):
+				return cmdline.Usagef("--time: %s holds no times; drop it", form.Name)
 			case form.Files == nil && c.IsSet("folder"):
 				return cmdline.Usagef("--folder is for --to mlflow; %s is one file: give -o", form.Name)
 			}

@@ -56,6 +56,9 @@ func Find(name string) (*Form, error) {
 // a time that a run does not have.
 func (f *Form) Prepare(runs []*Run, at time.Time) (notes []string, err error) {
 	for _, r := range runs {
+		if len(r.Levels) == 0 {
+			return nil, fmt.Errorf("%s: no load level has figures", r.File)
+		}
 		if !at.IsZero() {
 			r.SetTime(at)
 		}

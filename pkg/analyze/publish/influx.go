@@ -3,6 +3,7 @@ package publish
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -47,7 +48,9 @@ func influx(runs []*Run) sheet.Renderer {
 					if f.Statistic != "" {
 						name = influxTag(f.Statistic)
 					}
-					fields = append(fields, label{name, f.Text})
+					if !slices.ContainsFunc(fields, func(x label) bool { return x.name == name }) { // else the file states the figure twice
+						fields = append(fields, label{name, f.Text})
+					}
 				}
 				end()
 			}

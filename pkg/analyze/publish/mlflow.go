@@ -63,7 +63,7 @@ func mlflow(folder string, runs []*Run) (files []File) {
 			files = append(files, File{Path: filepath.Join(root, run, filepath.FromSlash(name)), Content: content})
 		}
 		for _, name := range order {
-			add("metrics/"+name, []byte(metrics[name]))
+			add("metrics/"+name, metrics[name])
 		}
 		for _, name := range slices.Sorted(maps.Keys(own)) {
 			if value := sanitize.Text(own[name]); value != "" {
@@ -88,9 +88,9 @@ func mlflow(folder string, runs []*Run) (files []File) {
 
 // mlflowMetrics returns the content of the files of metrics by their names, and the names in order: a line for each level,
 // with the time, the value and the step.
-func (r *Run) mlflowMetrics() (content map[string]string, order []string) {
-	content = map[string]string{}
-	taken := map[string][4]string{} // what has a name
+func (r *Run) mlflowMetrics() (content map[string][]byte, order []string) {
+	content = map[string][]byte{}
+	known, names := map[[4]string]string{}, distinct{}
 	steps, _ := r.steps()
 	for i := range r.Levels {
 		l := &r.Levels[i]
@@ -98,34 +98,37 @@ func (r *Run) mlflowMetrics() (content map[string]string, order []string) {
 		for j := range l.Figures {
 			f := &l.Figures[j]
 			what := [4]string{f.Name, f.Of, f.Statistic, f.Model}
-			base := f.Name
-			for _, part := range []string{f.Of, f.Statistic} {
-				if part != "" {
-					base += "." + slug(part)
-				}
-			}
-			if f.Model != r.Model {
-				base += "." + slug(f.Model)
-			}
-			name := base
-			for n := 2; ; n++ {
-				if other, ok := taken[name]; !ok || other == what {
-					break
-				}
-				name = base + "_" + strconv.Itoa(n)
+			name := known[what]
+			if name == "" {
+				name = names.name(r.mlflowName(f), "%s_%d")
+				known[what] = name
+				order = append(order, name)
 			}
 			if written[name] { // the file states the figure twice
 				continue
 			}
 			written[name] = true
-			if _, ok := taken[name]; !ok {
-				taken[name] = what
-				order = append(order, name)
-			}
-			content[name] += fmt.Sprintf("%d %s %d\n", l.End.UnixMilli(), f.Text, steps[i])
+			content[name] = fmt.Appendf(content[name], "%d %s %d\n", l.End.UnixMilli(), f.Text, steps[i])
 		}
 	}
 	return content, order
+}
+
+// longestMetric leaves room for a number; MLflow takes 250 characters.
+const longestMetric = 230
+
+// mlflowName returns the name of a metric, which is also the name of a file: "ttft_seconds.p99".
+func (r *Run) mlflowName(f *Figure) string {
+	name := f.Name
+	for _, part := range []string{f.Of, f.Statistic} {
+		if part != "" {
+			name += "." + slug(part)
+		}
+	}
+	if f.Model != r.Model {
+		name += "." + slug(f.Model)
+	}
+	return name[:min(len(name), longestMetric)]
 }
 
 // steps returns the step of each level, and what a step is: the load where all levels have one mode and different whole numbers,

@@ -538,6 +538,39 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// A name is never returned twice, however names collide.
+func TestDistinct(t *testing.T) {
+	d, seen := distinct{}, map[string]bool{}
+	for _, name := range strings.Split("a,a,a (2),a,a (2),a (2),a (3),b,a", ",") {
+		got := d.name(name, secondLevel)
+		if seen[got] {
+			t.Errorf("%q again", got)
+		}
+		seen[got] = true
+	}
+	if !seen["a"] || !seen["a (2)"] || !seen["b"] {
+		t.Errorf("%v", seen)
+	}
+}
+
+// Names as long as they get stay within MLflow's limits.
+func TestLongNames(t *testing.T) {
+	long := strings.Repeat("é1", 500)
+	figures := []stated.Figure{stated.NewFigure(long, long, long, "1", 1), stated.NewFigure(long+"2", long, long, "2", 2)}
+	run := Stated(result("f.json", long, "2026-01-01", stated.Level{Mode: long, Value: long, Figures: figures}))
+	if all := readMLflow(t, mlflow("mlruns", []*Run{run})); len(all) != 2 {
+		t.Errorf("%v", all)
+	}
+}
+
+// A run without levels is refused, because it would be an empty file.
+func TestNoLevels(t *testing.T) {
+	form, _ := Find("mlflow")
+	if _, err := form.Prepare([]*Run{{File: "x.json"}}, time.Time{}); err == nil || !strings.Contains(err.Error(), "x.json: no load level has figures") {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Runs with the same name are told apart by their files.
 func TestSameNames(t *testing.T) {
 	a, b := small(), small()

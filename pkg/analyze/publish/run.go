@@ -102,9 +102,10 @@ func Report(in report.Input) *Run {
 	for _, e := range explain.All() {
 		labels[e.Key] = e.Label + ": " + e.Formula
 	}
+	names := distinct{}
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
-		l := Level{Name: r.unique(report.LevelName(e)), Mode: e.Mode, Value: e.Value, Start: instant(e.Span.FromNS), End: instant(e.Span.ToNS)}
+		l := Level{Name: names.name(report.LevelName(e), secondLevel), Mode: e.Mode, Value: e.Value, Start: instant(e.Span.FromNS), End: instant(e.Span.ToNS)}
 		r.Missing += len(e.Unavailable)
 		for _, f := range report.Figures(e) {
 			if f.Text == "" {
@@ -161,10 +162,10 @@ func Stated(s *stated.Result) *Run {
 	if s.Model != "" {
 		r.Attributes[explain.OTelModel] = s.Model
 	}
-	began := parseTime(s.Began)
+	began, names := parseTime(s.Began), distinct{}
 	for i := range s.Levels {
 		x := &s.Levels[i]
-		l := Level{Name: r.unique(cmp.Or(x.Name(), "load not known")), Mode: x.Mode, Value: x.Value, Start: began, End: began}
+		l := Level{Name: names.name(cmp.Or(x.Name(), "load not known"), secondLevel), Mode: x.Mode, Value: x.Value, Start: began, End: began}
 		for _, f := range x.Figures {
 			text := numberText(f.Text, f.Value)
 			if text == "" {
@@ -206,21 +207,24 @@ func nameOf(file string) string {
 	return base
 }
 
-// unique returns the name of a further level: with a number behind it if another level has the name.
-func (r *Run) unique(name string) string {
-	taken := map[string]bool{}
-	for i := range r.Levels {
-		taken[r.Levels[i].Name] = true
-	}
-	if !taken[name] {
+// distinct counts how often a name was asked for.
+type distinct map[string]int
+
+// name returns a name that it did not return before: the name itself or, by format, the name with a number behind it.
+func (d distinct) name(name, format string) string {
+	if d[name]++; d[name] == 1 {
 		return name
 	}
-	for n := 2; ; n++ {
-		if next := fmt.Sprintf("%s (%d)", name, n); !taken[next] {
+	for ; ; d[name]++ {
+		if next := fmt.Sprintf(format, name, d[name]); d[next] == 0 {
+			d[next] = 1
 			return next
 		}
 	}
 }
+
+// secondLevel names a further level with the name of another.
+const secondLevel = "%s (%d)"
 
 // units holds the units that names are written out with, by the units of reports. Others are no part of a name.
 var units = map[string]string{"ns": "seconds", "J": "joules", "W": "watts", "bytes": "bytes", "dollars": "dollars", "tokens": "tokens"}
