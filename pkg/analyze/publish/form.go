@@ -14,8 +14,8 @@ import (
 
 // A Form is a form in which figures are written.
 type Form struct {
-	Name, Reader string // the value of --to, and what reads the form
-	// Needs says that each figure needs a time.
+	Name string // the value of --to
+	// NeedsTime says that each figure needs a time.
 	NeedsTime bool
 	// Write writes the figures of runs into one file; nil for a form of several files.
 	Write func([]*Run) sheet.Renderer
@@ -33,11 +33,11 @@ type File struct {
 
 // Forms are all forms.
 var Forms = []Form{
-	{Name: "openmetrics", Reader: "Prometheus (promtool tsdb create-blocks-from openmetrics)", NeedsTime: true, Write: openMetrics},
-	{Name: "otlp-json", Reader: "OpenTelemetry's Collector (receiver otlpjsonfile)", NeedsTime: true, Write: otlp},
-	{Name: "mlflow", Reader: "MLflow (a folder mlruns)", NeedsTime: true, Files: mlflow},
-	{Name: "pytorch-hud", Reader: "the uploader of PyTorch's benchmark database", Write: pytorch},
-	{Name: "influx", Reader: "InfluxDB and Telegraf (line protocol)", NeedsTime: true, Write: influx},
+	{Name: "openmetrics", NeedsTime: true, Write: openMetrics},
+	{Name: "otlp-json", NeedsTime: true, Write: otlp},
+	{Name: "mlflow", NeedsTime: true, Files: mlflow},
+	{Name: "pytorch-hud", Write: pytorch},
+	{Name: "influx", NeedsTime: true, Write: influx},
 }
 
 // Find returns the form with a name. The error lists the names.
