@@ -209,15 +209,18 @@ test-realservers: build ## test against real servers and tools; installs them on
 	$(GO) test -tags realservers,tinygo,grpcnotrace -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
 .PHONY: readback
-readback: build ## read what the columnar formats write with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, and run the queries of pa-analyze sql (Python)
+readback: build ## read tables with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, run the queries of pa-analyze sql, and read what pa-analyze write makes with MLflow and others (Python)
 	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
-	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt
+	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt -r test/publish/requirements.txt
 	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
 	PA_TEST_READBACK=$(abspath $(OUT))/columnar $(GO) test -count=1 -run '^TestWriteForReadback$$' ./pkg/export/formats
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/sessions.py bin/pa-analyze $(OUT)/columnar
+	@rm -rf $(OUT)/publish && mkdir -p $(OUT)/publish
+	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --concurrency-range 1,4 --duration 2s --profile-export-file $(OUT)/publish/run.json --quiet
+	$(OUT)/venv/bin/python test/publish/readback.py bin/pa-analyze $(OUT)/publish/run.json $(OUT)/publish
 
 .PHONY: test-quality
 test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)

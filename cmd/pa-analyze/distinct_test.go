@@ -19,7 +19,7 @@ import (
 var flagsWithoutFiles = strings.Fields(`
 	format names experiment from token-source window trim-start trim-end windows slo slo-target metrics
 	dialect service-kind endpoint endpoint-type backend goodput arg as
-	primary fail-on require inconclusive margin exclude-run ignore runs effect change power allow accept-noise profile gpus user-rate tokens reference x y sort engine`)
+	primary fail-on require inconclusive margin exclude-run ignore runs effect change power allow accept-noise profile gpus user-rate tokens reference x y sort engine to time`)
 
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {
@@ -53,7 +53,7 @@ func (f *distinctFile) arguments(dir, name string) []string {
 var distinctArguments = map[string][]string{
 	"report": {"FILE", "FILE other", "'DIR/i*'"}, "html": {"FILE", "other FILE"}, "check": {"FILE", "other FILE"}, "pareto": {"FILE", "other FILE"},
 	"requests": {"FILE"}, "trace": {"FILE"}, "definitions": {"FILE"}, "tokenize": {"FILE"},
-	"avg-first-token": {"FILE"}, "avg-token-to-token": {"FILE"}, "validate": {"FILE"}, "sql": {},
+	"avg-first-token": {"FILE"}, "avg-token-to-token": {"FILE"}, "validate": {"FILE"}, "sql": {}, "write": {"--to influx FILE", "--to influx other FILE"},
 	"rig":   {"FILE", "other,FILE", "other 'DIR/i*'"},
 	"plan":  {"FILE", "other,FILE", "other 'DIR/i*'"},
 	"trend": {"FILE", "label=FILE", "label=other,FILE", "other label='DIR/i*'"},

@@ -79,6 +79,13 @@ func TestFlagsBeforeFiles(t *testing.T) {
 		"sql --windows-of -",
 		"trace - --token-source nope",
 		"tokenize - --as nope",
+		"write -",
+		"write - --to nope",
+		"write - --to influx --time yesterday",
+		"write - --to influx --folder x",
+		"write - --to pytorch-hud --time 2026-01-31T12:00:00Z",
+		"write - --to mlflow",
+		"write - --to mlflow --folder x -o y",
 	} {
 		var stdin untouched
 		var stderr bytes.Buffer

@@ -97,6 +97,7 @@ var commandsOfRun = []string{
 	"diff --format json --single-run HONEST FILE",
 	"plot timeline FILE", "plot cdf FILE", "pareto --gpus 1 FILE", "trace FILE", "html FILE",
 	"rig HONEST AGAIN FILE", "trend HONEST FILE", "plot heatmap FILE", "plot scatter FILE",
+	"write --to pytorch-hud FILE",
 }
 
 // runLine runs a command line in which FILE and HONEST stand for files.

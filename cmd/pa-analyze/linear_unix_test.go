@@ -236,6 +236,7 @@ var linearCommands = []struct {
 	{"convert arrow", []string{"convert", "FILE", "OUT.arrow", "--overwrite"}},
 	{"convert json", []string{"convert", "FILE", "OUT.json", "--overwrite"}},
 	{"trace", []string{"trace", "FILE", "-o", "OUT.trace.json", "--overwrite"}},
+	{"write", []string{"write", "--to", "influx", "--time", "2026-01-31T12:00:00Z", "FILE"}},
 	{"avg-first-token", []string{"avg-first-token", "FILE"}},
 }
 

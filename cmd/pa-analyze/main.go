@@ -93,6 +93,7 @@ func analyzeApp() cmdline.App {
 			sqlCommand(),
 			htmlCommand(),
 			traceCommand(),
+			writeCommand(),
 			tokenizeCommand(),
 		},
 	}

@@ -40,6 +40,7 @@ var outputCommands = map[string]struct {
 	"pareto":        {"pareto IN -o OUT", false},
 	"requests":      {"requests IN --format jsonl -o OUT", true},
 	"trace":         {"trace IN -o OUT", true},
+	"write":         {"write --to pytorch-hud IN -o OUT", false},
 	"compressed":    {"trace IN -o OUT.gz", true},
 	"convert":       {"convert IN OUT.json", true},
 	"Parquet":       {"convert IN OUT.parquet", true},

@@ -41,6 +41,8 @@ func TestPrintedJSON(t *testing.T) {
 		{"pareto", "--format", "json", files[0]},
 		{"definitions", "--format", "json", files[0]},
 		{"trace", files[0]},
+		{"write", "--to", "otlp-json", "--time", "2026-01-31T12:00:00Z", files[0]},
+		{"write", "--to", "pytorch-hud", files[0]},
 		{"report", "--dialect", "aiperf", "--arg", "use_server_token_count=true", "--format", "json", files[0]},
 		{"report", "--dialect", "genai-perf-latest", "--format", "json", files[0]},
 	} {

@@ -134,6 +134,7 @@ func TestCopiedShards(t *testing.T) {
 			{"html", glob, "-o", out},
 			{"plot", "cdf", glob, "-o", out},
 			{"pareto", glob},
+			{"write", "--to", "pytorch-hud", glob},
 			{"trace", glob, "-o", out},
 			{"convert", glob, out},
 			{"merge", glob, out},

@@ -206,7 +206,7 @@ func (a App) usageLines(b *strings.Builder) {
 	if len(a.Commands) == 0 {
 		return
 	}
-	b.WriteString("\nCommands:\n")
+	b.WriteString("Commands:\n")
 	for _, c := range a.Commands {
 		if !c.Hidden {
 			WriteEntry(b, "  "+c.Name, c.Usage)

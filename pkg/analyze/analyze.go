@@ -204,7 +204,7 @@ func (a *analysis) finishLevels() {
 
 // finishLevel returns the figures of level i, the experiment e.
 func (a *analysis) finishLevel(i int, e *export.Experiment, l *level) Experiment {
-	l.wants(a.cfg.Certified, a.cfg.Curve)
+	l.wants(&a.cfg)
 	unread, excluded := a.r.Skipped(i)
 	l.unreadable = unread + excluded
 	if e.Meta != nil { // of the file that this one was made of

@@ -74,6 +74,9 @@ type Config struct {
 	Observer Observer
 	// Curve asks for [summary.Summary.Curve] of the metrics of whole levels.
 	Curve bool
+	// Bounds returns the bounds of a metric for [summary.Summary.AtMost], in ascending order; nil for none. It asks for the counts of
+	// whole levels. TPOT has none.
+	Bounds func(answer.Metric) []int64
 	// MemoryLimit is about the memory that the whole program takes at most, in bytes; 0
 	// means DefaultMemoryLimit. Values that do not fit move to a temporary file in
 	// [os.TempDir], and percentiles stay exact. So do requests that must be read again when the bounds

@@ -244,11 +244,14 @@ func (c *collector) useMemory(m *stat.Store) {
 	}
 }
 
-// wants says whether the summaries have certified percentiles, and a curve.
-func (c *collector) wants(certified, curve bool) {
-	c.tpot.Certified, c.tpot.Curve = certified, curve
+// wants says what the summaries have besides the usual: certified percentiles, a curve, counts of values.
+func (c *collector) wants(cfg *Config) {
+	c.tpot.Certified, c.tpot.Curve = cfg.Certified, cfg.Curve
 	for i := range answer.StrictMetrics {
-		c.whole[i].Certified, c.whole[i].Curve = certified, curve
+		c.whole[i].Certified, c.whole[i].Curve = cfg.Certified, cfg.Curve
+		if cfg.Bounds != nil {
+			c.whole[i].Bounds = cfg.Bounds(answer.StrictMetrics[i].Metric)
+		}
 	}
 }
 

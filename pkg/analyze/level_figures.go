@@ -51,6 +51,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		}
 		x.Throughput = c.throughput(x.DurationNS, e)
 	}
+	x.Span = c.ratesSpan(sel)
 	x.Unavailable = append(x.Unavailable, c.streams.unavailable(x.Metrics, run, cfg.Streaming != nil)...)
 	x.Unavailable = append(x.Unavailable, c.hidden.unavailable(x.Metrics)...)
 	x.Unavailable = append(x.Unavailable, c.uncountable(x.Metrics)...)
@@ -60,7 +61,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 		g.Set(&x.Level, run)
 	}
 	if x.Economics != nil {
-		x.Economics.Span = c.ratesSpan(sel)
+		x.Economics.Span = x.Span
 	}
 	if sel != nil {
 		x.Unsteady = sel.warnings()

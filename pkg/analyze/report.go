@@ -94,6 +94,9 @@ type Experiment struct {
 	// Selected is the part of the level that all figures are about; nil for the whole
 	// level.
 	Selected *Selected
+	// Span is the time of the rates: the selected part, or from the first start to the last response of the successful requests. It is
+	// zero if it is not known.
+	Span figure.Span
 	// Windows are the windows that Config.Windows asked for.
 	Windows []Window
 	// Models are the parts of a level whose requests went to several models.

@@ -88,7 +88,7 @@ var rows = map[string][][]string{
 		{"pkg/analyze/explain", "pkg/analyze/view"},
 		{"pkg/analyze/sql"},
 		{"pkg/analyze/report"},
-		{"pkg/analyze/trace"},
+		{"pkg/analyze/publish", "pkg/analyze/trace"},
 		{"pkg/analyze/diff"},
 		{"pkg/analyze/check", "pkg/analyze/pareto", "pkg/analyze/rig", "pkg/analyze/trend"},
 		{"pkg/analyze/plot"},

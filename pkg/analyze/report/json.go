@@ -62,7 +62,7 @@ func (w jsonLayout) run(in *Input) sheet.Object {
 		}
 	}
 	return append(sheet.Object{
-		"file", in.Name, "tool", sheet.Opt(tool(rep)), "version", sheet.Opt(run.Version), "service_kind", sheet.Opt(run.ServiceKind), "endpoint", sheet.Opt(run.Endpoint),
+		"file", in.Name, "tool", sheet.Opt(Tool(rep)), "version", sheet.Opt(run.Version), "service_kind", sheet.Opt(run.ServiceKind), "endpoint", sheet.Opt(run.Endpoint),
 		"model", sheet.Opt(rep.Model), "label", sheet.Opt(label), "tokenizer", tokenizer, "from", rep.From.String(), "stamps", stamps,
 	}, recorded...)
 }
@@ -83,7 +83,7 @@ func (w jsonLayout) whys(all []figure.Unavailable) any {
 func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet.Object {
 	var attributes any
 	if w.otel { // they hold for all metrics of the level
-		attributes = sheet.Opt(otelAttributes(rep))
+		attributes = sheet.Opt(OTelAttributes(rep))
 	}
 	return sheet.Object{
 		"mode", e.Mode, "load", sheet.Opt(e.Load), "attributes", attributes, "value", jsonNumber(e.Value),

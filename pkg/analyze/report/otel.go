@@ -32,9 +32,9 @@ var otelOperations = []struct{ path, operation string }{
 	{"chat/completions", "chat"}, {"completions", "text_completion"}, {"embeddings", "embeddings"}, {"responses", "chat"}, {"v1/messages", "chat"},
 }
 
-// otelAttributes returns the attributes that hold for all metrics of a run, as far as the run knows
+// OTelAttributes returns the attributes that hold for all metrics of a run, as far as the run knows
 // them.
-func otelAttributes(rep *analyze.Report) map[string]string {
+func OTelAttributes(rep *analyze.Report) map[string]string {
 	all := map[string]string{}
 	if kind := rep.Run.ServiceKind; kind != nil && *kind != "" {
 		all[explain.OTelProvider] = *kind

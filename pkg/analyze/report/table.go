@@ -120,7 +120,7 @@ func (t *table) head(name string) {
 			rows = append(rows, [2]string{name, plain(value)})
 		}
 	}
-	row("recorded by", tool(t.rep))
+	row("recorded by", Tool(t.rep))
 	service := deref(run.ServiceKind)
 	if e := deref(run.Endpoint); e != "" {
 		service = strings.TrimPrefix(service+" "+e, " ")
@@ -164,9 +164,9 @@ func server(run *export.Run) string {
 	return fmt.Sprintf("%s, run %d of %d", r.Label, r.Index, r.Of)
 }
 
-// tool names the tool that wrote the file; "not known (…)" if the file breaks off before
+// Tool names the tool that wrote the file; "not known (…)" if the file breaks off before
 // it names the tool. Some builds of perf_analyzer have the version "" or "0.0.0".
-func tool(rep *analyze.Report) string {
+func Tool(rep *analyze.Report) string {
 	if m := rep.Run.Meta; m != nil && m.Tool != "" {
 		return m.Tool
 	}
@@ -636,7 +636,7 @@ func Markdown(inputs []Input) Renderer {
 
 func markdown(in Input, u *timeUnits) *sheet.Sheet {
 	rep := in.Report
-	about := []string{"recorded by " + tool(rep)}
+	about := []string{"recorded by " + Tool(rep)}
 	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
 		about = append(about, s)
 	}

@@ -3,6 +3,7 @@ package summary
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/pa-tools/pa/internal/stat"
 )
@@ -22,6 +23,8 @@ type Sample[T int64 | float64] struct {
 	// Effective is Summary.EffectiveN.
 	Effective float64
 	Curve     bool // the summary has a Curve
+	// Bounds asks for Summary.AtMost: a number for each, in ascending order.
+	Bounds []int64
 	// Nth is the index of a value, in ascending order, that summary stores in NthValue; a value
 	// that does not exist leaves it 0.
 	Nth      int
@@ -100,6 +103,9 @@ func (s *Sample[T]) Summary() *Summary {
 	} else {
 		squares = s.pickSorted(&p, d.Mean)
 	}
+	if s.Bounds != nil {
+		d.AtMost = s.atMost()
+	}
 	s.sorter.Release()
 	s.sorter = nil
 	if s.Err != nil {
@@ -138,6 +144,24 @@ func (s *Sample[T]) sorted(f func([]T)) {
 	if s.Err == nil {
 		s.Err = err
 	}
+}
+
+// atMost returns for each of Bounds how many values are at most the bound.
+func (s *Sample[T]) atMost() []int {
+	counts, passed, next := make([]int, len(s.Bounds)), 0, 0
+	s.sorted(func(x []T) {
+		for ; next < len(counts); next++ {
+			n := sort.Search(len(x), func(i int) bool { return float64(x[i]) > float64(s.Bounds[next]) })
+			if counts[next] = passed + n; n == len(x) { // values to come may be at most the bound, too
+				break
+			}
+		}
+		passed += len(x)
+	})
+	for ; next < len(counts); next++ {
+		counts[next] = passed
+	}
+	return counts
 }
 
 // pick sets the values of p, without sorting the others.

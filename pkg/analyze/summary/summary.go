@@ -30,6 +30,8 @@ type Summary struct {
 	Certified *[len(CertifiedLevels)]Certified
 	// Curve holds the percentiles at CurveLevels; nil unless Sample.Curve asked for them.
 	Curve Curve
+	// AtMost holds for each of Sample.Bounds how many values are at most the bound; nil without bounds.
+	AtMost []int
 }
 
 // P returns the percentile at a level, one of Levels. It panics for any other level.

@@ -219,12 +219,18 @@ func TestSummaryCountedOrMerged(t *testing.T) {
 	var got [2]*Summary
 	for i, bytes := range []int64{0, 100_000} {
 		memory := stat.NewStore(bytes, t.TempDir())
-		s := Sample[int64]{Memory: memory, Curve: true, Certified: true, Nth: 77_777}
+		bounds := []int64{0, 8e6 - 1, 8e6, 10e6, 10e6, 20e6, 25e6, 30e6}
+		s := Sample[int64]{Memory: memory, Curve: true, Certified: true, Nth: 77_777, Bounds: bounds}
 		s.Add(values...)
 		got[i] = s.Summary()
 		slices.Sort(values)
 		if want := float64(values[s.Nth]); s.NthValue != want {
 			t.Errorf("value %d is %v, want %v", s.Nth, s.NthValue, want)
+		}
+		for k, bound := range bounds {
+			if want, _ := slices.BinarySearch(values, bound+1); got[i].AtMost[k] != want {
+				t.Errorf("%d values are at most %d, want %d", got[i].AtMost[k], bound, want)
+			}
 		}
 		if err := memory.Close(); err != nil {
 			t.Error(err)
