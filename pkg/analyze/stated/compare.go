@@ -3,6 +3,7 @@ package stated
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -58,8 +59,7 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		l := &older.Levels[i]
 		at := -1
 		for j := range newer.Levels {
-			m := &newer.Levels[j]
-			alike := l.Mode == m.Mode && l.Value == m.Value && l.Mode != ""
+			alike := l.alike(&newer.Levels[j])
 			if !taken[j] && (alike || len(older.Levels) == 1 && len(newer.Levels) == 1) {
 				at = j
 				break
@@ -74,6 +74,7 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		if l.Name() != m.Name() {
 			c.Lost = append(c.Lost, fmt.Sprintf("the loads differ: %s in %s, %s in %s", nameOf(l, i), older.File, nameOf(m, at), newer.File))
 		}
+		c.compareSettings(l, m)
 		c.pair(l, m)
 	}
 	for j := range newer.Levels {
@@ -93,6 +94,42 @@ func nameOf(l *Level, i int) string {
 		return name
 	}
 	return fmt.Sprintf("level %d (load not stated)", i+1)
+}
+
+// alike reports whether two levels have the same load and, as far as both files state them, the same settings that tell levels apart.
+func (l *Level) alike(m *Level) bool {
+	if l.Mode != m.Mode || l.Value != m.Value || l.Mode == "" && l.Apart == nil {
+		return false
+	}
+	for _, s := range slices.Concat(l.Apart, m.Apart) {
+		a, okA := l.setting(s.Name)
+		b, okB := m.setting(s.Name)
+		if okA && okB && a != b || l.Mode == "" && okA != okB {
+			return false
+		}
+	}
+	return true
+}
+
+// mostSettings is how many settings that differ a message lists.
+const mostSettings = 8
+
+// compareSettings names the settings that differ between two levels.
+func (c *Comparison) compareSettings(l, m *Level) {
+	var differ []string
+	for _, s := range l.Settings {
+		v, ok := m.setting(s.Name)
+		if !ok || v == s.Value || s.Value == c.Old.Model && v == c.New.Model {
+			continue
+		}
+		differ = append(differ, fmt.Sprintf("%s %s and %s", s.Name, s.Value, v))
+	}
+	if n := len(differ); n > mostSettings {
+		differ = append(differ[:mostSettings], plural.Of(n-mostSettings, "other"))
+	}
+	if differ != nil {
+		c.Lost = append(c.Lost, fmt.Sprintf("settings of %s differ (old and new): %s", nameOf(l, 0), strings.Join(differ, ", ")))
+	}
 }
 
 // pair sets the figures of two levels side by side, in the order of the old one.

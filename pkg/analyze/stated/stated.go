@@ -30,12 +30,79 @@ func (r *Result) Tool() string { return strings.TrimSpace(r.Definitions + " " + 
 type Level struct {
 	// Mode and Value are the load, as in export.Experiment; "" if the file does not say it.
 	Mode, Value string
-	Figures     []Figure
+	// Settings are the settings of the run that the file states, besides the load.
+	Settings []Setting
+	// Apart are the settings that tell the level from the other levels of its file with the same load: see [Result.TellApart].
+	Apart   []Setting
+	Figures []Figure
 }
 
-// Name returns the load in words; "" if it is not known.
+// A Setting is a setting of a run, such as max_num_seqs of a server.
+type Setting struct{ Name, Value string }
+
+// Name returns the load in words, and the settings that tell the level from others of its file; "" if nothing is known.
 func (l *Level) Name() string {
-	return strings.TrimSpace(strings.ReplaceAll(l.Mode, "_", " ") + " " + l.Value)
+	name := strings.TrimSpace(strings.ReplaceAll(l.Mode, "_", " ") + " " + l.Value)
+	for _, s := range l.Apart {
+		if name != "" {
+			name += " · "
+		}
+		name += s.Name + " " + s.Value
+	}
+	return name
+}
+
+// setting returns the value of a setting; ok is false if the file does not state it.
+func (l *Level) setting(name string) (value string, ok bool) {
+	i := slices.IndexFunc(l.Settings, func(s Setting) bool { return s.Name == name })
+	if i < 0 {
+		return "", false
+	}
+	return l.Settings[i].Value, true
+}
+
+// TellApart chooses the settings that differ between levels of the same load, such as the points of a sweep over settings of the server.
+func (r *Result) TellApart() {
+	groups := map[[2]string][]*Level{}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		l.Apart = nil
+		load := [2]string{l.Mode, l.Value}
+		groups[load] = append(groups[load], l)
+	}
+	for _, levels := range groups {
+		differs := map[string]bool{} // by name
+		first := levels[0].values()
+		for _, l := range levels[1:] {
+			other := l.values()
+			for _, s := range l.Settings {
+				if v, ok := first[s.Name]; !ok || v != s.Value {
+					differs[s.Name] = true
+				}
+			}
+			for name := range first {
+				if _, ok := other[name]; !ok {
+					differs[name] = true
+				}
+			}
+		}
+		for _, l := range levels {
+			for _, s := range l.Settings {
+				if differs[s.Name] {
+					l.Apart = append(l.Apart, s)
+				}
+			}
+		}
+	}
+}
+
+// values returns the settings by name.
+func (l *Level) values() map[string]string {
+	all := make(map[string]string, len(l.Settings))
+	for _, s := range l.Settings {
+		all[s.Name] = s.Value
+	}
+	return all
 }
 
 // A Figure is a number that a file states.

@@ -97,7 +97,27 @@ func stateContent(name string, content []byte, statements []Statement) (*stated.
 			break
 		}
 	}
-	return r, nil
+	return finish(r), nil
+}
+
+// finish tells the levels of a result apart, and leaves out figures that are points in time. r may be nil.
+func finish(r *stated.Result) *stated.Result {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		l.Figures = slices.DeleteFunc(l.Figures, isInstant)
+	}
+	r.TellApart()
+	return r
+}
+
+// isInstant reports whether a figure is a point in time, by its name: it says when the run was, and nothing of the server.
+func isInstant(f stated.Figure) bool {
+	name := f.Metric[strings.LastIndexByte(f.Metric, '.')+1:]
+	return strings.HasSuffix(name, "_timestamp") || strings.HasSuffix(name, " Timestamp") || strings.HasSuffix(name, "_at") ||
+		slices.Contains([]string{"timestamp", "start_time", "end_time", "started", "ended"}, name)
 }
 
 // A Value is a number or a text of an object.
@@ -188,6 +208,9 @@ func (o *Object) Summary(file string) *Summary {
 	}
 	return s
 }
+
+// IsNumber reports whether the value is a number or null, and no text, true or false.
+func (v *Value) IsNumber() bool { return !v.Quoted && v.Text != "true" && v.Text != "false" }
 
 // Figure returns the figure of a value, whose metric, statistic and unit are given.
 func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
