@@ -55,15 +55,14 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		}
 	}
 	taken := make([]bool, len(newer.Levels))
+	find := newer.finder()
 	for i := range older.Levels {
 		l := &older.Levels[i]
 		at := -1
-		for j := range newer.Levels {
-			alike := l.alike(&newer.Levels[j])
-			if !taken[j] && (alike || len(older.Levels) == 1 && len(newer.Levels) == 1) {
-				at = j
-				break
-			}
+		if len(older.Levels) == 1 && len(newer.Levels) == 1 {
+			at = 0
+		} else {
+			at = find(l, taken)
 		}
 		if at < 0 {
 			c.Lost = append(c.Lost, fmt.Sprintf("%s is only in %s", nameOf(l, i), older.File))
@@ -111,6 +110,23 @@ func (l *Level) alike(m *Level) bool {
 	return true
 }
 
+// finder returns a function that finds the first level that is alike and not taken; −1 for none.
+func (r *Result) finder() func(l *Level, taken []bool) int {
+	of := map[[2]string][]int{} // by load
+	for j := range r.Levels {
+		load := [2]string{r.Levels[j].Mode, r.Levels[j].Value}
+		of[load] = append(of[load], j)
+	}
+	return func(l *Level, taken []bool) int {
+		for _, j := range of[[2]string{l.Mode, l.Value}] {
+			if !taken[j] && l.alike(&r.Levels[j]) {
+				return j
+			}
+		}
+		return -1
+	}
+}
+
 // mostSettings is how many settings that differ a message lists.
 const mostSettings = 8
 
@@ -135,13 +151,12 @@ func (c *Comparison) compareSettings(l, m *Level) {
 // pair sets the figures of two levels side by side, in the order of the old one.
 func (c *Comparison) pair(older, newer *Level) {
 	p := LevelPair{Old: older, New: newer}
+	of := newer.index()
 	for i := range older.Figures {
 		f := &older.Figures[i]
-		for j := range newer.Figures {
-			if f.same(&newer.Figures[j]) {
-				p.Rows = append(p.Rows, Row{f, &newer.Figures[j]})
-				break
-			}
+		if g := of[f.key()]; g != nil {
+			p.Rows = append(p.Rows, Row{f, g})
+			delete(of, f.key())
 		}
 	}
 	for _, side := range []struct {

@@ -124,9 +124,23 @@ func NewFigure(metric, statistic, unit, text string, value float64) Figure {
 	return Figure{metric, statistic, unit, text, value}
 }
 
-// same reports whether two figures state the same thing.
-func (f *Figure) same(g *Figure) bool {
-	return f.Metric == g.Metric && f.Statistic == g.Statistic && f.Unit == g.Unit
+// A figureKey is equal for figures that state the same thing.
+type figureKey struct{ metric, statistic, unit string }
+
+// key returns the key of a figure. A tool's CSV and JSON spell one name in two ways: "Request Latency" and "request_latency".
+func (f *Figure) key() figureKey {
+	return figureKey{strings.ReplaceAll(strings.ToLower(f.Metric), " ", "_"), f.Statistic, f.Unit}
+}
+
+// index returns the figures of a level by their keys. The first of several counts.
+func (l *Level) index() map[figureKey]*Figure {
+	of := make(map[figureKey]*Figure, len(l.Figures))
+	for i := range l.Figures {
+		if f := &l.Figures[i]; of[f.key()] == nil {
+			of[f.key()] = f
+		}
+	}
+	return of
 }
 
 // Find returns the figure of a metric and statistic; nil if the level has none.
