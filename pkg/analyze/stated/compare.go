@@ -1,6 +1,7 @@
 package stated
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,6 +31,14 @@ type LevelPair struct {
 	Rows     []Row
 }
 
+// name returns the name of the pair.
+func (p *LevelPair) name() string {
+	if a, b := p.Old.Name(), p.New.Name(); a != b && p.Old.Mode+p.Old.Value != p.New.Mode+p.New.Value {
+		return cmp.Or(a, "load not stated") + " → " + cmp.Or(b, "load not stated")
+	}
+	return p.Old.Name()
+}
+
 // A Row is a figure of both sides.
 type Row struct{ Old, New *Figure }
 
@@ -44,16 +53,11 @@ func (r *Row) Change() float64 {
 // Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. The
 // error says that the results state nothing that can be compared.
 func Compare(older, newer *Result) (*Comparison, error) {
-	if older.Definitions != newer.Definitions {
-		return nil, fmt.Errorf("%s states figures by the definitions of %s, %s by the definitions of %s, which differ even where the names are alike; compare results of one tool, or recordings with requests",
-			older.File, older.Definitions, newer.File, newer.Definitions)
+	if err := OneTool([]*Result{older, newer}); err != nil {
+		return nil, err
 	}
 	c := &Comparison{Old: older, New: newer}
-	for _, what := range [...][3]string{{"models", older.Model, newer.Model}, {"releases of the tool", older.Release, newer.Release}} {
-		if what[1] != what[2] && what[1] != "" && what[2] != "" {
-			c.Lost = append(c.Lost, fmt.Sprintf("the %s differ: %s in %s, %s in %s", what[0], what[1], older.File, what[2], newer.File))
-		}
-	}
+	c.Lost = differences(older, newer)
 	taken := make([]bool, len(newer.Levels))
 	find := newer.finder()
 	for i := range older.Levels {
@@ -73,7 +77,9 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		if l.Name() != m.Name() {
 			c.Lost = append(c.Lost, fmt.Sprintf("the loads differ: %s in %s, %s in %s", nameOf(l, i), older.File, nameOf(m, at), newer.File))
 		}
-		c.compareSettings(l, m)
+		if differ := settingsDiffer(older, newer, l, m); differ != "" {
+			c.Lost = append(c.Lost, differ)
+		}
 		c.pair(l, m)
 	}
 	for j := range newer.Levels {
@@ -85,6 +91,27 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		return nil, fmt.Errorf("%s and %s have no load level in common: %s", older.File, newer.File, strings.Join(c.Lost, "; "))
 	}
 	return c, nil
+}
+
+// OneTool returns an error if results have figures of several tools.
+func OneTool(all []*Result) error {
+	for _, r := range all {
+		if first := all[0]; r.Definitions != first.Definitions {
+			return fmt.Errorf("%s states figures by the definitions of %s, %s by the definitions of %s, which differ even where the names are alike; compare results of one tool, or recordings with requests",
+				first.File, first.Definitions, r.File, r.Definitions)
+		}
+	}
+	return nil
+}
+
+// differences names what the results of two files are of, if that differs.
+func differences(older, newer *Result) (all []string) {
+	for _, what := range [...][3]string{{"models", older.Model, newer.Model}, {"releases of the tool", older.Release, newer.Release}} {
+		if what[1] != what[2] && what[1] != "" && what[2] != "" {
+			all = append(all, fmt.Sprintf("the %s differ: %s in %s, %s in %s", what[0], what[1], older.File, what[2], newer.File))
+		}
+	}
+	return all
 }
 
 // nameOf names level i in a message.
@@ -130,12 +157,12 @@ func (r *Result) finder() func(l *Level, taken []bool) int {
 // mostSettings is how many settings that differ a message lists.
 const mostSettings = 8
 
-// compareSettings names the settings that differ between two levels.
-func (c *Comparison) compareSettings(l, m *Level) {
+// settingsDiffer names the settings that differ between a level of older and a level of newer; "" for none.
+func settingsDiffer(older, newer *Result, l, m *Level) string {
 	var differ []string
 	for _, s := range l.Settings {
 		v, ok := m.setting(s.Name)
-		if !ok || v == s.Value || s.Value == c.Old.Model && v == c.New.Model {
+		if !ok || v == s.Value || s.Value == older.Model && v == newer.Model {
 			continue
 		}
 		differ = append(differ, fmt.Sprintf("%s %s and %s", s.Name, s.Value, v))
@@ -143,9 +170,10 @@ func (c *Comparison) compareSettings(l, m *Level) {
 	if n := len(differ); n > mostSettings {
 		differ = append(differ[:mostSettings], plural.Of(n-mostSettings, "other"))
 	}
-	if differ != nil {
-		c.Lost = append(c.Lost, fmt.Sprintf("settings of %s differ (old and new): %s", nameOf(l, 0), strings.Join(differ, ", ")))
+	if differ == nil {
+		return ""
 	}
+	return fmt.Sprintf("settings of %s differ between %s and %s: %s", nameOf(l, 0), older.File, newer.File, strings.Join(differ, ", "))
 }
 
 // pair sets the figures of two levels side by side, in the order of the old one.
@@ -192,17 +220,13 @@ func (c *Comparison) sheet() *sheet.Sheet {
 		t := sheet.Table{Rows: [][]string{{"", "old", "new", "change"}}}
 		for j := range p.Rows {
 			r := &p.Rows[j]
-			name := strings.TrimSpace(r.Old.Metric + " " + r.Old.Statistic)
-			if r.Old.Unit != "" {
-				name += " (" + r.Old.Unit + ")"
-			}
 			change := ""
 			if v := r.Change(); !math.IsNaN(v) {
 				change = sheet.Change(v)
 			}
-			t.Rows = append(t.Rows, []string{name, r.Old.Text, r.New.Text, change})
+			t.Rows = append(t.Rows, []string{r.Old.title(), r.Old.Text, r.New.Text, change})
 		}
-		s.Part(p.Old.Name()).Table(t)
+		s.Part(p.name()).Table(t)
 	}
 	return s
 }
@@ -211,7 +235,7 @@ func (c *Comparison) json() sheet.Object {
 	return sheet.Object{
 		"schema", CompareSchema, "verdict", "none", "why", NoInterval, "definitions", c.Old.Definitions, "old", c.Old.File, "new", c.New.File,
 		"levels", sheet.List(c.Levels, func(p *LevelPair) sheet.Object {
-			return sheet.Object{"level", p.Old.Name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
+			return sheet.Object{"level", p.name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
 				return sheet.Object{
 					"metric", r.Old.Metric, "statistic", sheet.Opt(r.Old.Statistic), "unit", sheet.Opt(r.Old.Unit),
 					"old", r.Old.Value, "new", r.New.Value, "change", r.Change(),
@@ -228,7 +252,7 @@ func (c *Comparison) csv() (lines []sheet.CSVRow) {
 		for j := range p.Rows {
 			r := &p.Rows[j]
 			lines = append(lines, sheet.CSVRow{
-				"level": p.Old.Name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
+				"level": p.name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
 				"old": r.Old.csv(), "new": r.New.csv(), "change": sheet.CSVNumber(r.Change()),
 			})
 		}

@@ -1,6 +1,8 @@
 package stated
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ type Result struct {
 	Definitions string
 	// Dialect is the dialect that computes figures of these definitions from requests, as --dialect takes it; "" for none.
 	Dialect string
+	Rates   Rates
 	// Release is the release of the tool, Model what served, URL where, Began when the run began, as the file writes them;
 	// "" if it does not say.
 	Release, Model, URL, Began string
@@ -25,6 +28,15 @@ type Result struct {
 
 // Tool returns the tool with its release, if the file states it.
 func (r *Result) Tool() string { return strings.TrimSpace(r.Definitions + " " + r.Release) }
+
+// Rates name the figures of a tool that are the rate of a user and the rate of the server, for a frontier.
+type Rates struct {
+	// User is in tokens/s of a user, GPU in output tokens/s: a metric, with its statistic after a space if it has one. "" for tools
+	// that state none.
+	User, GPU string
+	// PerGPU says that GPU is of one GPU; otherwise it is of all GPUs together.
+	PerGPU bool
+}
 
 // A Level is a load level with its figures, in the order of the file.
 type Level struct {
@@ -127,9 +139,9 @@ func NewFigure(metric, statistic, unit, text string, value float64) Figure {
 // A figureKey is equal for figures that state the same thing.
 type figureKey struct{ metric, statistic, unit string }
 
-// key returns the key of a figure. A tool's CSV and JSON spell one name in two ways: "Request Latency" and "request_latency".
+// key returns the key of a figure.
 func (f *Figure) key() figureKey {
-	return figureKey{strings.ReplaceAll(strings.ToLower(f.Metric), " ", "_"), f.Statistic, f.Unit}
+	return figureKey{spelled(f.Metric), f.Statistic, f.Unit}
 }
 
 // index returns the figures of a level by their keys. The first of several counts.
@@ -152,6 +164,22 @@ func (l *Level) Find(metric, statistic string) *Figure {
 	return &l.Figures[i]
 }
 
+// Named returns the figure of a name: its metric, with the statistic after a space if it has one; nil if the level has none. Names match
+// as in comparisons.
+func (l *Level) Named(name string) *Figure {
+	i := slices.IndexFunc(l.Figures, func(f Figure) bool { return spelled(f.Name()) == spelled(name) })
+	if i < 0 {
+		return nil
+	}
+	return &l.Figures[i]
+}
+
+// Name returns the metric and the statistic.
+func (f *Figure) Name() string { return strings.TrimSpace(f.Metric + " " + f.Statistic) }
+
+// spelled returns a name as it is compared: a tool's CSV and JSON spell one name in two ways, "Request Latency" and "request_latency".
+func spelled(name string) string { return strings.ReplaceAll(strings.ToLower(name), " ", "_") }
+
 // An Error is the error of a file that holds figures and no requests. Commands that need requests print it; the others take
 // its Result.
 type Error struct {
@@ -164,3 +192,11 @@ func (e *Error) Error() string { return e.Err.Error() }
 
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
+
+// NoChecks returns err; if it is the error of a file without requests, with the consequence for commands that check requests.
+func NoChecks(err error) error {
+	if s := new(Error); errors.As(err, &s) {
+		return fmt.Errorf("figures only, so nothing can be checked: %w", err)
+	}
+	return err
+}

@@ -11,7 +11,7 @@ import (
 // statement is the summary profile_export_aiperf.json.
 func statement() resultfile.Statement {
 	return resultfile.Statement{
-		Definitions: "AIPerf", Dialect: "aiperf",
+		Definitions: "AIPerf", Dialect: "aiperf", Rates: stated.Rates{User: "output_token_throughput_per_user avg", GPU: "output_token_throughput"},
 		// Releases before 0.4 write no version.
 		Is: func(o *resultfile.Object) bool {
 			o = withoutRecords(o)

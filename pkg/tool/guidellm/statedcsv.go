@@ -76,7 +76,13 @@ func cellFigures(group, name, statistic, cell string) (all []stated.Figure) {
 		return nil // of the scheduler
 	}
 	metric := group
-	if !slices.Contains([]string{"Sec", "ms", "Count"}, unit) {
+	switch unit {
+	case "Sec":
+		unit = "s"
+	case "ms":
+	case "Count":
+		unit = ""
+	default: // a metric of a group: "Output Tokens/Sec"
 		metric, unit = group+" "+unit, ""
 	}
 	if status != "Successful" {

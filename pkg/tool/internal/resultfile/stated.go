@@ -17,8 +17,9 @@ import (
 
 // A Statement is a kind of file that states figures of a tool.
 type Statement struct {
-	// Definitions and Dialect are as in [stated.Result].
+	// Definitions, Dialect and Rates are as in [stated.Result].
 	Definitions, Dialect string
+	Rates                stated.Rates
 	// Is reports whether an object is a result of the kind.
 	Is func(*Object) bool
 	// Read adds a level, or several, to the result, and sets what the object says of the run.
@@ -30,9 +31,14 @@ type Statement struct {
 	Sniff func(*Outline) bool
 }
 
+// result returns an empty result of the statement.
+func (s *Statement) result(file string) *stated.Result {
+	return &stated.Result{File: file, Definitions: s.Definitions, Dialect: s.Dialect, Rates: s.Rates}
+}
+
 const (
-	// maxStatedBytes bounds a file of figures, far above what tools write without requests.
-	maxStatedBytes = 16 << 20
+	// MaxStatedBytes bounds a file of figures, far above what tools write without requests.
+	MaxStatedBytes = 16 << 20
 	// maxStatedDepth bounds how deep its objects are nested.
 	maxStatedDepth = 64
 	// maxStatedMemory bounds the memory for the values of a file with their paths.
@@ -63,7 +69,7 @@ func stateFigures(f *File, statements []Statement, why error) error {
 
 // readStated reads the figures of a file; nil if no statement knows it.
 func readStated(f *File, statements []Statement) (*stated.Result, error) {
-	if f.size > maxStatedBytes {
+	if f.size > MaxStatedBytes {
 		return nil, nil
 	}
 	content := make([]byte, f.size)
@@ -102,7 +108,7 @@ func stateText(name string, content []byte, statements []Statement) (*stated.Res
 		if s.Decode == nil {
 			continue
 		}
-		r := &stated.Result{File: name, Definitions: s.Definitions, Dialect: s.Dialect}
+		r := s.result(name)
 		objects, ok, err := s.Decode(content, r)
 		switch {
 		case !ok:
@@ -127,7 +133,7 @@ func stateObjects(name string, objects []*Object, statements []Statement) *state
 				continue
 			}
 			if r == nil {
-				r = &stated.Result{File: name, Definitions: s.Definitions, Dialect: s.Dialect}
+				r = s.result(name)
 			}
 			s.Read(o, r)
 			break
@@ -444,7 +450,7 @@ func NestedFigures(o *Object, unit func(metric string) (unit string, keep bool))
 }
 
 // statistics are the names of statistics other than percentiles.
-var statistics = []string{"mean", "avg", "average", "median", "mode", "min", "max", "std", "stddev", "std_dev", "variance", "sum", "total", "total_sum", "count"}
+var statistics = []string{"mean", "avg", "average", "median", "mode", "min", "max", "minimum", "maximum", "std", "stddev", "std_dev", "variance", "sum", "total", "total_sum", "count"}
 
 // statisticAt returns where the name of a statistic begins in a path, at its dot; −1 if the path names none.
 func statisticAt(path string) int {
