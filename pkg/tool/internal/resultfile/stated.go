@@ -41,6 +41,8 @@ const (
 	MaxStatedBytes = 16 << 20
 	// maxStatedDepth bounds how deep its objects are nested.
 	maxStatedDepth = 64
+	// mostLevels bounds the levels of a file.
+	mostLevels = 10_000
 	// maxStatedMemory bounds the memory for the values of a file with their paths.
 	maxStatedMemory = 256 << 20
 )
@@ -98,7 +100,7 @@ func stateContent(name string, content []byte, statements []Statement) (*stated.
 	if err != nil {
 		return nil, err
 	}
-	return stateObjects(name, objects, statements), nil
+	return stateObjects(name, objects, statements)
 }
 
 // stateText reads the figures of a content that is not JSON.
@@ -116,15 +118,15 @@ func stateText(name string, content []byte, statements []Statement) (*stated.Res
 		case err != nil:
 			return nil, err
 		case objects != nil:
-			return stateObjects(name, objects, statements[i:i+1]), nil
+			return stateObjects(name, objects, statements[i:i+1])
 		}
-		return finish(r), nil
+		return finish(r)
 	}
 	return nil, nil
 }
 
 // stateObjects reads the figures of objects.
-func stateObjects(name string, objects []*Object, statements []Statement) *stated.Result {
+func stateObjects(name string, objects []*Object, statements []Statement) (*stated.Result, error) {
 	var r *stated.Result
 	for _, o := range objects {
 		for i := range statements {
@@ -143,16 +145,19 @@ func stateObjects(name string, objects []*Object, statements []Statement) *state
 }
 
 // finish tells the levels of a result apart, and leaves out figures that are points in time. r may be nil.
-func finish(r *stated.Result) *stated.Result {
+func finish(r *stated.Result) (*stated.Result, error) {
 	if r == nil {
-		return nil
+		return nil, nil
+	}
+	if n := len(r.Levels); n > mostLevels {
+		return nil, fmt.Errorf("%s: %d results, and at most %d are compared and drawn; split the file", r.File, n, mostLevels)
 	}
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		l.Figures = slices.DeleteFunc(l.Figures, isInstant)
 	}
 	r.TellApart()
-	return r
+	return r, nil
 }
 
 // isInstant reports whether a figure is a point in time, by its name: it says when the run was, and nothing of the server.
