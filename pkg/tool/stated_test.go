@@ -75,6 +75,13 @@ func FuzzStated(f *testing.F) {
 		if err := stated.Report([]*stated.Result{r}).In("csv", 0)(&b); err != nil {
 			t.Fatal(err)
 		}
+		trend, err := stated.NewTrend([]*stated.Result{r, r}, []string{"", ""}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := trend.Formats().In("text", 0)(&b); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := stated.Compare(r, r); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
 			t.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func Stated(t *stated.Trend, overResults bool, names []string, o Options) (*svg.
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("no file states a figure %q; report lists them: a metric and its statistic, such as %q", name, strings.Join(usualFigures(t)[:1], ""))
+			return nil, fmt.Errorf("no file states a figure %q; report lists the figures: a metric and its statistic, such as %q", name, "ttft p99")
 		}
 		for i := range series {
 			slices.SortStableFunc(series[i].Points, func(a, b svg.Point) int { return int(math.Copysign(1, a.X-b.X)) })

@@ -33,7 +33,7 @@ type LevelPair struct {
 
 // name returns the name of the pair.
 func (p *LevelPair) name() string {
-	if a, b := p.Old.Name(), p.New.Name(); a != b && p.Old.Mode+p.Old.Value != p.New.Mode+p.New.Value {
+	if a, b := p.Old.Name(), p.New.Name(); !p.Old.sameLoad(p.New) {
 		return cmp.Or(a, "load not stated") + " → " + cmp.Or(b, "load not stated")
 	}
 	return p.Old.Name()
@@ -74,7 +74,7 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		}
 		taken[at] = true
 		m := &newer.Levels[at]
-		if l.Name() != m.Name() {
+		if !l.sameLoad(m) {
 			c.Lost = append(c.Lost, fmt.Sprintf("the loads differ: %s in %s, %s in %s", nameOf(l, i), older.File, nameOf(m, at), newer.File))
 		}
 		if differ := settingsDiffer(older, newer, l, m); differ != "" {
@@ -122,9 +122,12 @@ func nameOf(l *Level, i int) string {
 	return fmt.Sprintf("level %d (load not stated)", i+1)
 }
 
+// sameLoad reports whether the loads of two levels are the same, or both unknown.
+func (l *Level) sameLoad(m *Level) bool { return l.Mode == m.Mode && l.Value == m.Value }
+
 // alike reports whether two levels have the same load and, as far as both files state them, the same settings that tell levels apart.
 func (l *Level) alike(m *Level) bool {
-	if l.Mode != m.Mode || l.Value != m.Value || l.Mode == "" && l.Apart == nil {
+	if !l.sameLoad(m) || l.Mode == "" && l.Apart == nil {
 		return false
 	}
 	for _, s := range slices.Concat(l.Apart, m.Apart) {

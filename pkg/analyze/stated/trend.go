@@ -93,9 +93,9 @@ func NewTrend(results []*Result, labels []string, byLoad bool) (*Trend, error) {
 			}
 			if level < 0 && i > 0 && !byLoad && len(r.Levels) == 1 && len(t.Levels) == 1 {
 				level = 0
-				if l.Name() != results[0].Levels[0].Name() {
+				if first := (&Level{Mode: t.Levels[0].Mode, Value: t.Levels[0].Value}); !l.sameLoad(first) {
 					t.Levels[0].Name = "different loads"
-					t.Notes = append(t.Notes, fmt.Sprintf("the loads differ: %s in %s, %s in %s", nameOf(&results[0].Levels[0], 0), results[0].File, nameOf(l, 0), r.File))
+					t.Notes = append(t.Notes, fmt.Sprintf("the loads differ: %s in %s, %s in %s", nameOf(first, 0), results[0].File, nameOf(l, 0), r.File))
 				}
 			}
 			if level < 0 {

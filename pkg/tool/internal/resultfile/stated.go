@@ -149,7 +149,10 @@ func finish(r *stated.Result) (*stated.Result, error) {
 	if r == nil {
 		return nil, nil
 	}
-	if n := len(r.Levels); n > mostLevels {
+	switch n := len(r.Levels); {
+	case n == 0:
+		return nil, fmt.Errorf("%s: a file of %s without results: nothing was measured", r.File, r.Definitions)
+	case n > mostLevels:
 		return nil, fmt.Errorf("%s: %d results, and at most %d are compared and drawn; split the file", r.File, n, mostLevels)
 	}
 	for i := range r.Levels {
