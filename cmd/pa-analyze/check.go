@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/check"
+	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -79,7 +80,7 @@ func (c *call) checkRuns(files fileNames, cfg analyze.Config, profile check.Prof
 	if len(results) > 0 {
 		errs = append([]error{c.write(check.Checklist(results).Formats().In(c.String("format"), c.width()))}, errs...)
 	}
-	err = errors.Join(errs...)
+	err = stated.NoChecks(errors.Join(errs...))
 	var failed []error
 	for _, r := range results {
 		failed = append(failed, r.Failed()...)

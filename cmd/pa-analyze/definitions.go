@@ -64,6 +64,9 @@ is n/a.`,
 // definitions prints the metrics of the run in files by the definitions of the selected tools. If the tokenizer cannot
 // count a text, it prints them without token counts and returns an error.
 func (c *call) definitions(files fileNames, selected []*dialect.Tool, cfg dialect.Config, strict analyze.Config) error {
+	if s := c.statedAt(files.paths[0]); s != nil {
+		return c.definitionsStated(s)
+	}
 	counters, err := c.tokenizersByReading(cfg.Tokenizer)
 	if err != nil {
 		return err

@@ -76,6 +76,12 @@ func parseReference(text string) (x, y float64, err error) {
 
 // pareto prints the two rates of each level of the runs in files, and the frontier.
 func (c *call) pareto(files fileNames, cfg analyze.Config, o pareto.Options) error {
+	if res, err := c.paretoStated(files.paths, o); res != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return c.write(res.Formats().In(c.String("format"), c.width()))
+	}
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

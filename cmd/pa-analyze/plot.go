@@ -71,6 +71,7 @@ func plotCommand() *cli.Command {
 	}
 	flags := slices.Concat(outputFlags(), []cli.Flag{
 		&cli.IntFlag{Name: "width", Usage: "make the picture `PIXELS` wide (default: 760, or 960 with panels side by side)", Category: category, Destination: &p.Width, Action: within(320, 10_000, "--width %d: give a number of pixels from 320 to 10,000")},
+		&cli.StringSliceFlag{Name: "figure", Usage: "sweep and trend of files that hold figures only: draw the figure `NAME`, such as 'ttft p99' (repeatable)", Category: category},
 		axis(&p.x, "x", "uncached_tokens"), axis(&p.y, "y", "ttft"),
 	}, rateFlags(&p.rates, category), []cli.Flag{ignoreFlag(ignoreOfSet), experimentFlag()})
 	return &cli.Command{
@@ -102,6 +103,12 @@ choice of light or dark. The same files give the same bytes.
 Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 		Flags: append(flags, p.drawnFlags()...),
 		Action: analyzed(p.analysis, plotArguments, func(c *call, args drawnArguments, cfg analyze.Config) error {
+			if done, err := c.plotStated(args, p.Options, p.rates); done {
+				return err
+			}
+			if c.IsSet("figure") {
+				return cmdline.Usagef("--figure is about files that hold figures only")
+			}
 			if args.chart.draw == nil {
 				return c.plotTrend(args.points, cfg, p.Options)
 			}

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/pareto"
+	"github.com/pa-tools/pa/pkg/analyze/plot"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool"
@@ -112,7 +115,10 @@ func (c *call) diffStated(s sides, o *diffOptions) (done bool, err error) {
 // figuresAs computes the figures of a run with requests by the definitions of a file of figures.
 func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, error) {
 	t := registry().Find(like.Dialect)
-	if t == nil {
+	if t == nil || t.New == nil {
+		if s, err := tool.StatedFile(path); err != nil || s != nil && s.Definitions == like.Definitions { // the tool's own file
+			return s, err
+		}
 		return nil, fmt.Errorf("%s states figures by the definitions of %s, which pa-analyze cannot compute from the requests of %s; compare two files with requests, or two of figures", like.File, like.Definitions, path)
 	}
 	var out bytes.Buffer
@@ -134,4 +140,92 @@ func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, erro
 	}
 	s.Release, s.Computed = "", true
 	return s, nil
+}
+
+// onlyStated refuses flags that have no effect on figures only. allowed are the flags that have one, besides the flags of outputs.
+func (c *call) onlyStated(s *stated.Result, allowed ...string) error {
+	for _, name := range c.LocalFlagNames() {
+		if !slices.Contains(append(allowed, "format", "f", "output", "o", "overwrite", "width", "max-value", "memory-limit", "max-spool", "max-ratio", "beside"), name) {
+			return cmdline.Usagef("%s: %s holds figures only, and no requests that the flag could choose or measure; drop it", cmdline.Dashed(name), s.File)
+		}
+	}
+	return nil
+}
+
+// statedPoints returns the figures of points that all hold figures and no requests; nil if the first does not. Each point is one file.
+func (c *call) statedPoints(args []labeledFiles, byLoad bool, allowed ...string) (*stated.Trend, error) {
+	var paths, labels []string
+	for _, a := range args {
+		for i, p := range a.files {
+			label := a.label
+			if label != "" && i > 0 { // files are not pooled
+				label += fmt.Sprintf(" (%d)", i+1)
+			}
+			paths, labels = append(paths, p), append(labels, label)
+		}
+	}
+	all, err := c.statedIn(paths)
+	if all == nil || err != nil {
+		return nil, err
+	}
+	if err := c.onlyStated(all[0], allowed...); err != nil {
+		return nil, err
+	}
+	return stated.NewTrend(all, labels, byLoad)
+}
+
+// paretoStated returns the frontier of files of figures; nil if the first file holds requests.
+func (c *call) paretoStated(paths []string, o pareto.Options, allowed ...string) (*pareto.Result, error) {
+	all, err := c.statedIn(paths)
+	if all == nil || err != nil {
+		return nil, err
+	}
+	if err := c.onlyStated(all[0], append(allowed, "gpus", "reference")...); err != nil {
+		return nil, err
+	}
+	gpus, err := gpusOf(c.String("gpus"), len(all))
+	if err != nil {
+		return nil, err
+	}
+	return pareto.Stated(all, gpus, o)
+}
+
+// plotStated draws files of figures; done is false if the first file holds requests.
+func (c *call) plotStated(args drawnArguments, o plot.Options, rates pareto.Options) (done bool, err error) {
+	points := args.points
+	for _, p := range args.files.paths {
+		points = append(points, labeledFiles{files: []string{p}})
+	}
+	if len(points) == 0 || c.statedAt(points[0].files[0]) == nil {
+		return false, nil
+	}
+	switch args.chart.name {
+	case "pareto":
+		res, err := c.paretoStated(args.files.paths, rates)
+		if err != nil {
+			return true, err
+		}
+		return true, c.write(plot.Pareto(res, o).Write)
+	case "sweep", "trend":
+		t, err := c.statedPoints(points, args.chart.name == "sweep", "figure")
+		if err != nil {
+			return true, err
+		}
+		f, err := plot.Stated(t, args.chart.name == "trend", c.StringSlice("figure"), o)
+		if err != nil {
+			return true, err
+		}
+		return true, c.write(f.Write)
+	}
+	return true, cmdline.Usagef("%s: %s holds figures only; plot sweep, trend and pareto draw them", args.chart.name, points[0].files[0])
+}
+
+// definitionsStated prints the formulas of the tool that states the figures of a file.
+func (c *call) definitionsStated(s *stated.Result) error {
+	all, err := tool.Formulas(c.Context, s.Dialect)
+	if err := errors.Join(c.onlyStated(s), named(s.File, err)); err != nil {
+		return err
+	}
+	format := strings.Replace(c.String("format"), "table", "text", 1)
+	return c.write(stated.Definitions(s, all).In(format, c.width()))
 }

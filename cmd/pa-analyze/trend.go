@@ -97,6 +97,12 @@ func allPoints(c *call) ([]labeledFiles, error) { return c.labeled(c.Args().Slic
 
 // trend prints the metrics of points.
 func (c *call) trend(args []labeledFiles, cfg analyze.Config) error {
+	if t, err := c.statedPoints(args, false); t != nil || err != nil {
+		if err != nil {
+			return err
+		}
+		return c.write(t.Formats().In(c.String("format"), c.width()))
+	}
 	points, err := c.readPoints(args, cfg)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -61,6 +62,10 @@ func FuzzStated(f *testing.F) {
 	f.Add([]byte(`[{"request_latency":{"unit":"ms","avg":1},"request_count":{"unit":"requests","avg":NaN}}]`))
 	f.Add([]byte(`{"load_summary":{"count":1},"successes":{"count":1,"latency":{"ttft":{"p99.9":1}}}}{"load_summary":`))
 	f.Add([]byte(`{"n_samples_issued":1,"n_samples_completed":1,"duration_ns":1,"ttft":{"percentiles":{"99.0":1}}}`))
+	f.Add([]byte("Metric,avg,sum,p99\nTime to First Token (ms),\"1,035.17\",,2\n\nMetric,Value\nRequest Count,\"1,234.00\"\n"))
+	f.Add([]byte("Run Info,Benchmark,Request Counts\nRun Index,Strategy,Total\n,,\n0,constant,2\n"))
+	f.Add([]byte("metadata:\n  guidellm_version: 1\nbenchmarks:\n- metrics: {request_totals: {total: 2}, x: &a [1, *a]}\n"))
+	f.Add([]byte(`[{"hw":"a","conc":4,"framework":"v","tput_per_gpu":1},{"hw":"b","conc":4,"framework":"v","tput_per_gpu":1,"mean_intvty":"x"}]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Stated("x.json", data)
 		if err != nil || r == nil {
@@ -68,6 +73,13 @@ func FuzzStated(f *testing.F) {
 		}
 		var b strings.Builder
 		if err := stated.Report([]*stated.Result{r}).In("csv", 0)(&b); err != nil {
+			t.Fatal(err)
+		}
+		trend, err := stated.NewTrend([]*stated.Result{r, r}, []string{"", ""}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := trend.Formats().In("text", 0)(&b); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := stated.Compare(r, r); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
@@ -95,5 +107,34 @@ func TestStatedError(t *testing.T) {
 	})
 	if found == 0 {
 		t.Error("no format knows the file")
+	}
+}
+
+// Long names, many values and deep nesting cost no more memory than the bound, and no more time than their size.
+func TestStatedHostile(t *testing.T) {
+	long := strings.Repeat("n", 1<<20)
+	for name, text := range map[string]string{
+		"a long name of many values": `{"` + long + `":[` + strings.Repeat("1,", 1<<20) + `1]}`,
+		"many values":                `{"a":[` + strings.Repeat("1,", 3<<20) + `1]}`,
+		"many benchmarks":            `{"metadata":{"guidellm_version":"1"},"benchmarks":[` + strings.Repeat(`{"a":1},`, 1<<17) + `{}]}`,
+		"many levels of one load":    `[` + strings.Repeat(`{"hw":"a","conc":4,"framework":"v","tput_per_gpu":1},`, 1<<12) + `{}]`,
+		"deep":                       strings.Repeat(`{"a":`, 1<<20),
+		"deep YAML":                  "benchmarks:\n- " + strings.Repeat("{a: ", 5000),
+		"wide CSV":                   "Metric," + strings.Repeat("avg,", 1<<18) + "\n" + strings.Repeat("a\n", 1<<18),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			r, err := Stated("x", []byte(text))
+			runtime.ReadMemStats(&after)
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 2<<30 {
+				t.Errorf("%d bytes are allocated for %d", grown, len(text))
+			}
+			if r != nil && err == nil {
+				if _, err := stated.Compare(r, r); err != nil && len(r.Levels[0].Figures) > 0 && r.Levels[0].Mode != "" {
+					t.Error(err)
+				}
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"os"
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/analyze/stated"
@@ -10,11 +11,13 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/endpoints"
 	"github.com/pa-tools/pa/pkg/tool/genaiperf"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/inferencex"
 	"github.com/pa-tools/pa/pkg/tool/infperf"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/llmperf"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
 	"github.com/pa-tools/pa/pkg/tool/serving"
+	"github.com/pa-tools/pa/pkg/tool/trtllmbench"
 )
 
 // Dialects returns every dialect, in the order of help texts.
@@ -40,6 +43,8 @@ func kinds() []resultfile.Kind {
 		endpoints.ResultFile(),
 		serving.ResultFile(),
 		llmperf.ResultFile(),
+		inferencex.ResultFile(),
+		trtllmbench.ResultFile(),
 	}
 }
 
@@ -50,4 +55,16 @@ func Formats() []export.Format { return resultfile.Formats(kinds()...) }
 // Stated returns the figures of a result file; nil if it states none that are known. name names the file.
 func Stated(name string, content []byte) (*stated.Result, error) {
 	return resultfile.Stated(name, content, kinds()...)
+}
+
+// StatedFile returns the figures that a file states, also beside its requests; nil if it states none that are known, or is too large.
+func StatedFile(path string) (*stated.Result, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > resultfile.MaxStatedBytes {
+		return nil, err
+	}
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Stated(path, content)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
+	"github.com/pa-tools/pa/pkg/analyze/stated"
 )
 
 // Options choose the rates. The zero value compares the pace of decoding with output tokens.
@@ -64,6 +65,10 @@ type Capacity struct {
 // A Result compares the levels of all files.
 type Result struct {
 	Options Options
+	// Stated names the tool whose own figures the rates are; "" for rates that are computed from requests.
+	Stated string
+	// statedRates are the tool's names of the rates.
+	statedRates stated.Rates
 	// PerGPU says that Point.Rate is divided by the GPUs. It is false if a level does not tell their number.
 	PerGPU bool
 	Points []Point
@@ -98,6 +103,12 @@ func Analyze(inputs []report.Input, o Options) *Result {
 			r.Capacities = append(r.Capacities, Capacity{in.Name, m})
 		}
 	}
+	r.frontiers()
+	return r
+}
+
+// frontiers finds the frontier of all points, and of each file.
+func (r *Result) frontiers() {
 	all := make([]int, len(r.Points))
 	for i := range all {
 		all[i] = i
@@ -121,7 +132,6 @@ func Analyze(inputs []report.Input, o Options) *Result {
 	if len(r.Files) < 2 {
 		r.Files = nil
 	}
-	return r
 }
 
 // point returns the rates of a level.
@@ -231,6 +241,9 @@ func (r *Result) knee(front []int) (at int, why string) {
 
 // UserRateName names the rate of a user, with its formula.
 func (r *Result) UserRateName() string {
+	if r.Stated != "" {
+		return "output tokens/s/user (as " + r.Stated + " states it)"
+	}
 	if r.Options.WholeRequest {
 		return "output tokens/s/user (mean of output tokens / E2EL)"
 	}

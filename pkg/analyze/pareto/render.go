@@ -91,14 +91,14 @@ func (r *Result) lines() (lines []string) {
 }
 
 // columns are the columns of CSV.
-var columns = []string{"kind", "file", "mode", "value", "gpus", "user_rate", "rate", "frontier", "file_frontier", "knee", "slo_attained", "area", "na"}
+var columns = []string{"kind", "file", "mode", "value", "gpus", "user_rate", "rate", "frontier", "file_frontier", "knee", "slo_attained", "area", "na", "stated_by"}
 
 // csv returns a line of kind "point" for each level and a line of kind "front" for each frontier, the
 // frontier of all files first.
 func (r *Result) csv() (rows []sheet.CSVRow) {
 	for i := range r.Points {
 		p := &r.Points[i]
-		row := sheet.CSVRow{"kind": "point", "file": p.File, "mode": p.Mode, "value": p.Value, "na": p.Why}
+		row := sheet.CSVRow{"kind": "point", "file": p.File, "mode": p.Mode, "value": p.Value, "na": p.Why, "stated_by": r.Stated}
 		if p.GPUs > 0 {
 			row["gpus"] = strconv.Itoa(p.GPUs)
 		}
@@ -135,11 +135,14 @@ func (r *Result) json() sheet.Object {
 	if r.Options.TotalTokens {
 		rate = "total_tokens_per_s"
 	}
+	if r.Stated != "" {
+		userRate, rate = r.statedRates.User, r.statedRates.GPU
+	}
 	capacities := sheet.List(r.Capacities, func(c *Capacity) sheet.Object {
 		return sheet.Object{"file", c.File, "max_load", report.MaxLoadJSON(c.MaxLoad)}
 	})
 	return sheet.Object{
-		"schema", Schema, "user_rate", userRate, "rate", rate, "per_gpu", r.PerGPU,
+		"schema", Schema, "user_rate", userRate, "rate", rate, "stated_by", sheet.Opt(r.Stated), "per_gpu", r.PerGPU,
 		"reference",
 		sheet.Object{"user_rate", r.Options.UserReference, "rate", r.Options.RateReference},
 		"points", sheet.List(r.Points, (*Point).json), "front", r.All.json(), "file_fronts", sheet.Opt(sheet.List(r.Files, (*Front).json)),

@@ -108,13 +108,7 @@ func loadsOf(runs []*view.Run) *loads {
 	}
 	slices.Sort(values)
 	values = slices.Compact(values)
-	l.axis = svg.Axis{Label: strings.ReplaceAll(mode, "_", " "), Ticks: values}
-	if len(values) > mostLoads {
-		l.axis.Ticks = nil
-	}
-	if values[len(values)-1] > 8*values[0] {
-		l.axis.Scale = svg.Log
-	}
+	l.axis = numberAxis(mode, values)
 	return l
 }
 

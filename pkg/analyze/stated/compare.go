@@ -1,8 +1,10 @@
 package stated
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -29,6 +31,14 @@ type LevelPair struct {
 	Rows     []Row
 }
 
+// name returns the name of the pair.
+func (p *LevelPair) name() string {
+	if a, b := p.Old.Name(), p.New.Name(); !p.Old.sameLoad(p.New) {
+		return cmp.Or(a, "load not stated") + " → " + cmp.Or(b, "load not stated")
+	}
+	return p.Old.Name()
+}
+
 // A Row is a figure of both sides.
 type Row struct{ Old, New *Figure }
 
@@ -43,27 +53,20 @@ func (r *Row) Change() float64 {
 // Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. The
 // error says that the results state nothing that can be compared.
 func Compare(older, newer *Result) (*Comparison, error) {
-	if older.Definitions != newer.Definitions {
-		return nil, fmt.Errorf("%s states figures by the definitions of %s, %s by the definitions of %s, which differ even where the names are alike; compare results of one tool, or recordings with requests",
-			older.File, older.Definitions, newer.File, newer.Definitions)
+	if err := OneTool([]*Result{older, newer}); err != nil {
+		return nil, err
 	}
 	c := &Comparison{Old: older, New: newer}
-	for _, what := range [...][3]string{{"models", older.Model, newer.Model}, {"releases of the tool", older.Release, newer.Release}} {
-		if what[1] != what[2] && what[1] != "" && what[2] != "" {
-			c.Lost = append(c.Lost, fmt.Sprintf("the %s differ: %s in %s, %s in %s", what[0], what[1], older.File, what[2], newer.File))
-		}
-	}
+	c.Lost = differences(older, newer)
 	taken := make([]bool, len(newer.Levels))
+	find := newer.finder()
 	for i := range older.Levels {
 		l := &older.Levels[i]
 		at := -1
-		for j := range newer.Levels {
-			m := &newer.Levels[j]
-			alike := l.Mode == m.Mode && l.Value == m.Value && l.Mode != ""
-			if !taken[j] && (alike || len(older.Levels) == 1 && len(newer.Levels) == 1) {
-				at = j
-				break
-			}
+		if len(older.Levels) == 1 && len(newer.Levels) == 1 {
+			at = 0
+		} else {
+			at = find(l, taken)
 		}
 		if at < 0 {
 			c.Lost = append(c.Lost, fmt.Sprintf("%s is only in %s", nameOf(l, i), older.File))
@@ -71,8 +74,11 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		}
 		taken[at] = true
 		m := &newer.Levels[at]
-		if l.Name() != m.Name() {
+		if !l.sameLoad(m) {
 			c.Lost = append(c.Lost, fmt.Sprintf("the loads differ: %s in %s, %s in %s", nameOf(l, i), older.File, nameOf(m, at), newer.File))
+		}
+		if differ := settingsDiffer(older, newer, l, m); differ != "" {
+			c.Lost = append(c.Lost, differ)
 		}
 		c.pair(l, m)
 	}
@@ -87,6 +93,27 @@ func Compare(older, newer *Result) (*Comparison, error) {
 	return c, nil
 }
 
+// OneTool returns an error if results have figures of several tools.
+func OneTool(all []*Result) error {
+	for _, r := range all {
+		if first := all[0]; r.Definitions != first.Definitions {
+			return fmt.Errorf("%s states figures by the definitions of %s, %s by the definitions of %s, which differ even where the names are alike; compare results of one tool, or recordings with requests",
+				first.File, first.Definitions, r.File, r.Definitions)
+		}
+	}
+	return nil
+}
+
+// differences names what the results of two files are of, if that differs.
+func differences(older, newer *Result) (all []string) {
+	for _, what := range [...][3]string{{"models", older.Model, newer.Model}, {"releases of the tool", older.Release, newer.Release}} {
+		if what[1] != what[2] && what[1] != "" && what[2] != "" {
+			all = append(all, fmt.Sprintf("the %s differ: %s in %s, %s in %s", what[0], what[1], older.File, what[2], newer.File))
+		}
+	}
+	return all
+}
+
 // nameOf names level i in a message.
 func nameOf(l *Level, i int) string {
 	if name := l.Name(); name != "" {
@@ -95,16 +122,72 @@ func nameOf(l *Level, i int) string {
 	return fmt.Sprintf("level %d (load not stated)", i+1)
 }
 
+// sameLoad reports whether the loads of two levels are the same, or both unknown.
+func (l *Level) sameLoad(m *Level) bool { return l.Mode == m.Mode && l.Value == m.Value }
+
+// alike reports whether two levels have the same load and, as far as both files state them, the same settings that tell levels apart.
+func (l *Level) alike(m *Level) bool {
+	if !l.sameLoad(m) || l.Mode == "" && l.Apart == nil {
+		return false
+	}
+	for _, s := range slices.Concat(l.Apart, m.Apart) {
+		a, okA := l.setting(s.Name)
+		b, okB := m.setting(s.Name)
+		if okA && okB && a != b || l.Mode == "" && okA != okB {
+			return false
+		}
+	}
+	return true
+}
+
+// finder returns a function that finds the first level that is alike and not taken; −1 for none.
+func (r *Result) finder() func(l *Level, taken []bool) int {
+	of := map[[2]string][]int{} // by load
+	for j := range r.Levels {
+		load := [2]string{r.Levels[j].Mode, r.Levels[j].Value}
+		of[load] = append(of[load], j)
+	}
+	return func(l *Level, taken []bool) int {
+		for _, j := range of[[2]string{l.Mode, l.Value}] {
+			if !taken[j] && l.alike(&r.Levels[j]) {
+				return j
+			}
+		}
+		return -1
+	}
+}
+
+// mostSettings is how many settings that differ a message lists.
+const mostSettings = 8
+
+// settingsDiffer names the settings that differ between a level of older and a level of newer; "" for none.
+func settingsDiffer(older, newer *Result, l, m *Level) string {
+	var differ []string
+	for _, s := range l.Settings {
+		v, ok := m.setting(s.Name)
+		if !ok || v == s.Value || s.Value == older.Model && v == newer.Model {
+			continue
+		}
+		differ = append(differ, fmt.Sprintf("%s %s and %s", s.Name, s.Value, v))
+	}
+	if n := len(differ); n > mostSettings {
+		differ = append(differ[:mostSettings], plural.Of(n-mostSettings, "other"))
+	}
+	if differ == nil {
+		return ""
+	}
+	return fmt.Sprintf("settings of %s differ between %s and %s: %s", nameOf(l, 0), older.File, newer.File, strings.Join(differ, ", "))
+}
+
 // pair sets the figures of two levels side by side, in the order of the old one.
 func (c *Comparison) pair(older, newer *Level) {
 	p := LevelPair{Old: older, New: newer}
+	of := newer.index()
 	for i := range older.Figures {
 		f := &older.Figures[i]
-		for j := range newer.Figures {
-			if f.same(&newer.Figures[j]) {
-				p.Rows = append(p.Rows, Row{f, &newer.Figures[j]})
-				break
-			}
+		if g := of[f.key()]; g != nil {
+			p.Rows = append(p.Rows, Row{f, g})
+			delete(of, f.key())
 		}
 	}
 	for _, side := range []struct {
@@ -140,17 +223,13 @@ func (c *Comparison) sheet() *sheet.Sheet {
 		t := sheet.Table{Rows: [][]string{{"", "old", "new", "change"}}}
 		for j := range p.Rows {
 			r := &p.Rows[j]
-			name := strings.TrimSpace(r.Old.Metric + " " + r.Old.Statistic)
-			if r.Old.Unit != "" {
-				name += " (" + r.Old.Unit + ")"
-			}
 			change := ""
 			if v := r.Change(); !math.IsNaN(v) {
 				change = sheet.Change(v)
 			}
-			t.Rows = append(t.Rows, []string{name, r.Old.Text, r.New.Text, change})
+			t.Rows = append(t.Rows, []string{r.Old.title(), r.Old.Text, r.New.Text, change})
 		}
-		s.Part(p.Old.Name()).Table(t)
+		s.Part(p.name()).Table(t)
 	}
 	return s
 }
@@ -159,7 +238,7 @@ func (c *Comparison) json() sheet.Object {
 	return sheet.Object{
 		"schema", CompareSchema, "verdict", "none", "why", NoInterval, "definitions", c.Old.Definitions, "old", c.Old.File, "new", c.New.File,
 		"levels", sheet.List(c.Levels, func(p *LevelPair) sheet.Object {
-			return sheet.Object{"level", p.Old.Name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
+			return sheet.Object{"level", p.name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
 				return sheet.Object{
 					"metric", r.Old.Metric, "statistic", sheet.Opt(r.Old.Statistic), "unit", sheet.Opt(r.Old.Unit),
 					"old", r.Old.Value, "new", r.New.Value, "change", r.Change(),
@@ -176,7 +255,7 @@ func (c *Comparison) csv() (lines []sheet.CSVRow) {
 		for j := range p.Rows {
 			r := &p.Rows[j]
 			lines = append(lines, sheet.CSVRow{
-				"level": p.Old.Name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
+				"level": p.name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
 				"old": r.Old.csv(), "new": r.New.csv(), "change": sheet.CSVNumber(r.Change()),
 			})
 		}

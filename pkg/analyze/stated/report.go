@@ -25,6 +25,9 @@ func Report(all []*Result) *sheet.Formats {
 	}
 }
 
+// mostStatistics is the number of statistics that a table shows. Tools state some twenty; JSON and CSV have all.
+const mostStatistics = 64
+
 // sheets returns a sheet for each result.
 func sheets(all []*Result) (pages []*sheet.Sheet) {
 	for _, r := range all {
@@ -67,36 +70,39 @@ func (r *Result) about() string {
 
 // tables returns the figures without a statistic, a line each, and the statistics of the others, a line for each metric.
 func (l *Level) tables() (single, many sheet.Table) {
-	var statistics, metrics []string
+	columns, lines := map[string]int{}, map[string]int{} // of a statistic, of a metric
+	head := []string{""}
 	for i := range l.Figures {
 		f := &l.Figures[i]
 		if f.Statistic == "" {
 			single.Rows = append(single.Rows, []string{f.Metric, f.Text, f.Unit})
-			continue
-		}
-		if !slices.Contains(statistics, f.Statistic) {
-			statistics = append(statistics, f.Statistic)
-		}
-		if name := f.row(); !slices.Contains(metrics, name) {
-			metrics = append(metrics, name)
+		} else if columns[f.Statistic] == 0 && len(head) <= mostStatistics {
+			columns[f.Statistic] = len(head)
+			head = append(head, f.Statistic)
 		}
 	}
 	if single.Rows != nil {
 		single.Rows = slices.Insert(single.Rows, 0, []string{"", "", ""})
 	}
-	if metrics == nil {
+	if len(head) == 1 {
 		return single, many
 	}
-	many.Rows = append(many.Rows, append([]string{""}, statistics...))
-	for _, name := range metrics {
-		row := make([]string, 1+len(statistics))
-		row[0] = name
-		for i := range l.Figures {
-			if f := &l.Figures[i]; f.Statistic != "" && f.row() == name {
-				row[1+slices.Index(statistics, f.Statistic)] = f.Text
-			}
+	many.Rows = append(many.Rows, head)
+	for i := range l.Figures {
+		f := &l.Figures[i]
+		if f.Statistic == "" {
+			continue
 		}
-		many.Rows = append(many.Rows, row)
+		name := f.row()
+		at := lines[name]
+		if at == 0 {
+			at = len(many.Rows)
+			lines[name] = at
+			many.Rows = append(many.Rows, append([]string{name}, make([]string, len(head)-1)...))
+		}
+		if c := columns[f.Statistic]; c > 0 {
+			many.Rows[at][c] = f.Text
+		}
 	}
 	return single, many
 }
@@ -116,7 +122,9 @@ func document(all []*Result) sheet.Object {
 			"file", r.File, "tool", r.Definitions, "release", sheet.Opt(r.Release), "model", sheet.Opt(r.Model), "url", sheet.Opt(r.URL),
 			"began", sheet.Opt(r.Began), "notes", sheet.Opt(r.Notes),
 			"levels", sheet.List(r.Levels, func(l *Level) sheet.Object {
-				return sheet.Object{"level", l.Name(), "mode", sheet.Opt(l.Mode), "value", sheet.Opt(l.Value), "figures", sheet.List(l.Figures, (*Figure).object)}
+				return sheet.Object{"level", l.Name(), "mode", sheet.Opt(l.Mode), "value", sheet.Opt(l.Value),
+					"settings", sheet.List(l.Settings, func(s *Setting) sheet.Object { return sheet.Object{"name", s.Name, "value", s.Value} }),
+					"figures", sheet.List(l.Figures, (*Figure).object)}
 			}),
 		}
 	})}

@@ -2,8 +2,12 @@ package stated
 
 import (
 	"math"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/test/schematest"
+	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
 // result returns a result of a tool with one level of figures, each "METRIC STATISTIC TEXT".
@@ -104,6 +108,112 @@ func TestReportWithoutNumber(t *testing.T) {
 		}
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s lacks %q:\n%s", format, want, b.String())
+		}
+	}
+}
+
+// sweep returns a result of two levels of one load, which a setting tells apart.
+func sweep(file, settings string, texts ...string) *Result {
+	r := &Result{File: file, Definitions: "vllm", Model: "m"}
+	for i, text := range texts {
+		l := result("vllm", "concurrency", "4", text).Levels[0]
+		l.Settings = []Setting{{"seqs", string(settings[i])}, {"data", file}}
+		r.Levels = append(r.Levels, l)
+	}
+	r.TellApart()
+	return r
+}
+
+func TestTellApart(t *testing.T) {
+	r := sweep("a", "48", "ttft p99 100", "ttft p99 100")
+	if a, b := r.Levels[0].Name(), r.Levels[1].Name(); a != "concurrency 4 · seqs 4" || b != "concurrency 4 · seqs 8" {
+		t.Errorf("names %q and %q", a, b)
+	}
+	r.Levels[1].Value = "5"
+	r.TellApart()
+	if a := r.Levels[0].Name(); a != "concurrency 4" {
+		t.Errorf("levels of two loads: name %q", a)
+	}
+	r.Levels[1].Value, r.Levels[1].Settings = "4", nil // a setting that only one level states
+	r.TellApart()
+	if a, b := r.Levels[0].Name(), r.Levels[1].Name(); a != "concurrency 4 · seqs 4 · data a" || b != "concurrency 4" {
+		t.Errorf("names %q and %q", a, b)
+	}
+}
+
+// Levels are paired by the settings that tell them apart; other settings that differ are named.
+func TestCompareSettings(t *testing.T) {
+	c, err := Compare(sweep("a", "48", "ttft p99 100", "ttft p99 100"), sweep("b", "84", "ttft p99 150.50", "ttft p99 100"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Levels) != 2 || c.Levels[0].Rows[0].Change() != 0 || c.Levels[1].Rows[0].Change() != 0.505 {
+		t.Errorf("levels %+v", c.Levels)
+	}
+	if want := "settings of concurrency 4 · seqs 4 differ between a and b: data a and b"; len(c.Lost) != 2 || c.Lost[0] != want {
+		t.Errorf("notes %q, want first %q", c.Lost, want)
+	}
+}
+
+func TestTrend(t *testing.T) {
+	all := []*Result{
+		sweep("a", "48", "ttft p99 100", "ttft p99 100"), sweep("b", "84", "ttft p99 150.50", "ttft p99 null"),
+		result("vllm", "concurrency", "9", "ttft p99 0", "itl p99 100"),
+	}
+	tr, err := NewTrend(all, []string{"x", "", ""}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := tr.Formats().In("csv", 0)(&b); err != nil {
+		t.Fatal(err)
+	}
+	want := `level,metric,statistic,unit,point,file,value,change
+concurrency 4 · seqs 4,ttft,p99,ms,x,a,100,0
+concurrency 4 · seqs 4,ttft,p99,ms,b,b,,
+concurrency 4 · seqs 8,ttft,p99,ms,x,a,100,0
+concurrency 4 · seqs 8,ttft,p99,ms,b,b,150.50,0.505
+concurrency 9,ttft,p99,ms,vllm9.json,vllm9.json,0,
+concurrency 9,itl,p99,ms,vllm9.json,vllm9.json,100,0
+`
+	if b.String() != want {
+		t.Errorf("got\n%swant\n%s", b.String(), want)
+	}
+	for _, byLoad := range []bool{false, true} { // of results with one level
+		tr, err := NewTrend([]*Result{result("vllm", "concurrency", "4", "ttft p99 100"), result("vllm", "concurrency", "9", "ttft p99 100")}, []string{"", ""}, byLoad)
+		if err != nil || len(tr.Levels) == 1 == byLoad {
+			t.Errorf("by load %v: %d levels, error %v", byLoad, len(tr.Levels), err)
+		}
+	}
+	if _, err := NewTrend([]*Result{all[0], result("AIPerf", "", "")}, []string{"", ""}, false); err == nil {
+		t.Error("two tools are lined up")
+	}
+}
+
+// The documents of JSON follow their schemas, and the page lists the columns of CSV.
+func TestDocuments(t *testing.T) {
+	a, b := sweep("a", "48", "ttft p99 100", "ttft p99 null"), sweep("b", "48", "ttft p99 150.50", "gone - 0")
+	c, err := Compare(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := NewTrend([]*Result{a, b}, []string{"", ""}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile("../../../docs/reference/stated.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for schema, f := range map[string]*sheet.Formats{
+		"stated.schema.json": Report([]*Result{a, b}), "stated-diff.schema.json": c.Formats(), "stated-trend.schema.json": tr.Formats(),
+		"stated-definitions.schema.json": Definitions(a, []Formula{{"TTFT", "ttft", "first token − start", ""}}),
+	} {
+		schematest.Open(t, schema).Formats(t, schema, f, 80, func(string) bool { return false }, false)
+		for _, column := range f.Columns {
+			if !strings.Contains(string(page), "`"+column+"`") {
+				t.Errorf("docs/reference/stated.md lacks the column %s of %s", column, schema)
+			}
 		}
 	}
 }

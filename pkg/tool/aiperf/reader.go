@@ -81,7 +81,7 @@ type fileResponse struct {
 
 // ResultFile describes the files of AIPerf.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: recordsFormat, Sniff: sniff, Open: open, Beside: filesBeside(), Stated: []resultfile.Statement{statement()}}
+	return resultfile.Kind{Name: recordsFormat, Sniff: sniff, Open: open, Beside: filesBeside(), Stated: []resultfile.Statement{statement(), resultfile.TableStatement("AIPerf", "aiperf", isTable)}}
 }
 
 func sniff(o *resultfile.Outline) bool {

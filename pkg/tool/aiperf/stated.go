@@ -1,6 +1,8 @@
 package aiperf
 
 import (
+	"bytes"
+
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
@@ -9,7 +11,7 @@ import (
 // statement is the summary profile_export_aiperf.json.
 func statement() resultfile.Statement {
 	return resultfile.Statement{
-		Definitions: "AIPerf", Dialect: "aiperf",
+		Definitions: "AIPerf", Dialect: "aiperf", Rates: stated.Rates{User: "output_token_throughput_per_user avg", GPU: "output_token_throughput"},
 		// Releases before 0.4 write no version.
 		Is: func(o *resultfile.Object) bool {
 			o = withoutRecords(o)
@@ -30,6 +32,12 @@ func statement() resultfile.Statement {
 			r.Levels = append(r.Levels, stated.Level{Mode: e.Mode, Value: e.Value, Figures: resultfile.TaggedFigures(o)})
 		},
 	}
+}
+
+// isTable tells the CSV of AIPerf from the CSV of GenAI-Perf: it has sums, or spells "to" small.
+func isTable(content []byte) bool {
+	header, _, _ := bytes.Cut(content, []byte("\n"))
+	return bytes.Contains(header, []byte(",sum,")) || bytes.Contains(content, []byte("\nTime to First")) || bytes.Contains(content, []byte("(requests/sec)"))
 }
 
 // withoutRecords returns the object with the metrics at its top; early releases keep them in "records".

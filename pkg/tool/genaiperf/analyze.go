@@ -477,7 +477,7 @@ func (a *analysis) raiseForPrinting() {
 // ResultFile describes the files that GenAI-Perf writes beside profile_export.json, which
 // perf_analyzer writes for it.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Stated: []resultfile.Statement{statement()}, Beside: []resultfile.Neighbour{
+	return resultfile.Kind{Stated: []resultfile.Statement{statement(), resultfile.TableStatement("GenAI-Perf", "genai-perf-latest", isTable)}, Beside: []resultfile.Neighbour{
 		{
 			Is:   func(o *resultfile.Outline) bool { return o.HasElement("data", "payload") },
 			What: "an input file of perf_analyzer or GenAI-Perf (inputs.json)", Holds: "what was to be sent", Give: "profile_export.json, from the same folder if it was GenAI-Perf",

@@ -11,7 +11,7 @@ import (
 // statement is the report profile_export_genai_perf.json.
 func statement() resultfile.Statement {
 	return resultfile.Statement{
-		Definitions: "GenAI-Perf", Dialect: "genai-perf-latest",
+		Definitions: "GenAI-Perf", Dialect: "genai-perf-latest", Rates: stated.Rates{User: "output_token_throughput_per_user avg", GPU: "output_token_throughput"},
 		Is: func(o *resultfile.Object) bool {
 			return o.Has("request_latency.unit", "request_latency.avg") && !o.Has("aiperf_version") && o.Text("request_count.unit") != "requests"
 		},
@@ -33,3 +33,6 @@ func statement() resultfile.Statement {
 		},
 	}
 }
+
+// isTable reports whether a CSV with the header of NVIDIA's tools is of GenAI-Perf: the CSV of AIPerf is recognized before it.
+func isTable([]byte) bool { return true }

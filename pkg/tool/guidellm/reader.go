@@ -29,7 +29,7 @@ const formatName = "GuideLLM benchmarks.json"
 
 // ResultFile describes the files of GuideLLM.
 func ResultFile() resultfile.Kind {
-	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open}
+	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Stated: statements()}
 }
 
 func sniff(o *resultfile.Outline) bool {
@@ -109,6 +109,9 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 		kept = append(kept, s.all[i].kept())
 	}
 	resultfile.LackRequests(run, kept)
+	if s.tail == nil && s.keptNone() {
+		return nil, nil, resultfile.NoRequests(fmt.Errorf("%s: the report of %s holds figures and keeps no requests; run guidellm with a sample size above 0 to keep them", f.Name, run.Meta.Tool))
+	}
 	s.c = f.Cursor(0, jsonscan.DefaultChunk)
 	s.modelSent(run)
 	return run, s, nil
@@ -132,6 +135,19 @@ func (s *source) outline(c *jsonscan.Cursor, run *export.Run) error {
 // found reports whether requests were found so far.
 func (s *source) found() bool {
 	return slices.ContainsFunc(s.all, func(b fileBenchmark) bool { return b.groups != [len(fileGroups)]int64{} })
+}
+
+// keptNone reports whether the document keeps none of the requests that its levels had.
+func (s *source) keptNone() bool {
+	some := false
+	for i := range s.all {
+		b := &s.all[i]
+		if b.counts != [len(fileGroups)]int64{} {
+			return false
+		}
+		some = some || b.kept().Partial()
+	}
+	return some
 }
 
 // end stores the error that ended the document early. It drops the last benchmark if
@@ -300,22 +316,13 @@ func readConfig(c *jsonscan.Cursor, run *export.Run) error {
 	}
 	e := &run.Experiments[len(run.Experiments)-1]
 	st := &x.Strategy
-	level := func(mode string, value *json.Number, otherwise string) {
-		e.Mode, e.Value = mode, otherwise
-		if value != nil {
-			e.Value = value.String()
+	text := func(n *json.Number) string {
+		if n == nil {
+			return ""
 		}
+		return n.String()
 	}
-	switch st.Type {
-	case "synchronous":
-		level(export.ModeConcurrency, nil, "1")
-	case "concurrent":
-		level(export.ModeConcurrency, st.Streams, "")
-	case "constant", "async", "poisson":
-		level(export.ModeRequestRate, st.Rate, "")
-	default: // throughput, replay
-		level(st.Type, st.MaxConcurrency, "")
-	}
+	*e = loadOf(st.Type, text(st.Streams), text(st.Rate), text(st.MaxConcurrency))
 	if b := &x.Backend; b.Model != "" && run.Meta.Model == "" {
 		run.Meta.Model, run.Meta.URL = b.Model, resultfile.WithoutSecrets(b.Target)
 		run.Meta.Streaming = new(b.Stream == nil || *b.Stream)
@@ -324,6 +331,19 @@ func readConfig(c *jsonscan.Cursor, run *export.Run) error {
 		}
 	}
 	return nil
+}
+
+// loadOf returns the load of a strategy. Settings that it lacks are "".
+func loadOf(strategy, streams, rate, maxConcurrency string) export.Experiment {
+	switch strategy {
+	case "synchronous":
+		return export.Experiment{Mode: export.ModeConcurrency, Value: "1"}
+	case "concurrent":
+		return export.Experiment{Mode: export.ModeConcurrency, Value: streams}
+	case "constant", "async", "poisson":
+		return export.Experiment{Mode: export.ModeRequestRate, Value: rate}
+	}
+	return export.Experiment{Mode: strategy, Value: maxConcurrency} // throughput, replay
 }
 
 // readWorker reads the server that releases before 0.3 name.

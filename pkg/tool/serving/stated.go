@@ -1,11 +1,13 @@
 package serving
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/stated"
+	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
@@ -25,7 +27,7 @@ func statements() (all []resultfile.Statement) {
 				return tool == t.tool
 			},
 			Read: func(o *resultfile.Object, r *stated.Result) {
-				r.Model, r.Began = o.Text("model_id"), o.Text("date")
+				r.Model, r.Began = cmp.Or(r.Model, o.Text("model_id")), cmp.Or(r.Began, o.Text("date"))
 				r.Levels = append(r.Levels, statedLevel(o))
 			},
 		})
@@ -50,14 +52,22 @@ func statedLevel(o *resultfile.Object) stated.Level {
 		v := &o.Values[i]
 		statistic, metric, latency := splitFigure(v.Path)
 		switch {
-		case v.Quoted, strings.Contains(v.Path, "."), v.Text == "true", v.Text == "false":
-		case latency:
+		case strings.Contains(v.Path, "."):
+		case latency && v.IsNumber():
 			l.Figures = append(l.Figures, v.Figure(metric, statistic, "ms"))
-		case isFigure(v.Path):
+		case isFigure(v.Path) && v.IsNumber():
 			l.Figures = append(l.Figures, v.Figure(v.Path, "", unitOf(v.Path)))
+		case isLoad(v.Path, e.Mode), v.Path == "date", v.Text == "null" && !v.Quoted:
+		default:
+			l.Settings = append(l.Settings, stated.Setting{Name: v.Path, Value: v.Text})
 		}
 	}
 	return l
+}
+
+// isLoad reports whether a member is the load of a level of that mode.
+func isLoad(name, mode string) bool {
+	return name == "request_rate" && mode == export.ModeRequestRate || name == "max_concurrency" && mode == export.ModeConcurrency
 }
 
 // isFigure reports whether a member that is no latency is a figure, unlike settings.

@@ -17,21 +17,34 @@ import (
 
 // A Statement is a kind of file that states figures of a tool.
 type Statement struct {
-	// Definitions and Dialect are as in [stated.Result].
+	// Definitions, Dialect and Rates are as in [stated.Result].
 	Definitions, Dialect string
+	Rates                stated.Rates
 	// Is reports whether an object is a result of the kind.
 	Is func(*Object) bool
 	// Read adds a level, or several, to the result, and sets what the object says of the run.
 	Read func(*Object, *stated.Result)
+	// Decode returns the objects of a file that is not JSON, or adds the levels of one without objects to the result; ok is false for
+	// files of other kinds. It is nil for kinds that are JSON only.
+	Decode func(content []byte, r *stated.Result) (all []*Object, ok bool, err error)
 	// Sniff recognizes files that no reader of requests knows, by their start; nil for the other files.
 	Sniff func(*Outline) bool
 }
 
+// result returns an empty result of the statement.
+func (s *Statement) result(file string) *stated.Result {
+	return &stated.Result{File: file, Definitions: s.Definitions, Dialect: s.Dialect, Rates: s.Rates}
+}
+
 const (
-	// maxStatedBytes bounds a file of figures, far above what tools write without requests.
-	maxStatedBytes = 16 << 20
+	// MaxStatedBytes bounds a file of figures, far above what tools write without requests.
+	MaxStatedBytes = 16 << 20
 	// maxStatedDepth bounds how deep its objects are nested.
 	maxStatedDepth = 64
+	// mostLevels bounds the levels of a file.
+	mostLevels = 10_000
+	// maxStatedMemory bounds the memory for the values of a file with their paths.
+	maxStatedMemory = 256 << 20
 )
 
 // noRequests marks the error of a file that has the layout of a tool's results and keeps no requests.
@@ -58,7 +71,7 @@ func stateFigures(f *File, statements []Statement, why error) error {
 
 // readStated reads the figures of a file; nil if no statement knows it.
 func readStated(f *File, statements []Statement) (*stated.Result, error) {
-	if f.size > maxStatedBytes {
+	if f.size > MaxStatedBytes {
 		return nil, nil
 	}
 	content := make([]byte, f.size)
@@ -79,10 +92,41 @@ func Stated(name string, content []byte, kinds ...Kind) (*stated.Result, error) 
 
 // stateContent reads the figures of a content. All its results are of the tool of the first one.
 func stateContent(name string, content []byte, statements []Statement) (*stated.Result, error) {
-	objects, err := ReadObjects(bytes.TrimPrefix(content, []byte("\ufeff")))
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	if first := bytes.TrimLeft(content, " \t\r\n"); len(first) > 0 && first[0] != '{' && first[0] != '[' {
+		return stateText(name, content, statements)
+	}
+	objects, err := ReadObjects(content)
 	if err != nil {
 		return nil, err
 	}
+	return stateObjects(name, objects, statements)
+}
+
+// stateText reads the figures of a content that is not JSON.
+func stateText(name string, content []byte, statements []Statement) (*stated.Result, error) {
+	for i := range statements {
+		s := &statements[i]
+		if s.Decode == nil {
+			continue
+		}
+		r := s.result(name)
+		objects, ok, err := s.Decode(content, r)
+		switch {
+		case !ok:
+			continue
+		case err != nil:
+			return nil, err
+		case objects != nil:
+			return stateObjects(name, objects, statements[i:i+1])
+		}
+		return finish(r)
+	}
+	return nil, nil
+}
+
+// stateObjects reads the figures of objects.
+func stateObjects(name string, objects []*Object, statements []Statement) (*stated.Result, error) {
 	var r *stated.Result
 	for _, o := range objects {
 		for i := range statements {
@@ -91,13 +135,39 @@ func stateContent(name string, content []byte, statements []Statement) (*stated.
 				continue
 			}
 			if r == nil {
-				r = &stated.Result{File: name, Definitions: s.Definitions, Dialect: s.Dialect}
+				r = s.result(name)
 			}
 			s.Read(o, r)
 			break
 		}
 	}
+	return finish(r)
+}
+
+// finish tells the levels of a result apart, and leaves out figures that are points in time. r may be nil.
+func finish(r *stated.Result) (*stated.Result, error) {
+	if r == nil {
+		return nil, nil
+	}
+	switch n := len(r.Levels); {
+	case n == 0:
+		return nil, fmt.Errorf("%s: a file of %s without results: nothing was measured", r.File, r.Definitions)
+	case n > mostLevels:
+		return nil, fmt.Errorf("%s: %d results, and at most %d are compared and drawn; split the file", r.File, n, mostLevels)
+	}
+	for i := range r.Levels {
+		l := &r.Levels[i]
+		l.Figures = slices.DeleteFunc(l.Figures, isInstant)
+	}
+	r.TellApart()
 	return r, nil
+}
+
+// isInstant reports whether a figure is a point in time, by its name: it says when the run was, and nothing of the server.
+func isInstant(f stated.Figure) bool {
+	name := f.Metric[strings.LastIndexByte(f.Metric, '.')+1:]
+	return strings.HasSuffix(name, "_timestamp") || strings.HasSuffix(name, " Timestamp") || strings.HasSuffix(name, "_at") ||
+		slices.Contains([]string{"timestamp", "start_time", "end_time", "started", "ended"}, name)
 }
 
 // A Value is a number or a text of an object.
@@ -175,6 +245,39 @@ func (o *Object) Under(prefix string) *Object {
 	return NewObject(values)
 }
 
+// Elements returns the objects of an array: of "benchmarks", the values whose paths begin with "benchmarks.0.", without that, are the first.
+func (o *Object) Elements(array string) (all []*Object) {
+	var values []Value
+	last := ""
+	for _, v := range o.Values {
+		rest, ok := strings.CutPrefix(v.Path, array+".")
+		index, path, inner := strings.Cut(rest, ".")
+		if !ok || !inner {
+			continue
+		}
+		if index != last && values != nil {
+			all, values = append(all, NewObject(values)), nil
+		}
+		last, v.Path = index, path
+		values = append(values, v)
+	}
+	if values != nil {
+		all = append(all, NewObject(values))
+	}
+	return all
+}
+
+// Settings returns the values under a prefix as settings. Values that are null, in arrays, or left out by skip are none.
+func (o *Object) Settings(prefix string, skip func(name string) bool) (all []stated.Setting) {
+	for _, v := range o.Values {
+		name, ok := strings.CutPrefix(v.Path, prefix)
+		if ok && v.Text != "null" && !strings.Contains(name, ".") && !skip(name) {
+			all = append(all, stated.Setting{Name: name, Value: v.Text})
+		}
+	}
+	return all
+}
+
 // Summary returns the numbers and texts of the object as a Summary.
 func (o *Object) Summary(file string) *Summary {
 	s := &Summary{File: file, Figures: map[string]float64{}, Texts: map[string]string{}}
@@ -189,6 +292,9 @@ func (o *Object) Summary(file string) *Summary {
 	return s
 }
 
+// IsNumber reports whether the value is a number or null, and no text, true or false.
+func (v *Value) IsNumber() bool { return !v.Quoted && v.Text != "true" && v.Text != "false" }
+
 // Figure returns the figure of a value, whose metric, statistic and unit are given.
 func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
 	return stated.NewFigure(metric, statistic, unit, v.Text, v.Number)
@@ -198,14 +304,15 @@ func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
 // left out. NaN and infinities of Python are null.
 func ReadObjects(text []byte) (all []*Object, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(finite(text)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	f := flattener{Decoder: d, memory: maxStatedMemory}
 	for {
 		switch d.PeekKind() {
 		case '{':
-			var values []Value
-			if values, err = flatten(d, nil, ""); err != nil {
+			f.values = nil
+			if err := f.flatten(""); err != nil {
 				return nil, err
 			}
-			all = append(all, NewObject(values))
+			all = append(all, NewObject(f.values))
 			continue
 		case '[', ']':
 			if d.StackDepth() > 1 {
@@ -226,52 +333,76 @@ func ReadObjects(text []byte) (all []*Object, err error) {
 	}
 }
 
-// flatten appends the values of the next JSON value to values.
-func flatten(d *jsontext.Decoder, values []Value, path string) (_ []Value, err error) {
-	if d.StackDepth() > maxStatedDepth {
-		return nil, fmt.Errorf("byte %d: objects are nested deeper than %d", d.InputOffset(), maxStatedDepth)
+// A flattener collects the values of objects.
+type flattener struct {
+	*jsontext.Decoder
+	values []Value
+	memory int // what is left
+}
+
+// join returns the path of a member, or of an element.
+func join(path, name string) string {
+	if path == "" {
+		return name
 	}
-	join := func(name string) string {
-		if path == "" {
-			return name
-		}
-		return path + "." + name
+	return path + "." + name
+}
+
+// add appends a value.
+func (f *flattener) add(v Value) error {
+	const perValue = 160 // with its entry in the index
+	if f.memory -= perValue + len(v.Path) + len(v.Text); f.memory < 0 {
+		return fmt.Errorf("%s: too many values, or too long names, for a file of figures", strings.ToValidUTF8(v.Path[:min(len(v.Path), 40)], "?"))
 	}
-	token, err := d.ReadToken()
+	f.values = append(f.values, v)
+	return nil
+}
+
+// flatten appends the values of the next JSON value.
+func (f *flattener) flatten(path string) error {
+	if f.StackDepth() > maxStatedDepth {
+		return fmt.Errorf("byte %d: objects are nested deeper than %d", f.InputOffset(), maxStatedDepth)
+	}
+	token, err := f.ReadToken()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch token.Kind() {
 	case '{':
-		for d.PeekKind() != '}' {
-			name, err := d.ReadToken()
+		for f.PeekKind() != '}' {
+			name, err := f.ReadToken()
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if values, err = flatten(d, values, join(name.String())); err != nil {
-				return nil, err
+			if err := f.flatten(join(path, name.String())); err != nil {
+				return err
 			}
 		}
-		_, err = d.ReadToken()
+		_, err = f.ReadToken()
 	case '[':
-		for i := 0; d.PeekKind() != ']'; i++ {
-			if values, err = flatten(d, values, join(strconv.Itoa(i))); err != nil {
-				return nil, err
+		for i := 0; f.PeekKind() != ']'; i++ {
+			if err := f.flatten(join(path, strconv.Itoa(i))); err != nil {
+				return err
 			}
 		}
-		_, err = d.ReadToken()
+		_, err = f.ReadToken()
 	case '"':
-		values = append(values, Value{Path: path, Text: token.String(), Number: math.NaN(), Quoted: true})
+		err = f.add(Value{Path: path, Text: token.String(), Number: math.NaN(), Quoted: true})
 	case '0':
-		number, bad := strconv.ParseFloat(token.String(), 64)
-		if bad != nil {
-			number = math.NaN() // beyond the range of a float
-		}
-		values = append(values, Value{Path: path, Text: token.String(), Number: number})
+		err = f.add(Value{Path: path, Text: token.String(), Number: number(token.String())})
 	default: // null, true, false
-		values = append(values, Value{Path: path, Text: token.String(), Number: math.NaN()})
+		err = f.add(Value{Path: path, Text: token.String(), Number: math.NaN()})
 	}
-	return values, err
+	return err
+}
+
+// number returns the float of a number; NaN if it is beyond the range of a float.
+func number(text string) float64 {
+	v, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return v
 }
 
 // TaggedFigures returns the figures of an object whose members are metrics with a unit: {"request_latency":{"unit":"ms","avg":1,…},…}.
@@ -327,7 +458,7 @@ func NestedFigures(o *Object, unit func(metric string) (unit string, keep bool))
 }
 
 // statistics are the names of statistics other than percentiles.
-var statistics = []string{"mean", "avg", "average", "median", "mode", "min", "max", "std", "stddev", "std_dev", "variance", "sum", "total", "total_sum", "count"}
+var statistics = []string{"mean", "avg", "average", "median", "mode", "min", "max", "minimum", "maximum", "std", "stddev", "std_dev", "variance", "sum", "total", "total_sum", "count"}
 
 // statisticAt returns where the name of a statistic begins in a path, at its dot; −1 if the path names none.
 func statisticAt(path string) int {
