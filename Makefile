@@ -218,6 +218,14 @@ readback: build ## read what the columnar formats write with pyarrow, DuckDB, po
 	$(OUT)/venv/bin/python test/columnar/readback.py $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/queries.py bin/pa-analyze $(OUT)/columnar
 	$(OUT)/venv/bin/python test/columnar/sessions.py bin/pa-analyze $(OUT)/columnar
+	$(MAKE) --no-print-directory test-python
+
+.PHONY: test-python
+test-python: build ## check the types of the Python package pa, and run its tests (Python)
+	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
+	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/python/requirements.txt
+	cd python && $(abspath $(OUT))/venv/bin/mypy -p pa
+	PATH=$(abspath bin):$$PATH PYTHONPATH=python $(OUT)/venv/bin/python -m pytest -q -p no:cacheprovider test/python
 
 .PHONY: test-quality
 test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)
