@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import pathlib
+import re
 import subprocess
 import warnings
 
@@ -266,3 +267,28 @@ def test_no_program(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(pa.Error, match="not installed"):
         pa.read("run.json").report
+
+
+def masked(text):
+    """Returns a text with its numbers masked, and the space around them."""
+    return re.sub(r"[ ]+", " ", re.sub(r"-?\d+(\.\d+)?", "N", text)).replace(" \n", "\n").strip()
+
+
+def test_page(tmp_path, monkeypatch, capsys):
+    """The blocks of docs/notebooks.md run and print what the page shows, up to the digits."""
+    monkeypatch.chdir(tmp_path)
+    page = pathlib.Path(__file__).parents[2].joinpath("docs", "notebooks.md").read_text()
+    page = re.sub(r"<!-- test: skip .*?-->\n```.*?^```$", "", page, flags=re.M | re.S)
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", page, re.M | re.S)
+    names = {}
+    for i, (language, body) in enumerate(blocks):
+        if language == "sh":
+            subprocess.run(["sh", "-ec", body], check=True, capture_output=True)
+        if language != "python":
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pa.Warning)
+            exec(body, names)
+        assert blocks[i + 1][0] == "text"
+        assert masked(capsys.readouterr().out) == masked(blocks[i + 1][1]), body
+    assert "diff" in names
