@@ -221,6 +221,14 @@ readback: build ## read tables with pyarrow, DuckDB, polars, pandas, Spark and C
 	@rm -rf $(OUT)/publish && mkdir -p $(OUT)/publish
 	bin/pa-record -u 'sim://?ttft=normal:30ms,5ms&itl=5ms&output_tokens=16' --concurrency-range 1,4 --duration 2s --profile-export-file $(OUT)/publish/run.json --quiet
 	$(OUT)/venv/bin/python test/publish/readback.py bin/pa-analyze $(OUT)/publish/run.json $(OUT)/publish
+	$(MAKE) --no-print-directory test-python
+
+.PHONY: test-python
+test-python: build ## check the types of the Python package pa, and run its tests (Python)
+	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
+	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/python/requirements.txt
+	cd python && $(abspath $(OUT))/venv/bin/mypy -p pa
+	PATH=$(abspath bin):$$PATH PYTHONPATH=python $(OUT)/venv/bin/python -m pytest -q -p no:cacheprovider test/python
 
 .PHONY: test-quality
 test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)

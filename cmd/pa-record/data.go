@@ -194,7 +194,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		}
 	}
 	o := s.datasetOptions()
-	o.Stdin, o.Texts, o.Sessions = in, tokens, s.conversations()
+	o.Stdin, o.Texts, o.Sessions, o.Delays = in, tokens, s.conversations(), s.delays
 	o.OnlyKnown = s.ServiceKind == kindTriton // a tensor needs an input of the model
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = tokens.count
@@ -302,7 +302,7 @@ func (e *inputData) countSessions(s *settings, facts *dataset.Facts) error {
 		return nil
 	}
 	x := facts.Sessions
-	if all.Sessions() != x.Sessions || s.delays != (workload.Delays{}) {
+	if all.Sessions() != x.Sessions { // a part of the files
 		var err error
 		if x, err = workload.FactsOf(s.delays.Of(all).(workload.Sessions)); err != nil {
 			return fmt.Errorf("--input-data: %w", err)

@@ -237,7 +237,7 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 		return nil, nil, forecast.LaterError("the input data is read when the run begins")
 	}
 	o := s.datasetOptions()
-	o.Texts, o.Sessions, o.Spool.MaxBytes = forecast.LengthTexts{}, s.conversations(), forecast.MostDryBytes
+	o.Texts, o.Sessions, o.Delays, o.Spool.MaxBytes = forecast.LengthTexts{}, s.conversations(), s.delays, forecast.MostDryBytes
 	if s.outputLengths == nil && !s.noOutputLength {
 		o.Count = func(text string) int { return len(text)/forecast.TextPerToken + 1 }
 	}

@@ -206,6 +206,18 @@ func number(b []byte, i int) (end int, err error) {
 	return i, nil
 }
 
+// integer returns the end of the number at b[i] if that is a sequence of digits with more text behind it; 0 for all other text.
+func integer(b []byte, i int) int {
+	end := i
+	for end < len(b) && '0' <= b[end] && b[end] <= '9' {
+		end++
+	}
+	if end == i || b[i] == '0' || end == len(b) || b[end] == '.' || b[end]|0x20 == 'e' {
+		return 0
+	}
+	return end
+}
+
 // scanDigits scans one or more digits.
 func scanDigits(b []byte, i int) (end int, err error) {
 	if i >= len(b) || b[i] < '0' || b[i] > '9' {
@@ -327,6 +339,8 @@ func scanValue(b []byte, i int, python bool) (end int, spaced bool, err error) {
 				}
 				continue
 			}
+		} else if end := integer(b, i); end > 0 {
+			i = end
 		} else if i, err = scanScalar(b, i, python); err != nil {
 			return i, spaced, err
 		}

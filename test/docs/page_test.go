@@ -10,6 +10,7 @@
 //	```go        a file that must pass go vet
 //	```json      one document, or one on each line, that must parse
 //	```sql       queries for DuckDB, which make readback runs
+//	```python    Python with the package pa, which make test-python runs
 //	```text      not run
 //
 // Numbers are masked before two outputs are compared, a line "…" stands for any text,
@@ -130,7 +131,7 @@ func TestBlockLanguages(t *testing.T) {
 	for _, name := range pages(t) {
 		for _, b := range blocks(t, name, read(t, name)) {
 			switch b.language {
-			case "console", "sh", "go", "sql":
+			case "console", "sh", "go", "sql", "python":
 			case "text":
 				if textCommand.MatchString(b.body) {
 					t.Errorf("%s:%d: a text block with a command; sh and console blocks run", name, b.line)

@@ -96,6 +96,8 @@ venv/bin/pip install -q --disable-pip-version-check --no-index --find-links "$1"
 venv/bin/pip install -q --disable-pip-version-check uv
 venv/bin/pip check`, dist(t))
 	works(t, filepath.Join(dir, "venv/bin"))
+	sh(t, dir, `venv/bin/pa-record -u 'sim://?ttft=1ms&itl=1ms&output_tokens=4' --request-count 8 --quiet
+PATH=/usr/bin:/bin venv/bin/python -c 'import pa; run = pa.read("profile_export.json"); assert run.report.experiments[0].requests.ok == len(run.requests) == 8'`)
 	out := sh(t, dir, `UV_CACHE_DIR=$PWD/cache UV_PYTHON_DOWNLOADS=never venv/bin/uvx --no-index --find-links "$1" pa-analyze --version`, dist(t))
 	if !strings.Contains(out, "pa-analyze ") {
 		t.Errorf("uvx: %s", out)

@@ -9,7 +9,7 @@
 //
 //	pa_VERSION_OS_ARCH.tar.gz, .zip    both programs, completions, manual pages, licences
 //	pa-tools_VERSION_ARCH.deb, .rpm    the same as packages of Linux distributions
-//	pa_analyze-VERSION-….whl           the same as Python wheels
+//	pa_analyze-VERSION-….whl           the same as Python wheels, with the package pa
 //	pa_VERSION_image.tar               an OCI image of Linux for both architectures
 //	pa_VERSION_sbom.cdx.json           the modules in the programs, as CycloneDX
 //	pa.rb                              a Homebrew formula
@@ -61,6 +61,9 @@ func command(ctx context.Context, args []string, w io.Writer) error {
 		return err
 	}
 	if r.extras, err = extras(ctx, *host, *root, r.modules); err != nil {
+		return err
+	}
+	if r.python, err = pythonPackage(*root); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(*out, 0o755); err != nil {

@@ -28,6 +28,7 @@ type release struct {
 	platforms []platform
 	modules   []goModule
 	extras    []extra
+	python    []file // package of the wheels
 	written   []writtenFile
 }
 

@@ -96,6 +96,11 @@ func TestWheel(t *testing.T) {
 			t.Errorf("%s has mode %v", f.Name, f.Mode())
 		}
 	}
+	for _, name := range []string{"pa/__init__.py", "pa/py.typed", "pa/report.py"} {
+		if _, ok := texts[name]; !ok {
+			t.Errorf("%s is missing", name)
+		}
+	}
 	const record = "pa_analyze-1.2.3.dist-info/RECORD"
 	for line := range strings.Lines(texts[record]) {
 		parts := strings.Split(strings.TrimSpace(line), ",")
@@ -131,6 +136,10 @@ func testRelease(t *testing.T) *release {
 		{"NOTICE", "", notice(r.modules)},
 		{"README.md", "", []byte("# pa")},
 		{"man/pa-record.1", "usr/share/man/man1/pa-record.1", []byte(".TH")},
+	}
+	var err error
+	if r.python, err = pythonPackage("../.."); err != nil {
+		t.Fatal(err)
 	}
 	return r
 }

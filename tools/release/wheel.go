@@ -5,6 +5,9 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,8 +23,8 @@ var wheelTags = map[string][]string{
 }
 
 // writeWheels writes a Python wheel for each platform. The wheel installs both programs as
-// scripts; its name makes "uvx pa-analyze" work. The layout is PyPA's binary distribution
-// format 1.0.
+// scripts, and the package pa; its name makes "uvx pa-analyze" work. The layout is PyPA's
+// binary distribution format 1.0.
 func (r *release) writeWheels() error {
 	const name = "pa_analyze"
 	v := r.version.pep440()
@@ -31,7 +34,7 @@ func (r *release) writeWheels() error {
 			return fmt.Errorf("%s: no Python tag is known for this platform", p.name())
 		}
 		info, data := name+"-"+v+".dist-info/", name+"-"+v+".data/"
-		var files []file
+		files := slices.Clone(r.python)
 		for _, program := range programs {
 			files = append(files, file{data + "scripts/" + program + p.suffix(), 0o755, p.binaries[program]})
 		}
@@ -46,7 +49,8 @@ func (r *release) writeWheels() error {
 		}
 		metadata := "Metadata-Version: 2.4\nName: pa-analyze\nVersion: " + v + "\nSummary: " + summary +
 			"\nHome-page: " + homepage + "\nLicense-Expression: Apache-2.0\nLicense-File: LICENSE\nLicense-File: NOTICE\n" +
-			"Requires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n" + readme
+			"Requires-Python: >=3.8\nProvides-Extra: notebook\nRequires-Dist: pandas; extra == \"notebook\"\n" +
+			"Requires-Dist: pyarrow; extra == \"notebook\"\nDescription-Content-Type: text/markdown\n\n" + readme
 		wheel := "Wheel-Version: 1.0\nGenerator: pa release\nRoot-Is-Purelib: false\n"
 		for _, t := range tags {
 			wheel += "Tag: py3-none-" + t + "\n"
@@ -75,4 +79,23 @@ func recordOf(files []file, self string) []byte {
 	}
 	fmt.Fprintf(&b, "%s,,\n", self)
 	return b.Bytes()
+}
+
+// pythonPackage returns the files of the Python package pa of the repository.
+func pythonPackage(root string) (files []file, err error) {
+	inside, err := os.ReadDir(filepath.Join(root, "python", "pa"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range inside {
+		if f.IsDir() { // __pycache__
+			continue
+		}
+		content, err := os.ReadFile(filepath.Join(root, "python", "pa", f.Name()))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{"pa/" + f.Name(), 0o644, content})
+	}
+	return files, nil
 }

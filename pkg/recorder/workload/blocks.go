@@ -39,23 +39,31 @@ func PossibleHits(s *Session) []Hit {
 		order[i] = i
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.Nodes[a].Past.Start, s.Nodes[b].Past.Start) })
-	scopes := map[string]map[int64]time.Duration{} // by scope and id, when the first request with the block had ended
+	type scope struct {
+		since map[int64]time.Duration // by id, when the first request with the block had ended
+		held  []int64                 // ids that were there for the request before, and so are for all later ones
+	}
+	scopes := map[string]*scope{}
 	for _, i := range order {
 		b, past := s.Blocks(i), s.Nodes[i].Past
-		since := scopes[b.Scope]
-		if since == nil {
-			since = map[int64]time.Duration{}
-			scopes[b.Scope] = since
+		of := scopes[b.Scope]
+		if of == nil {
+			of = &scope{since: map[int64]time.Duration{}}
+			scopes[b.Scope] = of
 		}
-		ids := b.Full()
+		ids, since := b.Full(), of.since
 		hit := &hits[i]
 		hit.Total = len(ids)
-		for _, id := range ids {
+		for hit.Hit < len(ids) && hit.Hit < len(of.held) && ids[hit.Hit] == of.held[hit.Hit] {
+			hit.Hit++
+		}
+		for _, id := range ids[hit.Hit:] {
 			if at, ok := since[id]; !ok || at > past.Start {
 				break
 			}
 			hit.Hit++
 		}
+		of.held = ids[:hit.Hit]
 		end := past.Start
 		if past.Ended {
 			end = past.End

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -41,4 +42,48 @@ func TestPossibleHits(t *testing.T) {
 	if got := PossibleHits(&Session{Nodes: make([]Node, 2)}); !slices.Equal(got, make([]Hit, 2)) {
 		t.Errorf("without blocks: %v", got)
 	}
+}
+
+// Random sessions of few scopes, ids and times have the hits of the definition.
+func TestPossibleHitsOfRandomSessions(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		nodes, blocks := make([]Node, r.IntN(12)), []Blocks{}
+		for i := range nodes {
+			start := time.Duration(r.IntN(20))
+			nodes[i].Past = Span{Known: true, Start: start, Ended: r.IntN(4) > 0, End: start + time.Duration(r.IntN(6))}
+			b := Blocks{Scope: string(rune('a' + r.IntN(2))), Size: 1}
+			for k := range r.IntN(6) {
+				b.IDs = append(b.IDs, int64(k*(1+r.IntN(2))))
+			}
+			b.Tokens = r.IntN(len(b.IDs) + 2)
+			blocks = append(blocks, b)
+		}
+		got := PossibleHits(&Session{Nodes: nodes, Blocks: func(i int) Blocks { return blocks[i] }})
+		for i, b := range blocks {
+			want := Hit{Total: len(b.Full())}
+			for _, id := range b.Full() {
+				held := slices.ContainsFunc(nodesBefore(nodes, i), func(k int) bool {
+					return blocks[k].Scope == b.Scope && slices.Contains(blocks[k].IDs, id) && nodes[k].Past.end() <= nodes[i].Past.Start
+				})
+				if !held {
+					break
+				}
+				want.Hit++
+			}
+			if got[i] != want {
+				t.Fatalf("request %d of %+v, %+v: %v, want %v", i, nodes, blocks, got[i], want)
+			}
+		}
+	}
+}
+
+// nodesBefore returns the nodes that were sent before node i.
+func nodesBefore(nodes []Node, i int) (before []int) {
+	for k := range nodes {
+		if nodes[k].Past.Start < nodes[i].Past.Start || nodes[k].Past.Start == nodes[i].Past.Start && k < i {
+			before = append(before, k)
+		}
+	}
+	return before
 }

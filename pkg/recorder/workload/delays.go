@@ -61,6 +61,16 @@ func (d *Delays) Of(src Source) Source {
 	return Map(src, d.changeEntry)
 }
 
+// Changed returns a session whose nodes have other delays. Its entries keep theirs.
+func (d *Delays) Changed(s *Session) *Session {
+	if *d == (Delays{}) {
+		return s
+	}
+	changed := *s
+	d.change(0, &changed)
+	return &changed
+}
+
 // changeEntry is a change for [Map].
 func (d *Delays) changeEntry(_ int, e *Entry) error {
 	e.Delay = d.Bound(e.Delay)

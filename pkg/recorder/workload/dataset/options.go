@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // Options control the reading of files. The zero value detects everything.
@@ -41,6 +42,9 @@ type Options struct {
 	// BlockTokens is the number of tokens in the block of a hash id in a trace. 0 means the
 	// default of the trace: 512, or 16 for Bailian.
 	BlockTokens int
+
+	// Delays are the delays of sessions that Facts counts. The sessions themselves keep theirs.
+	Delays workload.Delays
 
 	// MaxRows is the number of rows to read in all files together; 0 reads all.
 	MaxRows int

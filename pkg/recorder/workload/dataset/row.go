@@ -10,9 +10,11 @@ import (
 	"slices"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -156,6 +158,14 @@ var rowOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext
 
 // parseObject reads one JSON object.
 func parseObject(text []byte) (*row, error) {
+	if r := plainObject(text); r != nil {
+		return r, nil
+	}
+	return carefulObject(text)
+}
+
+// carefulObject is parseObject for every text.
+func carefulObject(text []byte) (*row, error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(text), rowOptions...)
 	if k := dec.PeekKind(); k != '{' {
 		if _, err := dec.ReadValue(); err != nil {
@@ -190,6 +200,48 @@ func parseObject(text []byte) (*row, error) {
 		return nil, errors.New("more text after the object; a row is one JSON object")
 	}
 	return r, nil
+}
+
+// plainObject is parseObject for a valid text whose names have no escapes, in one pass; nil for every other text.
+func plainObject(text []byte) *row {
+	r := &row{text: text}
+	w := jsonscan.Walker{Text: text}
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		w.Peek()
+		end, spaced, err := jsonscan.Value(text, w.Pos)
+		if err != nil || !jsonscan.IsPlain(w.RawKey) || !utf8.Valid(w.RawKey) {
+			return nil
+		}
+		var value []byte
+		if spaced {
+			value = jsonscan.AppendCompact(make([]byte, 0, end-w.Pos), text[w.Pos:end])
+		} else {
+			value = bytes.Clone(text[w.Pos:end])
+		}
+		r.fields = append(r.fields, export.Field{Name: string(w.RawKey), Value: export.Value{Data: value}})
+		w.Pos = end
+	}
+	if w.End(); w.Err != nil {
+		return nil
+	}
+	return r
+}
+
+// parseElements returns the elements of an array, which alias js if they can. ok is false if js is no array.
+func parseElements(js []byte) (all []json.RawMessage, ok bool) {
+	if len(js) == 0 || js[0] != '[' {
+		return nil, false
+	}
+	end, err := jsonscan.Elements(js, 0, func(at int) (int, error) {
+		end, _, err := jsonscan.Value(js, at)
+		all = append(all, js[at:end:end])
+		return end, err
+	})
+	if err == nil && end == len(js) {
+		return all, true
+	}
+	all = nil // nested too deep for package jsonscan, or not valid
+	return all, json.Unmarshal(js, &all) == nil
 }
 
 // syntaxError returns an error of jsontext without the prefix of that package.

@@ -160,7 +160,7 @@ func (f *file) addSession(x *sessionIndex, s *workload.Session, names int) error
 	case x.offsets != nil:
 		x.offsets = append(x.offsets, untimed)
 	}
-	f.facts.Sessions.Add(s)
+	f.facts.Sessions.Add(f.options.Delays.Changed(s))
 	for _, hit := range workload.PossibleHits(s) {
 		f.hit.Hit, f.hit.Total = f.hit.Hit+hit.Hit, f.hit.Total+hit.Total
 	}

@@ -215,6 +215,19 @@ func parseIDs(js []byte) (ids []int64, ok bool) {
 		return nil, true
 	}
 	ids = make([]int64, 0, bytes.Count(js, []byte{','})+1)
+	for len(js) > 0 && js[0] >= '0' && js[0] <= '9' { // most ids have few digits
+		id, n := int64(0), 0
+		for ; n < len(js) && n < 18 && js[n] >= '0' && js[n] <= '9'; n++ {
+			id = id*10 + int64(js[n]-'0')
+		}
+		if n == len(js) {
+			return append(ids, id), true
+		}
+		if js[n] != ',' {
+			break
+		}
+		ids, js = append(ids, id), js[n+1:]
+	}
 	for more := true; more; {
 		var text []byte
 		text, js, more = bytes.Cut(js, []byte{','})

@@ -3,7 +3,6 @@ package dataset
 import (
 	"cmp"
 	"container/heap"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -185,8 +184,8 @@ func (w *weka) readList(a *wekaAgent, r *row, depth int) error {
 		return fmt.Errorf("sub-agents are more than %d deep within each other", mostDepth)
 	}
 	js := r.get("requests")
-	var all []json.RawMessage
-	if js == nil || json.Unmarshal(js, &all) != nil {
+	all, ok := parseElements(js)
+	if !ok {
 		return fmt.Errorf("\"requests\": expected an array of requests, found %s", clip(js))
 	}
 	for i, js := range all {

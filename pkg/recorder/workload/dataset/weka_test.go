@@ -248,6 +248,22 @@ func TestWekaFiles(t *testing.T) {
 	}
 }
 
+// The facts of sessions count the delays that are asked for, as FactsOf counts them of the sessions with these delays.
+func TestFactsWithDelays(t *testing.T) {
+	half := 0.5
+	for _, d := range []workload.Delays{{}, {Kind: workload.NoDelays}, {Kind: workload.ThinkOnly, Ratio: &half}, {Kind: workload.StartToStart, Cap: time.Second}, {IdleCap: time.Second}} {
+		s, err := open(t, "in", wekaExample, Options{Texts: numbered{}, Delays: d})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, _ := s.AsSessions()
+		want, err := workload.FactsOf(d.Of(all).(workload.Sessions))
+		if diff := cmp.Diff(want, s.Facts().Sessions); err != nil || diff != "" {
+			t.Errorf("%+v: %v (-want +got):\n%s", d, err, diff)
+		}
+	}
+}
+
 // TestWekaModels checks what is kept of the recording.
 func TestWekaModels(t *testing.T) {
 	s, err := open(t, "in", wekaExample, Options{Texts: numbered{}})
