@@ -39,9 +39,18 @@ __all__ = [
     "SessionsCache",
     "SessionsFirstSessions",
     "Sessions",
+    "ImagesFigures",
+    "Images",
+    "RealtimeFigures",
+    "Realtime",
     "PhasesMetrics",
+    "PhasesWaterfallParts",
+    "PhasesWaterfall",
     "PhasesFigures",
     "Phases",
+    "AudioMetrics",
+    "AudioFigures",
+    "Audio",
     "EconomicsSettings",
     "EconomicsFigures",
     "EconomicsEnergy",
@@ -261,8 +270,8 @@ class Experiment(Object):
     requests: "ExperimentRequests"
     duration_ns: int
     """From the first start to the last response of the ok requests; 0 when there is none. With selected, the length of the selected part. With --without-pauses, minus the time lost to pauses."""
-    token_source: Literal["none", "usage", "tokenizer", "responses", "mixed", "stated"]
-    """Where output_tokens comes from. stated: the number is in the file, one of another tool."""
+    token_source: Literal["none", "usage", "tokenizer", "responses", "mixed", "stated", "ids"]
+    """Where output_tokens comes from. stated: the number is in the file, one of another tool. ids: the token ids of the answers."""
     token_events: int
     shared_stamps: int
     """Token events with the same time as the previous event: they came in one read, their gap is 0."""
@@ -281,7 +290,10 @@ class Experiment(Object):
     economics: Optional["Economics"] = None
     prefix: Optional["Prefix"] = None
     phases: Optional["Phases"] = None
+    images: Optional["Images"] = None
+    audio: Optional["Audio"] = None
     sessions: Optional["Sessions"] = None
+    realtime: Optional["Realtime"] = None
     models: Optional[List["Model"]] = None
     """Where requests went to several models, each of them by itself. Absent where it was one."""
     windows: Optional[List["Window"]] = None
@@ -418,7 +430,7 @@ class QualityFigure(Object):
 class LevelFigure(Object):
     """A figure of a level, with a value or the reason why there is none."""
 
-    unit: Literal["tokens/s", "J", "W", "dollars", "ratio", "ns", "1/h", "count"]
+    unit: Literal["tokens/s", "J", "W", "dollars", "ratio", "ns", "1/h", "1/s", "bytes", "count", "tokens"]
     value: Optional[float] = None
     error_bound: Optional[float] = None
     """Bounds the error from the times between samples; absent if there is none."""
@@ -629,34 +641,210 @@ class Sessions(Object):
 
 
 @dataclass(frozen=True)
-class PhasesMetrics(Object):
-    """Times that the answers state."""
+class ImagesFigures(Object):
+    images: Optional["LevelFigure"] = None
+    """images [count]: finished images of all answers"""
+    partial_images: Optional["LevelFigure"] = None
+    """partial images [count]: partial images of all streamed answers"""
+    images_per_second: Optional["LevelFigure"] = None
+    """images per second [1/s]: images / duration of the level"""
+    images_per_request: Optional["LevelFigure"] = None
+    """images per request [count]: images / requests"""
+    bytes_per_image: Optional["LevelFigure"] = None
+    """size of an image [bytes]: mean size in bytes, without base64, of the images whose size is known"""
+    first_image_ns: Optional["LevelFigure"] = None
+    """time to first image, mean [ns]: first partial or finished image of a streamed answer − start"""
+    first_image_p50_ns: Optional["LevelFigure"] = None
+    """time to first image, p50 [ns]: the same"""
+    first_image_p99_ns: Optional["LevelFigure"] = None
+    """time to first image, p99 [ns]: the same"""
 
+
+@dataclass(frozen=True)
+class Images(Object):
+    """Which images the answers hold: --metrics images. Absent without it."""
+
+    figures: "ImagesFigures"
+
+
+@dataclass(frozen=True)
+class RealtimeFigures(Object):
+    delta_latency_p50_ns: Optional["LevelFigure"] = None
+    """delta latency p50 [ns]: median over token events: arrival − when the last chunk of audio left that left before"""
+    delta_latency_p90_ns: Optional["LevelFigure"] = None
+    """delta latency p90 [ns]: 90th percentile of the same"""
+    delta_latency_p99_ns: Optional["LevelFigure"] = None
+    """delta latency p99 [ns]: 99th percentile of the same"""
+    final_latency_p50_ns: Optional["LevelFigure"] = None
+    """end of speech to last message p50 [ns]: median over requests: last message − when the last chunk of audio left"""
+    final_latency_p90_ns: Optional["LevelFigure"] = None
+    """end of speech to last message p90 [ns]: 90th percentile of the same"""
+    final_latency_p99_ns: Optional["LevelFigure"] = None
+    """end of speech to last message p99 [ns]: 99th percentile of the same"""
+    send_lateness_p50_ns: Optional["LevelFigure"] = None
+    """lateness of audio p50 [ns]: median over chunks after the first: when it left − when the first one left − its number · interval; at least 0"""
+    send_lateness_p99_ns: Optional["LevelFigure"] = None
+    """lateness of audio p99 [ns]: 99th percentile of the same"""
+    send_lateness_max_ns: Optional["LevelFigure"] = None
+    """lateness of audio max [ns]: greatest of the same"""
+
+
+@dataclass(frozen=True)
+class Realtime(Object):
+    """How soon the text of speech came over v1/realtime: --metrics realtime. Absent without it."""
+
+    requests: int
+    """Requests whose times of sending are known."""
+    figures: "RealtimeFigures"
+
+
+@dataclass(frozen=True)
+class PhasesMetrics(Object):
+    """Times and numbers that the answers state, and the parts of the TTFT. A metric without a value is absent."""
+
+    server_queue_ns: Optional["Summary"] = None
+    """queue, by the server [ns]: wait before the work on the prompt began, as the answer states it"""
     server_prefill_ns: Optional["Summary"] = None
-    """prefill, by the server [ns]: timings.prompt_ms of the answer"""
+    """prefill, by the server [ns]: time to process the prompt after the queue, as the answer states it"""
+    server_ttft_ns: Optional["Summary"] = None
+    """TTFT, by the server [ns]: time from the arrival at the server to the first token, as the answer states it"""
     server_decode_ns: Optional["Summary"] = None
-    """decode, by the server [ns]: timings.predicted_ms of the answer"""
+    """decode, by the server [ns]: time from the first token, or from the end of the prefill, to the last token, as the answer states it"""
+    ttft_wait_ns: Optional["Summary"] = None
+    """wait before sending [ns]: start − hand-over or schedule − connect"""
+    ttft_connect_ns: Optional["Summary"] = None
+    """connect [ns]: name lookup + connect + TLS, as far as they lie in the TTFT"""
+    ttft_send_ns: Optional["Summary"] = None
+    """send [ns]: last byte of the request left − start"""
+    server_first_decode_ns: Optional["Summary"] = None
+    """first decode, by the server [ns]: TTFT by the server − queue − prefill, by the server"""
+    ttft_rest_ns: Optional["Summary"] = None
+    """network and rest [ns]: TTFT − the other parts: wait, connect, send, queue, prefill, first decode"""
+    acceptance_length: Optional["Summary"] = None
+    """acceptance length [tokens]: 1 + accepted tokens / steps of speculation"""
+    draft_acceptance_rate: Optional["Summary"] = None
+    """draft acceptance rate [ratio]: accepted tokens / draft tokens"""
+    cached_local_tokens: Optional["Summary"] = None
+    """cached in the accelerator [tokens]: cached input tokens in the memory of the accelerator"""
+    cached_host_tokens: Optional["Summary"] = None
+    """cached in the host [tokens]: cached input tokens in the memory of the host"""
+    cached_storage_tokens: Optional["Summary"] = None
+    """cached on storage [tokens]: cached input tokens on storage"""
+    cached_external_tokens: Optional["Summary"] = None
+    """cached by other servers [tokens]: cached input tokens in a store that other servers fill"""
+    retractions: Optional["Summary"] = None
+    """retractions [count]: how often the server took the request out of its batch to make room"""
+
+
+@dataclass(frozen=True)
+class PhasesWaterfallParts(Object):
+    part: Literal["wait", "connect", "send", "queue", "prefill", "first decode", "network and rest"]
+    n: int
+    """Requests with the part; it is in the rest of the others."""
+    mean_ns: float
+    """Over all requests of the waterfall."""
+    share: float
+    """Sum of the part / sum of the TTFT."""
+
+
+@dataclass(frozen=True)
+class PhasesWaterfall(Object):
+    """The parts of the TTFT, of the requests whose answers state a time before their first token. Absent without such a request."""
+
+    requests: int
+    requests_without: int
+    """The other requests with a TTFT."""
+    ttft_ns: float
+    """The mean TTFT, which is the sum of the means of the parts."""
+    clock_bound_ns: float
+    """The mean bound of the error of the rest that comes from the clocks of the client and the server."""
+    rest_below_0: int
+    """Requests whose server states more time than passed for the client."""
+    rest_beyond_clock_bound: int
+    """Requests whose rest is so far below 0 that the clocks do not explain."""
+    least_rest_ns: int
+    parts: List["PhasesWaterfallParts"]
+    """The parts that a request has, in the order of time."""
 
 
 @dataclass(frozen=True)
 class PhasesFigures(Object):
     queue_ns: Optional["LevelFigure"] = None
-    """queue [ns]: mean over the requests that the server ended: growth of the sum / growth of the count"""
+    """queue [ns]: mean over the requests that the server ended: growth of the sum / growth of the count; or mean of the times that answers state"""
     prefill_ns: Optional["LevelFigure"] = None
-    """prefill [ns]: growth of the sum / growth of the count, like queue; or mean of timings.prompt_ms"""
+    """prefill [ns]: growth of the sum / growth of the count, or mean of the times that answers state, like queue"""
     decode_ns: Optional["LevelFigure"] = None
-    """decode [ns]: growth of the sum / growth of the count, like queue; or mean of timings.predicted_ms"""
+    """decode [ns]: growth of the sum / growth of the count, or mean of the times that answers state, like queue"""
     other_ns: Optional["LevelFigure"] = None
     """network, client and rest [ns]: mean E2EL − queue − prefill − decode"""
+    pooled_acceptance_length: Optional["LevelFigure"] = None
+    """acceptance length [tokens]: 1 + Σ accepted tokens / Σ steps of speculation, of requests whose answers state both"""
+    accepted_draft_tokens: Optional["LevelFigure"] = None
+    """draft tokens accepted [ratio]: Σ accepted tokens / Σ draft tokens, of requests whose answers state both"""
+    cached_local_share: Optional["LevelFigure"] = None
+    """cached in the accelerator [ratio]: Σ cached tokens of the level / Σ input tokens, of requests whose answers state both"""
+    cached_host_share: Optional["LevelFigure"] = None
+    """cached in the host [ratio]: as in the accelerator"""
+    cached_storage_share: Optional["LevelFigure"] = None
+    """cached on storage [ratio]: as in the accelerator"""
+    cached_external_share: Optional["LevelFigure"] = None
+    """cached by other servers [ratio]: as in the accelerator"""
+    all_retractions: Optional["LevelFigure"] = None
+    """retractions [count]: Σ of the requests whose answers state it"""
 
 
 @dataclass(frozen=True)
 class Phases(Object):
-    """Where the time of requests went at the server: --metrics phases. Absent without it."""
+    """Where the time of requests went, and what else answers state about the work of the server: --metrics phases. Absent without it."""
 
     metrics: "PhasesMetrics"
-    """Times that the answers state."""
+    """Times and numbers that the answers state, and the parts of the TTFT. A metric without a value is absent."""
     figures: "PhasesFigures"
+    waterfall: Optional["PhasesWaterfall"] = None
+    """The parts of the TTFT, of the requests whose answers state a time before their first token. Absent without such a request."""
+
+
+@dataclass(frozen=True)
+class AudioMetrics(Object):
+    """Of requests to the audio endpoints."""
+
+    first_audio_ns: Optional["Summary"] = None
+    """first audio [ns]: first byte of audio − start"""
+    audio_length_ns: Optional["Summary"] = None
+    """audio length [ns]: length of the clip of a transcription; of speech, bytes of audio / bytes a second"""
+    real_time_factor: Optional["Summary"] = None
+    """real-time factor [ratio]: E2EL / audio length"""
+    underruns: Optional["Summary"] = None
+    """underruns [count]: pieces of audio that came after their deadline: when a player that starts at the first byte of audio had played all before them"""
+    underrun_time_ns: Optional["Summary"] = None
+    """underrun time [ns]: Σ time of a piece of audio − its deadline, of the pieces after their deadline"""
+
+
+@dataclass(frozen=True)
+class AudioFigures(Object):
+    audio_s_per_s: Optional["LevelFigure"] = None
+    """audio seconds per second [1/s]: Σ audio length / duration of the level"""
+    audio_ns: Optional["LevelFigure"] = None
+    """audio [ns]: Σ audio length"""
+    audio_bytes: Optional["LevelFigure"] = None
+    """audio bytes [bytes]: Σ bytes of the audio of the answers, without headers of WAV files"""
+    real_time_factor: Optional["LevelFigure"] = None
+    """real-time factor of all requests [ratio]: Σ E2EL / Σ audio length"""
+    underruns: Optional["LevelFigure"] = None
+    """underruns [count]: Σ underruns"""
+    underrun_requests: Optional["LevelFigure"] = None
+    """requests with an underrun [ratio]: requests with an underrun / requests whose audio length is known"""
+    underrun_ns: Optional["LevelFigure"] = None
+    """underrun time [ns]: Σ underrun time"""
+
+
+@dataclass(frozen=True)
+class Audio(Object):
+    """How fast audio was transcribed or made: --metrics audio. Absent without it."""
+
+    metrics: "AudioMetrics"
+    """Of requests to the audio endpoints."""
+    figures: "AudioFigures"
 
 
 @dataclass(frozen=True)
