@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -70,7 +71,7 @@ func FuzzStated(f *testing.F) {
 		if err := stated.Report([]*stated.Result{r}).In("csv", 0)(&b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stated.Compare(r, r); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
+		if _, err := stated.Compare(r, r, levelpair.Load); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
 			t.Fatal(err)
 		}
 	})

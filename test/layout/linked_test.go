@@ -46,7 +46,7 @@ func TestLinkedPackages(t *testing.T) {
 		packages  int
 		kilobytes int64 // Go code, without tests and without the standard library
 	}{
-		{"pa-record", 496, 19710},
+		{"pa-record", 497, 19710},
 		{"pa-analyze", 350, 14050},
 	} {
 		lines := goList(t, tt.program, buildFlags(t), `{{.Dir}}{{if not .Standard}}{{range .GoFiles}}|{{.}}{{end}}{{end}}`)

@@ -3,9 +3,11 @@ package stated
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
@@ -21,6 +23,8 @@ type Comparison struct {
 	Levels   []LevelPair
 	// Lost says what differs besides the figures, and what has no counterpart and so is in no row.
 	Lost []string
+
+	by levelpair.By
 }
 
 // A LevelPair is a load level that both results have.
@@ -28,6 +32,9 @@ type LevelPair struct {
 	Old, New *Level
 	Rows     []Row
 }
+
+// name returns the name of the level, on both sides if the names differ.
+func (p *LevelPair) name() string { return levelpair.Name(p.Old.Name(), p.New.Name()) }
 
 // A Row is a figure of both sides.
 type Row struct{ Old, New *Figure }
@@ -40,19 +47,20 @@ func (r *Row) Change() float64 {
 	return (r.New.Value - r.Old.Value) / r.Old.Value
 }
 
-// Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. The
-// error says that the results state nothing that can be compared.
-func Compare(older, newer *Result) (*Comparison, error) {
+// Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. Levels
+// that by pairs by their order or kind may have other loads. The error says that the results state nothing that can be compared.
+func Compare(older, newer *Result, by levelpair.By) (*Comparison, error) {
 	if older.Definitions != newer.Definitions {
 		return nil, fmt.Errorf("%s states figures by the definitions of %s, %s by the definitions of %s, which differ even where the names are alike; compare results of one tool, or recordings with requests",
 			older.File, older.Definitions, newer.File, newer.Definitions)
 	}
-	c := &Comparison{Old: older, New: newer}
+	c := &Comparison{Old: older, New: newer, by: by}
 	for _, what := range [...][3]string{{"models", older.Model, newer.Model}, {"releases of the tool", older.Release, newer.Release}} {
 		if what[1] != what[2] && what[1] != "" && what[2] != "" {
 			c.Lost = append(c.Lost, fmt.Sprintf("the %s differ: %s in %s, %s in %s", what[0], what[1], older.File, what[2], newer.File))
 		}
 	}
+	olderPlaces, places := older.places(by), newer.places(by)
 	taken := make([]bool, len(newer.Levels))
 	for i := range older.Levels {
 		l := &older.Levels[i]
@@ -64,6 +72,9 @@ func Compare(older, newer *Result) (*Comparison, error) {
 				at = j
 				break
 			}
+		}
+		if by != levelpair.Load {
+			at = slices.Index(places, olderPlaces[i])
 		}
 		if at < 0 {
 			c.Lost = append(c.Lost, fmt.Sprintf("%s is only in %s", nameOf(l, i), older.File))
@@ -85,6 +96,35 @@ func Compare(older, newer *Result) (*Comparison, error) {
 		return nil, fmt.Errorf("%s and %s have no load level in common: %s", older.File, newer.File, strings.Join(c.Lost, "; "))
 	}
 	return c, nil
+}
+
+// A levelPlace is the key of a level and how many levels of this key come before it.
+type levelPlace struct {
+	key string
+	nth int
+}
+
+// places returns the place of each level.
+func (r *Result) places(by levelpair.By) []levelPlace {
+	all := make([]levelPlace, len(r.Levels))
+	before := map[string]int{}
+	for i := range r.Levels {
+		key := by.Key(r.Levels[i].Mode, r.Levels[i].Name())
+		all[i] = levelPlace{key, before[key]}
+		before[key]++
+	}
+	return all
+}
+
+// pairing says how the levels were paired, if not by their loads; else "".
+func (c *Comparison) pairing() string {
+	n := 0
+	for i := range c.Levels {
+		if p := &c.Levels[i]; p.Old.Name() != p.New.Name() {
+			n++
+		}
+	}
+	return c.by.Line(n, len(c.Levels))
 }
 
 // nameOf names level i in a message.
@@ -135,6 +175,9 @@ func (c *Comparison) sheet() *sheet.Sheet {
 		Notes:   c.Lost,
 		Bullets: true,
 	}
+	if line := c.pairing(); line != "" {
+		s.Heads = append(s.Heads, line)
+	}
 	for i := range c.Levels {
 		p := &c.Levels[i]
 		t := sheet.Table{Rows: [][]string{{"", "old", "new", "change"}}}
@@ -150,7 +193,7 @@ func (c *Comparison) sheet() *sheet.Sheet {
 			}
 			t.Rows = append(t.Rows, []string{name, r.Old.Text, r.New.Text, change})
 		}
-		s.Part(p.Old.Name()).Table(t)
+		s.Part(p.name()).Table(t)
 	}
 	return s
 }
@@ -159,14 +202,14 @@ func (c *Comparison) json() sheet.Object {
 	return sheet.Object{
 		"schema", CompareSchema, "verdict", "none", "why", NoInterval, "definitions", c.Old.Definitions, "old", c.Old.File, "new", c.New.File,
 		"levels", sheet.List(c.Levels, func(p *LevelPair) sheet.Object {
-			return sheet.Object{"level", p.Old.Name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
+			return sheet.Object{"level", p.name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
 				return sheet.Object{
 					"metric", r.Old.Metric, "statistic", sheet.Opt(r.Old.Statistic), "unit", sheet.Opt(r.Old.Unit),
 					"old", r.Old.Value, "new", r.New.Value, "change", r.Change(),
 				}
 			})}
 		}),
-		"notes", sheet.Opt(c.Lost),
+		"paired_by", sheet.Opt(string(c.by)), "notes", sheet.Opt(c.Lost),
 	}
 }
 
@@ -176,7 +219,7 @@ func (c *Comparison) csv() (lines []sheet.CSVRow) {
 		for j := range p.Rows {
 			r := &p.Rows[j]
 			lines = append(lines, sheet.CSVRow{
-				"level": p.Old.Name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
+				"level": p.name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
 				"old": r.Old.csv(), "new": r.New.csv(), "change": sheet.CSVNumber(r.Change()),
 			})
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 )
 
 // result returns a result of a tool with one level of figures, each "METRIC STATISTIC TEXT".
@@ -31,6 +33,7 @@ func TestCompare(t *testing.T) {
 		older, new *Result
 		want       []string // of the text; with "!" in front, must not be there
 		err        string
+		pair       levelpair.By
 	}{
 		{
 			name:  "a change without a verdict, digits as in the files",
@@ -64,9 +67,23 @@ func TestCompare(t *testing.T) {
 			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "concurrency", Value: "2"}}},
 			err:   "a and b have no load level in common: level 1 (load not stated) is only in a",
 		},
+		{
+			name:  "levels paired by their order",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "1.9"}, {}, {Mode: "concurrency", Value: "8"}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "2.1"}, {Mode: "concurrency", Value: "2"}}},
+			pair:  levelpair.Order,
+			want:  []string{"--pair order): the loads of 2 of 2 pairs differ", "request rate 1.9 → request rate 2.1", "load not stated → concurrency 2", "concurrency 8 is only in a"},
+		},
+		{
+			name:  "levels paired by their kind",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{Mode: "throughput"}, {Mode: "request_rate", Value: "1"}, {Mode: "request_rate", Value: "3"}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "2"}, {Mode: "request_rate", Value: "3"}, {Mode: "concurrency", Value: "1"}}},
+			pair:  levelpair.Kind,
+			want:  []string{"--pair kind): the loads of 1 of 2 pairs differ", "request rate 1 → request rate 2", "throughput is only in a", "concurrency 1 is only in b"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Compare(tt.older, tt.new)
+			c, err := Compare(tt.older, tt.new, tt.pair)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("error %v, want %q", err, tt.err)
