@@ -19,6 +19,8 @@ const (
 	Economics Group = "economics"
 	Prefix    Group = "prefix"
 	Phases    Group = "phases"
+	// Stated is shown where Rates are n/a and the file of another tool states its duration.
+	Stated Group = "stated"
 )
 
 // An Entry is a number of the report.
