@@ -14,7 +14,7 @@ import (
 // mergeCommand returns the command merge.
 func mergeCommand() *cli.Command {
 	return &cli.Command{
-		Name: "merge", Usage: "write the shards of a run, or the files of its clients, as one file", ArgsUsage: "SHARD… OUT",
+		Name: "merge", Usage: "write the shards of a run as one file", ArgsUsage: "SHARD… OUT",
 		Description: `Each SHARD is the file that one rank of a run recorded (pa-record --rank,
 --world-size), in any format, or a glob in quotes; the last argument is the whole
 run to write. Its name says the format, as for convert. Times are on the clock of
