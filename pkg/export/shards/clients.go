@@ -83,7 +83,7 @@ func mergeClients(all []Shard, extents [][]extent, bound int64) (*Reader, error)
 	return r, nil
 }
 
-// check returns the bound of the clocks, or an error if the files cannot be those of several clients of one run.
+// check returns the bound of the clocks, or an error if the files are not runs of several clients of one server.
 func (cfg *ClientConfig) check(all []Shard) (bound int64, err error) {
 	refuse := func(format string, args ...any) (int64, error) {
 		return 0, &ClientError{Text: fmt.Sprintf(format, args...)}
