@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/diff"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/page"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -86,6 +87,7 @@ func (o *diffOptions) flags() []cli.Flag {
 		parsed(&o.Margin, parseMargin, &cli.StringFlag{Name: "margin", Value: "5%", Usage: "the smallest change that matters: `PERCENT`. The answer is \"no difference\" only if the runs show that every change is smaller", Category: category}),
 		&cli.StringSliceFlag{Name: "exclude-run", Usage: "leave out `SIDE.N`, run N of a side in the order of the starts: old.1 (repeatable)", Category: category},
 		&cli.IntFlag{Name: "drop-first", Usage: "leave out the first `N` runs of each side", Category: category, Destination: &o.LeaveOut.First, Action: atLeast(1, "--drop-first %d: give a number of runs above 0")},
+		parsed(&o.Pair, levelpair.Parse, &cli.StringFlag{Name: "pair", Value: "load", Usage: "how levels are paired, `BY` load, order or kind: order pairs the first with the first, kind does so for each mode, whatever the loads are", Category: category}),
 		ignoreFlag("compare"),
 	})
 }

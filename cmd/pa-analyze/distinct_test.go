@@ -19,7 +19,7 @@ import (
 var flagsWithoutFiles = strings.Fields(`
 	format names experiment from token-source window trim-start trim-end windows slo slo-target metrics
 	dialect service-kind endpoint endpoint-type backend goodput arg as
-	primary fail-on require inconclusive margin exclude-run ignore runs effect change power allow accept-noise profile gpus user-rate tokens reference x y figure sort engine to time`)
+	primary fail-on require inconclusive margin pair exclude-run ignore runs effect change power allow accept-noise profile gpus user-rate tokens reference x y figure sort engine to time`)
 
 // Each flag with a text says what its command does with the file that the text may name.
 func TestFlagsSayTheirFiles(t *testing.T) {

@@ -23,6 +23,8 @@ type recording struct {
 	// unread are the errors of opening further files, which may be shards of the run.
 	unread []error
 	merge  bool // paths are shards
+	// clients says that paths are whole runs that several clients made at the same time.
+	clients bool
 }
 
 // fileRecording returns the recording in one file.
@@ -200,7 +202,14 @@ func (c *call) use(run recording, f func(export.Reader) error) (err error) {
 		parts = append(parts, part)
 	}
 	r, missing := parts[0], func() error { return nil }
-	if run.merge {
+	switch {
+	case run.clients:
+		merged, err := c.mergeClients(&run)
+		if err != nil {
+			return err
+		}
+		r = merged
+	case run.merge:
 		merged, err := shards.Merge(c.shards(&run))
 		if err != nil {
 			return err
@@ -212,10 +221,26 @@ func (c *call) use(run recording, f func(export.Reader) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	err = noRequest(run.name, f(r), parts...)
-	if unread := r.Err(); run.merge && errors.Is(unread, export.ErrContradiction) {
+	if unread := r.Err(); (run.merge || run.clients) && errors.Is(unread, export.ErrContradiction) {
 		return unread // f may have named it once more
 	}
 	return errors.Join(append([]error{err}, append(run.unread, named(run.name, missing()))...)...)
+}
+
+// mergeClients returns a reader of the files of several clients as one run.
+func (c *call) mergeClients(run *recording) (export.Reader, error) {
+	cfg := shards.ClientConfig{BoundNS: -1}
+	if c.IsSet("clock-bound") {
+		cfg.BoundNS = c.Duration("clock-bound").Nanoseconds()
+	}
+	merged, err := shards.MergeClients(c.Context, c.shards(run), cfg)
+	if e := new(shards.ClientError); errors.As(err, &e) && e.NeedsBound {
+		return nil, cmdline.Usagef("%v: give --clock-bound, such as 1ms for machines that PTP or a good NTP server keeps together", err)
+	}
+	if err != nil {
+		return nil, err // not a nil *shards.Reader in an interface
+	}
+	return merged, nil
 }
 
 // useEach calls use for one run after the other, until the command is interrupted. It returns their errors.
@@ -268,7 +293,7 @@ func (c *call) onlyShards(files fileNames) (recording, error) {
 			continue
 		}
 		if meta, err := shards.Of(shards.Shard{Name: path, Reader: r}); err == nil && meta == nil {
-			return recording{}, cmdline.Usagef("%s is a whole run, not a shard (it has no pa.shard): merge takes the files that the ranks of one run wrote; pa-analyze report FILE… reports several runs, and convert writes one in another format", path)
+			return recording{}, cmdline.Usagef("%s is a whole run, not a shard (it has no pa.shard): merge takes the files that the ranks of one run wrote, and with --clients whole runs of several clients at the same time; pa-analyze report FILE… reports several runs, and convert writes one in another format", path)
 		}
 	}
 	if len(unread) == len(files.paths) {

@@ -98,7 +98,7 @@ func (c *call) diffStated(s sides, o *diffOptions) (done bool, err error) {
 			}
 		}
 	}
-	res, err := stated.Compare(results[0], results[1])
+	res, err := stated.Compare(results[0], results[1], o.Pair)
 	if err != nil {
 		return true, err
 	}

@@ -212,6 +212,9 @@ func (a *analysis) finishLevel(i int, e *export.Experiment, l *level) Experiment
 	}
 	_, l.startsUnknown = a.run.LevelLacks(e.Mode, e.Value, export.PartStarts)
 	x := l.finish(a.run, i, a.cfg, a.memory)
+	if l.startsUnknown && x.Selected == nil && x.Problem == nil {
+		x.Stated = figure.NewStated(a.run.Totals(i))
+	}
 	if l.sessions != nil && x.Problem == nil {
 		a.err = errors.Join(a.err, l.finishSessions(a.run, e, &x, a.cache))
 	}

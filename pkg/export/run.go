@@ -2,6 +2,7 @@ package export
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -241,6 +242,30 @@ type Import struct {
 	// besides its requests, by the names and in the words of the tool: "duration",
 	// "model_id". nil if none are kept.
 	Results []map[string]string `json:"results,omitempty"`
+	// Totals holds, for each experiment in order, the totals that the file states, if requests of it, or the times at which they
+	// were sent, are missing; nil if none are kept.
+	Totals []StatedTotals `json:"totals,omitempty"`
+}
+
+// StatedTotals are the totals of an experiment that a file states. A count that is nil, and a duration of 0, are not stated.
+type StatedTotals struct {
+	DurationS    float64 `json:"duration_s,omitempty"`
+	Requests     *int64  `json:"requests,omitempty"` // that succeeded
+	InputTokens  *int64  `json:"input_tokens,omitempty"`
+	OutputTokens *int64  `json:"output_tokens,omitempty"`
+}
+
+// Possible reports whether the duration is one, and no count is below 0.
+func (t *StatedTotals) Possible() bool {
+	return t.DurationS > 0 && t.DurationS < float64(LongestNS)/1e9 && !slices.ContainsFunc([]*int64{t.Requests, t.InputTokens, t.OutputTokens}, func(n *int64) bool { return n != nil && *n < 0 })
+}
+
+// Totals returns the [Import.Totals] of an experiment; nil if there are none.
+func (r *Run) Totals(experiment int) *StatedTotals {
+	if r.Meta == nil || r.Meta.Import == nil || experiment < 0 || experiment >= len(r.Meta.Import.Totals) {
+		return nil
+	}
+	return &r.Meta.Import.Totals[experiment]
 }
 
 // Result returns the [Import.Results] of an experiment; nil if there are none.

@@ -31,6 +31,8 @@ const (
 	// idle in this level.
 	DividedByRequest      = "request"
 	DividedByConversation = "conversation" // whole conversations, by the hash of their session
+	// DividedByClient: each client sent a load of its own, and the loads add up. Only a merged run has it.
+	DividedByClient = "client"
 )
 
 // ClockOffset is a comparison of this rank's clock with the clock of rank 0, from the
@@ -77,8 +79,8 @@ type RepeatMeta struct {
 	Order []int `json:"order,omitempty"`
 }
 
-// MergedMeta says that a run was put together from the shards of several ranks. All times of
-// such a run are on the clock of rank 0.
+// MergedMeta says that a run was put together from the shards of several ranks, or from the files of several clients, which then
+// stand as ranks. All times of such a run are on the clock of rank 0.
 type MergedMeta struct {
 	// Run, PlanSHA256, WorldSize, DividedBy and Launcher are as in all shards: see
 	// [ShardMeta].

@@ -23,7 +23,7 @@ type Summarized interface {
 	// returned false and Err is nil.
 	SelfCheck() SelfCheck
 	// SummaryNames returns the names of the summaries, given the name of the file that
-	// the Reader reads; all names are without the folder. It returns nil if the tool
+	// the Reader reads; all names are without the folder. A * stands for any characters. It returns nil if the tool
 	// writes no such files.
 	SummaryNames(file string) []string
 	// UseSummary takes the content of one summary, before the first Next. SelfCheck
@@ -106,22 +106,37 @@ func SummaryNames(r Reader, path string) []string {
 func SummaryPaths(r Reader, path string) []string {
 	var all []string
 	for _, name := range SummaryNames(r, path) {
-		if name, ok := summaryPath(filepath.Dir(path), name); ok {
-			all = append(all, name)
-		}
+		all = append(all, summaryPaths(filepath.Dir(path), name)...)
 	}
 	return all
 }
 
-// summaryPath returns the path of a summary in a folder, which can be compressed.
-func summaryPath(folder, name string) (path string, ok bool) {
-	for _, suffix := range append([]string{""}, compressedSuffixes...) {
-		path = filepath.Join(folder, name+suffix)
-		if _, err := os.Stat(path); err == nil {
-			return path, true
+// mostOfPattern bounds the summaries that a name with a * finds.
+const mostOfPattern = 1024
+
+// summaryPaths returns the paths of the summaries of a name in a folder, which can be compressed.
+func summaryPaths(folder, name string) (all []string) {
+	if !strings.Contains(name, "*") {
+		for _, suffix := range append([]string{""}, compressedSuffixes...) {
+			path := filepath.Join(folder, name+suffix)
+			if _, err := os.Stat(path); err == nil {
+				return []string{path}
+			}
+		}
+		return nil
+	}
+	entries, _ := os.ReadDir(folder) // a folder that cannot be listed has none
+	for _, e := range entries {
+		plain := e.Name()
+		for _, suffix := range compressedSuffixes {
+			plain = strings.TrimSuffix(plain, suffix)
+		}
+		begin, end, _ := strings.Cut(name, "*")
+		if strings.HasPrefix(plain, begin) && strings.HasSuffix(plain, end) && len(plain) > len(begin)+len(end) && len(all) < mostOfPattern {
+			all = append(all, filepath.Join(folder, e.Name()))
 		}
 	}
-	return "", false
+	return all
 }
 
 // readSummary returns the content of a summary.
@@ -141,11 +156,7 @@ func readSummary(ctx context.Context, path string) ([]byte, error) {
 // useSummaries gives r, which reads the file at path, the summaries that exist beside
 // that file.
 func useSummaries(ctx context.Context, r Reader, path string) {
-	for _, name := range SummaryNames(r, path) {
-		name, ok := summaryPath(filepath.Dir(path), name)
-		if !ok {
-			continue
-		}
+	for _, name := range SummaryPaths(r, path) {
 		content, err := readSummary(ctx, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -238,7 +238,7 @@ func namesPage(dialects map[string]map[string]string) string {
 var groupTitles = map[explain.Group]string{
 	explain.Usual: "Every report", explain.Rates: "Rates", explain.Quality: "`--metrics quality`", explain.Economics: "`--metrics economics`",
 	explain.Prefix: "`--metrics prefix`", explain.Phases: "`--metrics phases`", explain.Images: "`--metrics images`",
-	"sessions": "`--metrics sessions`", "realtime": "`--metrics realtime`",
+	"sessions": "`--metrics sessions`", "realtime": "`--metrics realtime`", explain.Stated: "Rates over the duration that a file states",
 }
 
 const pageHead = `# Names

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/golden"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -82,7 +84,7 @@ func FuzzStated(f *testing.F) {
 		if err := trend.Formats().In("text", 0)(&b); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stated.Compare(r, r); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
+		if _, err := stated.Compare(r, r, levelpair.Load); err != nil && !slices.ContainsFunc(r.Levels, func(l stated.Level) bool { return l.Mode == "" }) {
 			t.Fatal(err)
 		}
 	})
@@ -131,7 +133,7 @@ func TestStatedHostile(t *testing.T) {
 				t.Errorf("%d bytes are allocated for %d", grown, len(text))
 			}
 			if r != nil && err == nil {
-				if _, err := stated.Compare(r, r); err != nil && len(r.Levels[0].Figures) > 0 && r.Levels[0].Mode != "" {
+				if _, err := stated.Compare(r, r, levelpair.Load); err != nil && len(r.Levels[0].Figures) > 0 && r.Levels[0].Mode != "" {
 					t.Error(err)
 				}
 			}

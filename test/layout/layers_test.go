@@ -81,7 +81,7 @@ var rows = map[string][][]string{
 		{"pkg/recorder/calibrate", "pkg/recorder/forecast", "pkg/recorder/journal", "pkg/recorder/scenario"},
 	},
 	"pkg/analyze": {
-		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/promptcache", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
+		{"pkg/analyze/expr", "pkg/analyze/inference", "pkg/analyze/levelpair", "pkg/analyze/promptcache", "pkg/analyze/quality", "pkg/analyze/serverfigures", "pkg/analyze/sheet", "pkg/analyze/summary", "pkg/analyze/svg"},
 		{"pkg/analyze/stated"},
 		{"pkg/analyze/figure"},
 		{"pkg/analyze"},

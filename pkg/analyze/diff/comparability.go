@@ -13,6 +13,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
@@ -245,7 +246,7 @@ func (res *Result) differences(ignore []string) {
 		}
 		for _, d := range found {
 			d.Refuses = c.refuses
-			d.Ignored = d.Refuses && (slices.Contains(ignore, c.name) || slices.Contains(ignore, All))
+			d.Ignored = d.Refuses && (slices.Contains(ignore, c.name) || slices.Contains(ignore, All) || c.name == load && res.o.Pair != levelpair.Load)
 			res.refused = res.refused || d.refuses()
 			res.Differences = append(res.Differences, d)
 		}
@@ -256,7 +257,11 @@ func (res *Result) differences(ignore []string) {
 // they can be compared.
 func (r *Result) Incomparable() error {
 	if len(r.Levels) == 0 {
-		return fmt.Errorf("no load level in common: %s has %s, %s has %s; if each side has one level, --ignore load compares them",
+		advice := "if each side has one level, --ignore load compares them"
+		if len(r.OldOnly) > 1 && len(r.NewOnly) > 1 {
+			advice = "--pair order, or --pair kind, compares levels of a sweep whose loads differ"
+		}
+		return fmt.Errorf("no load level in common: %s has %s, %s has %s; "+advice,
 			r.o.Sides.old(), sanitize.Text(strings.Join(r.OldOnly, ", ")), r.o.Sides.new(), sanitize.Text(strings.Join(r.NewOnly, ", ")))
 	}
 	var errs []error

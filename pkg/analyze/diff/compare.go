@@ -12,6 +12,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 )
 
 // The confidence level of intervals, and the p-value at which there is a difference.
@@ -27,6 +28,8 @@ type Options struct {
 	// Primary names the metrics that have a verdict, by their keys; nil for the metrics
 	// whose Primary is set. See [CheckPrimary].
 	Primary []string
+	// Pair says which levels are compared. Loads that differ then do not refuse the comparison.
+	Pair levelpair.By
 	// Quality says that the runs were read with Config.Quality.
 	Quality bool
 	// Sides are the names of the two sides.
@@ -362,13 +365,13 @@ func compareSettings(older, newer []*Run, o Options) *Result {
 	return res
 }
 
-// match finds the levels that both sides have. If whatever is set and each side has one
+// match finds the levels that both sides have, as the options pair them. If whatever is set and each side has one
 // level, match compares them even if their loads differ.
 func (res *Result) match(whatever bool) {
-	older, newer := groups(res.Old), groups(res.New)
-	if whatever && len(older) == 1 && len(newer) == 1 {
+	older, newer := groups(res.Old, res.o.Pair), groups(res.New, res.o.Pair)
+	if whatever && res.o.Pair == levelpair.Load && len(older) == 1 && len(newer) == 1 {
 		l := res.levelResult(older[0], newer[0])
-		if !l.Old[0].sameLoad(l.New[0]) {
+		if !l.sameLoads() {
 			l.Name += " → " + l.New[0].Name()
 		}
 		res.Levels = []*LevelDiff{l}
@@ -381,7 +384,11 @@ func (res *Result) match(whatever bool) {
 	for _, o := range older {
 		if n := left[o.load]; n != nil {
 			delete(left, o.load)
-			res.Levels = append(res.Levels, res.levelResult(o, n))
+			l := res.levelResult(o, n)
+			if res.o.Pair != levelpair.Load {
+				l.Name = levelpair.Name(o.Name, n.Name)
+			}
+			res.Levels = append(res.Levels, l)
 		} else {
 			res.OldOnly = append(res.OldOnly, o.Name)
 		}
@@ -391,6 +398,22 @@ func (res *Result) match(whatever bool) {
 			res.NewOnly = append(res.NewOnly, n.Name)
 		}
 	}
+}
+
+// sameLoads reports whether all levels of both sides have the same mode and value.
+func (l *LevelDiff) sameLoads() bool {
+	return !slices.ContainsFunc(slices.Concat(l.Old, l.New), func(x *RunLevel) bool { return !x.sameLoad(l.Old[0]) })
+}
+
+// pairing says how the levels were paired, if not by their loads; else "".
+func (r *Result) pairing() string {
+	n := 0
+	for _, l := range r.Levels {
+		if !l.sameLoads() {
+			n++
+		}
+	}
+	return r.o.Pair.Line(n, len(r.Levels))
 }
 
 // levelResult returns the comparison of two groups, without values.

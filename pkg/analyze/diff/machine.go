@@ -36,7 +36,7 @@ func (r *Result) JSON() sheet.Object {
 		"new",
 		sheet.Object{"label", sheet.Opt(r.o.Sides.New), "runs", JSONRuns(r.New)},
 		"comparable", len(r.Refused()) == 0, "differences", sheet.ListOf(r.Differences, (*Difference).json), "unchecked", r.Unchecked,
-		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelDiff).json), "old_only", r.OldOnly, "new_only", r.NewOnly,
+		"together", together, "levels", sheet.ListOf(r.Levels, (*LevelDiff).json), "paired_by", sheet.Opt(string(r.o.Pair)), "old_only", r.OldOnly, "new_only", r.NewOnly,
 		"gates", sheet.ListOf(r.Gates, (*GateResult).json), "warnings", r.Warnings,
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
@@ -38,7 +39,7 @@ type Set struct {
 func NewSet(runs []*Run, ignore []string) *Set {
 	s := &Set{Runs: slices.Clone(runs)}
 	slices.SortStableFunc(s.Runs, func(a, b *Run) int { return cmp.Compare(start(a), start(b)) })
-	s.Levels = groups(s.Runs)
+	s.Levels = groups(s.Runs, levelpair.Load)
 	s.differences(ignore)
 	for _, l := range s.Levels {
 		if len(l.Levels) < len(s.Runs) {
@@ -87,30 +88,39 @@ type nthLoad struct {
 	nth  int
 }
 
-// groups groups the levels of several runs by load, in the order in which the loads first
-// occur. It leaves out levels that have a Problem. A load that a run has twice is two groups.
-func groups(runs []*Run) []*Group {
+// groups groups the levels of several runs, in the order in which they first occur. It leaves out
+// levels that have a Problem. A load that a run has twice is two groups.
+func groups(runs []*Run, by levelpair.By) []*Group {
 	var all []*Group
 	at := map[nthLoad]*Group{}
 	for _, r := range runs {
 		before := map[string]int{}
 		for i := range r.Levels {
 			l := &r.Levels[i]
+			k := nthLoad{load: by.Key(l.Mode, l.load())}
+			k.nth = before[k.load]
+			if l.Problem == nil || by != levelpair.Load { // the others keep their places
+				before[k.load]++
+			}
 			if l.Problem != nil {
 				continue
 			}
-			k := nthLoad{load: l.load()}
-			k.nth = before[k.load]
-			before[k.load]++
 			g := at[k]
 			if g == nil {
 				g = &Group{Name: l.Name(), Mode: l.Mode, Value: l.Value, load: k}
 				at[k], all = g, append(all, g)
+			} else if !g.has(l.Name()) && by != levelpair.Load {
+				g.Name += ", " + l.Name()
 			}
 			g.Levels = append(g.Levels, l)
 		}
 	}
 	return all
+}
+
+// has reports whether a level of the group has the name.
+func (l *Group) has(name string) bool {
+	return slices.ContainsFunc(l.Levels, func(x *RunLevel) bool { return x.Name() == name })
 }
 
 // Values returns the value of a metric in each of Runs; NaN for a run without the metric.

@@ -46,6 +46,9 @@ func (r *Result) Sheet(explain bool) *sheet.Sheet {
 	if out := r.leftOut(); out != "" {
 		s.About = []string{out}
 	}
+	if line := r.pairing(); line != "" {
+		s.About = append(s.About, line)
+	}
 	s.Part("").Lines(r.title(), r.measured(), r.notKnown())
 	s.Part("").Table(r.differenceTable())
 	for _, l := range r.allLevels() {

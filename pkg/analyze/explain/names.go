@@ -20,6 +20,8 @@ const (
 	Prefix    Group = "prefix"
 	Phases    Group = "phases"
 	Images    Group = "images"
+	// Stated is shown where Rates are n/a and the file of another tool states its duration.
+	Stated Group = "stated"
 )
 
 // An Entry is a number of the report.

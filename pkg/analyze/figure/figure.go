@@ -54,6 +54,8 @@ type Level struct {
 	Images *Images
 	// Realtime says how soon the text of speech came; nil unless Config.Realtime asks for it.
 	Realtime *Realtime
+	// Stated holds rates over the duration that the file states; nil unless the rates of Throughput are n/a and the file states it.
+	Stated *Stated
 	// Unavailable lists the metrics that have no value because the answers of the
 	// level were not streamed, or because nothing shows whether they were.
 	Unavailable []Unavailable
@@ -67,7 +69,7 @@ type Level struct {
 
 // A Part is a group as a part of the report.
 type Part struct {
-	Name    string              // the value of --metrics that asks for it
+	Name    string              // the value of --metrics that asks for it; "stated" needs none
 	Metrics []answer.Definition // of requests
 	Figures []Figure            // of the level, without values
 	// of returns the values that a level has.
@@ -124,6 +126,12 @@ var Parts = [...]Part{
 			return nil, nil
 		}
 		return nil, x.Realtime.Figures
+	}},
+	{"stated", nil, StatedFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+		if x.Stated == nil {
+			return nil, nil
+		}
+		return nil, x.Stated.Figures
 	}},
 }
 

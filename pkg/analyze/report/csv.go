@@ -116,7 +116,7 @@ func csvLevel(e *analyze.Experiment) []csvLine {
 		}
 		lines = append(lines, csvRates(throughput{key: "goodput_requests_per_s", rate: x.Requests}, throughput{key: "goodput_output_tokens_per_s", rate: x.OutputTokens})...)
 	}
-	return slices.Concat(lines, csvQuality(e.Quality), csvEconomics(e.Economics), csvPrefix(e.Prefix), csvPhases(e.Phases), csvAudio(e.Audio), csvSessions(e.Sessions), csvImages(e.Images), csvRealtime(e.Realtime), csvServers(e.Server))
+	return slices.Concat(lines, csvQuality(e.Quality), csvEconomics(e.Economics), csvPrefix(e.Prefix), csvPhases(e.Phases), csvAudio(e.Audio), csvSessions(e.Sessions), csvImages(e.Images), csvRealtime(e.Realtime), csvStated(e.Stated), csvServers(e.Server))
 }
 
 // csvPart returns the lines of a window or of a model.

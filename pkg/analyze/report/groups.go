@@ -357,6 +357,26 @@ func jsonLevelFigures(all []figure.Figure) map[string]sheet.Object {
 	return figures
 }
 
+func jsonStated(x *figure.Stated) sheet.Object {
+	if x == nil {
+		return nil
+	}
+	return sheet.Object{"figures", jsonLevelFigures(x.Figures)}
+}
+
+// csvStated returns the lines of the rates over the duration that the file states: "stated." and the key.
+func csvStated(x *figure.Stated) (lines []csvLine) {
+	if x == nil {
+		return nil
+	}
+	for i := range x.Figures {
+		if f := &x.Figures[i]; f.Why == "" {
+			lines = append(lines, csvLine{name: "stated." + f.Key, unit: f.Unit, mean: float(f.Value)})
+		}
+	}
+	return lines
+}
+
 func jsonPrefix(p *figure.Prefix) sheet.Object {
 	if p == nil {
 		return nil

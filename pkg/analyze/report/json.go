@@ -95,7 +95,7 @@ func (w jsonLayout) experiment(rep *analyze.Report, e *analyze.Experiment) sheet
 		"duration_ns", e.DurationNS, "sent_requests_per_s", rate(e.Sent), "token_source", e.TokenSource.String(), "token_events", e.TokenEvents, "shared_stamps", e.SharedStamps,
 		"selected", PartOf(e.Selected), "metrics", w.metrics(e.Metrics), "throughput", jsonRates(&e.Throughput), "unavailable", w.whys(e.Unavailable),
 		"slo", jsonAttainment(e.SLO, rep.SLOTarget), "quality", w.quality(e.Quality), "economics", jsonEconomics(e.Economics), "prefix", jsonPrefix(e.Prefix), "phases", w.phases(e.Phases), "audio", w.audio(e.Audio),
-		"sessions", jsonSessions(e.Sessions), "images", jsonImages(e.Images), "realtime", jsonRealtime(e.Realtime),
+		"sessions", jsonSessions(e.Sessions), "images", jsonImages(e.Images), "realtime", jsonRealtime(e.Realtime), "stated", jsonStated(e.Stated),
 		"models", sheet.Opt(sheet.List(e.Models, func(m *analyze.ModelPart) sheet.Object {
 			return sheet.Object{"model", m.Model, "ok", m.OK, "failed", m.Failed, "metrics", w.metrics(m.Metrics), "throughput", jsonRates(&m.Throughput)}
 		})),

@@ -172,7 +172,10 @@ func shardRows(m *export.RunMeta, row func(name, value string)) {
 	for i := range s.Shards {
 		hosts[s.Shards[i].Host] = true
 	}
-	text := fmt.Sprintf("%s of %s", plural.Grouped(len(s.Shards)), plural.GroupedOf(s.WorldSize, "rank"))
+	name, text := "shards", fmt.Sprintf("%s of %s", plural.Grouped(len(s.Shards)), plural.GroupedOf(s.WorldSize, "rank"))
+	if s.DividedBy == export.DividedByClient {
+		name, text = "clients", plural.Grouped(len(s.Shards))
+	}
 	if !hosts[""] && len(hosts) > 0 {
 		text += " on " + plural.GroupedOf(len(hosts), "machine")
 	}
@@ -184,6 +187,6 @@ func shardRows(m *export.RunMeta, row func(name, value string)) {
 		bound := float64(*s.ClockBoundNS)
 		text += ", clocks within " + RequestUnit([]float64{bound}).Span(bound)
 	}
-	row("shards", text)
+	row(name, text)
 	row("not merged", strings.Join(s.LeftOut, "; "))
 }

@@ -314,6 +314,23 @@ func rates(e *analyze.Experiment) string {
 	return strings.Join(all, " · ")
 }
 
+// statedRates returns the rates over the duration that the file states; "" without any.
+func statedRates(x *figure.Stated) string {
+	if x == nil {
+		return ""
+	}
+	var all []string
+	for i, unit := range [...]string{1: "requests/s", "output tok/s", "total tok/s"} {
+		if f := &x.Figures[i]; i > 0 && f.Why == "" {
+			all = append(all, Number(f.Value)+" "+unit)
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return "over the duration that the file states (" + Number(x.Figures[0].Value) + " s): " + strings.Join(all, " · ")
+}
+
 // notes returns the sources of a level's numbers; "" for the usual ones.
 func notes(rep *analyze.Report, e *analyze.Experiment) string {
 	var all []string
@@ -566,7 +583,7 @@ func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	} else {
 		p.Table(figures(e.Metrics, u))
 	}
-	p.Lines(rates(e), notes(t.rep, e), resent(e)).Lines(missing(t.rep, e)...)
+	p.Lines(rates(e), statedRates(e.Stated), notes(t.rep, e), resent(e)).Lines(missing(t.rep, e)...)
 	if !t.markdown {
 		p.Lines(clientLine(e, u.client, t.o.Percentiles || t.o.AllWarnings))
 	}

@@ -1,13 +1,13 @@
 package stated
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
@@ -23,6 +23,8 @@ type Comparison struct {
 	Levels   []LevelPair
 	// Lost says what differs besides the figures, and what has no counterpart and so is in no row.
 	Lost []string
+
+	by levelpair.By
 }
 
 // A LevelPair is a load level that both results have.
@@ -31,12 +33,12 @@ type LevelPair struct {
 	Rows     []Row
 }
 
-// name returns the name of the pair.
+// name returns the name of the pair: of both levels if their loads differ.
 func (p *LevelPair) name() string {
-	if a, b := p.Old.Name(), p.New.Name(); !p.Old.sameLoad(p.New) {
-		return cmp.Or(a, "load not stated") + " → " + cmp.Or(b, "load not stated")
+	if p.Old.sameLoad(p.New) {
+		return p.Old.Name()
 	}
-	return p.Old.Name()
+	return levelpair.Name(p.Old.Name(), p.New.Name())
 }
 
 // A Row is a figure of both sides.
@@ -50,22 +52,22 @@ func (r *Row) Change() float64 {
 	return (r.New.Value - r.Old.Value) / r.Old.Value
 }
 
-// Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. The
-// error says that the results state nothing that can be compared.
-func Compare(older, newer *Result) (*Comparison, error) {
+// Compare sets the figures of two results side by side: of levels with the same load or, if each result has one level, of the two. Levels
+// that by pairs by their order or kind may have other loads. The error says that the results state nothing that can be compared.
+func Compare(older, newer *Result, by levelpair.By) (*Comparison, error) {
 	if err := OneTool([]*Result{older, newer}); err != nil {
 		return nil, err
 	}
-	c := &Comparison{Old: older, New: newer}
-	c.Lost = differences(older, newer)
+	c := &Comparison{Old: older, New: newer, by: by, Lost: differences(older, newer)}
 	taken := make([]bool, len(newer.Levels))
-	find := newer.finder()
+	find, olderPlaces, places := newer.finder(), older.places(by), newer.places(by)
 	for i := range older.Levels {
 		l := &older.Levels[i]
-		at := -1
-		if len(older.Levels) == 1 && len(newer.Levels) == 1 {
-			at = 0
-		} else {
+		at := 0
+		switch {
+		case by != levelpair.Load:
+			at = slices.Index(places, olderPlaces[i])
+		case len(older.Levels) > 1 || len(newer.Levels) > 1:
 			at = find(l, taken)
 		}
 		if at < 0 {
@@ -112,6 +114,35 @@ func differences(older, newer *Result) (all []string) {
 		}
 	}
 	return all
+}
+
+// A levelPlace is the key of a level and how many levels of this key come before it.
+type levelPlace struct {
+	key string
+	nth int
+}
+
+// places returns the place of each level.
+func (r *Result) places(by levelpair.By) []levelPlace {
+	all := make([]levelPlace, len(r.Levels))
+	before := map[string]int{}
+	for i := range r.Levels {
+		key := by.Key(r.Levels[i].Mode, r.Levels[i].Name())
+		all[i] = levelPlace{key, before[key]}
+		before[key]++
+	}
+	return all
+}
+
+// pairing says how the levels were paired, if not by their loads; else "".
+func (c *Comparison) pairing() string {
+	n := 0
+	for i := range c.Levels {
+		if p := &c.Levels[i]; !p.Old.sameLoad(p.New) {
+			n++
+		}
+	}
+	return c.by.Line(n, len(c.Levels))
 }
 
 // nameOf names level i in a message.
@@ -218,6 +249,9 @@ func (c *Comparison) sheet() *sheet.Sheet {
 		Notes:   c.Lost,
 		Bullets: true,
 	}
+	if line := c.pairing(); line != "" {
+		s.Heads = append(s.Heads, line)
+	}
 	for i := range c.Levels {
 		p := &c.Levels[i]
 		t := sheet.Table{Rows: [][]string{{"", "old", "new", "change"}}}
@@ -245,7 +279,7 @@ func (c *Comparison) json() sheet.Object {
 				}
 			})}
 		}),
-		"notes", sheet.Opt(c.Lost),
+		"paired_by", sheet.Opt(string(c.by)), "notes", sheet.Opt(c.Lost),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/schematest"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+
+	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 )
 
 // result returns a result of a tool with one level of figures, each "METRIC STATISTIC TEXT".
@@ -35,6 +37,7 @@ func TestCompare(t *testing.T) {
 		older, new *Result
 		want       []string // of the text; with "!" in front, must not be there
 		err        string
+		pair       levelpair.By
 	}{
 		{
 			name:  "a change without a verdict, digits as in the files",
@@ -68,9 +71,23 @@ func TestCompare(t *testing.T) {
 			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "concurrency", Value: "2"}}},
 			err:   "a and b have no load level in common: level 1 (load not stated) is only in a",
 		},
+		{
+			name:  "levels paired by their order",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "1.9"}, {}, {Mode: "concurrency", Value: "8"}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "2.1"}, {Mode: "concurrency", Value: "2"}}},
+			pair:  levelpair.Order,
+			want:  []string{"--pair order): the loads of 2 of 2 pairs differ", "request rate 1.9 → request rate 2.1", "load not stated → concurrency 2", "concurrency 8 is only in a"},
+		},
+		{
+			name:  "levels paired by their kind",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{Mode: "throughput"}, {Mode: "request_rate", Value: "1"}, {Mode: "request_rate", Value: "3"}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "2"}, {Mode: "request_rate", Value: "3"}, {Mode: "concurrency", Value: "1"}}},
+			pair:  levelpair.Kind,
+			want:  []string{"--pair kind): the loads of 1 of 2 pairs differ", "request rate 1 → request rate 2", "throughput is only in a", "concurrency 1 is only in b"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Compare(tt.older, tt.new)
+			c, err := Compare(tt.older, tt.new, tt.pair, levelpair.Load)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("error %v, want %q", err, tt.err)
@@ -143,7 +160,7 @@ func TestTellApart(t *testing.T) {
 
 // Levels are paired by the settings that tell them apart; other settings that differ are named.
 func TestCompareSettings(t *testing.T) {
-	c, err := Compare(sweep("a", "48", "ttft p99 100", "ttft p99 100"), sweep("b", "84", "ttft p99 150.50", "ttft p99 100"))
+	c, err := Compare(sweep("a", "48", "ttft p99 100", "ttft p99 100"), sweep("b", "84", "ttft p99 150.50", "ttft p99 100"), levelpair.Load)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +210,7 @@ concurrency 9,itl,p99,ms,vllm9.json,vllm9.json,100,0
 // The documents of JSON follow their schemas, and the page lists the columns of CSV.
 func TestDocuments(t *testing.T) {
 	a, b := sweep("a", "48", "ttft p99 100", "ttft p99 null"), sweep("b", "48", "ttft p99 150.50", "gone - 0")
-	c, err := Compare(a, b)
+	c, err := Compare(a, b, levelpair.Load)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,6 +72,9 @@ func (s *rankShard) level(experiment int) (int, error) {
 
 // adopt makes a request of the shard a request of the run.
 func (s *rankShard) adopt(r *export.Request) {
+	if s.clients > 0 {
+		s.rename(r)
+	}
 	_ = s.seen.Add(s.index, r) // Requests keeps the error
 	s.clock.shift(r)
 	r.Rank = s.meta.Rank

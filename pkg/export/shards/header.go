@@ -15,11 +15,11 @@ import (
 // joinRun returns the header of the run of all shards, which are in the order of ranks. whole
 // is the shard with the levels of the run.
 func joinRun(all []*rankShard, whole *rankShard, sources *sourceNames) (run *export.Run, lost []string) {
-	first := all[0].Reader.Run()
+	first := all[0].run
 	run = &export.Run{Version: first.Version, ServiceKind: first.ServiceKind, Endpoint: first.Endpoint, Extra: first.Extra}
 	n := &notes{}
-	for i := range whole.Reader.Run().Experiments {
-		run.Experiments = append(run.Experiments, joinLevel(&whole.Reader.Run().Experiments[i], i, all, n))
+	for i := range whole.run.Experiments {
+		run.Experiments = append(run.Experiments, joinLevel(&whole.run.Experiments[i], i, all, n))
 	}
 	m := *first.Meta
 	run.Meta = &m

@@ -17,6 +17,7 @@ type Reader struct {
 	run     *export.Run
 	sources sourceNames
 	missing []string
+	again   func([]Shard) (*Reader, error) // merges the reopened files of clients; nil for shards
 
 	need    export.Need
 	stored  *export.Stored // nil unless all shards have derived values that were computed in one way
@@ -56,7 +57,7 @@ func Merge(all []Shard) (*Reader, error) {
 		if meta == nil {
 			return nil, errors.New(s.Name + ": has no member pa.shard, so it is a whole run and no shard of one")
 		}
-		r.shards = append(r.shards, &rankShard{Shard: s, meta: meta, clock: clockOf(meta)})
+		r.shards = append(r.shards, &rankShard{Shard: s, run: s.Reader.Run(), meta: meta, clock: clockOf(meta)})
 	}
 	slices.SortStableFunc(r.shards, byRank)
 	if err := agree(r.shards); err != nil {
@@ -66,10 +67,15 @@ func Merge(all []Shard) (*Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.join(whole)
+	return r, nil
+}
+
+// join makes the header of the run. whole is the shard with the levels of the run.
+func (r *Reader) join(whole *rankShard) {
 	r.run, r.missing = joinRun(r.shards, whole, &r.sources)
 	r.stored = r.sameDerivation()
 	r.Begin(export.Need{})
-	return r, nil
 }
 
 // sameDerivation describes the derived values of the shards; nil unless all of them have some that
@@ -336,7 +342,11 @@ func (r *Reader) Reopen(ctx context.Context) (again export.Reader, ok bool, err 
 		}
 		all = append(all, Shard{s.Name, x})
 	}
-	m, err := Merge(all)
+	merge := Merge
+	if r.again != nil {
+		merge = r.again
+	}
+	m, err := merge(all)
 	if err != nil {
 		return fail(true, err)
 	}

@@ -78,12 +78,15 @@ func (e *ConflictError) Error() string {
 // A rankShard is a Shard with its place in the run.
 type rankShard struct {
 	Shard
+	run   *export.Run // its header, of a client with its place among the clients
 	meta  *export.ShardMeta
 	clock clock
 	// levels maps the shard's experiments to the run's experiments.
 	levels []int
 	seen   *Requests // of all shards
 	index  int       // in seen
+	// clients is the number of clients of the run; 0 for shards. The ids of clients are made different.
+	clients int
 }
 
 func byRank(a, b *rankShard) int { return cmp.Compare(a.meta.Rank, b.meta.Rank) }
@@ -168,7 +171,7 @@ func agree(all []*rankShard) error {
 	return nil
 }
 
-func metaOf(s *rankShard) *export.RunMeta { return s.Reader.Run().Meta }
+func metaOf(s *rankShard) *export.RunMeta { return s.run.Meta }
 
 // repetition names the shard's place in a series of runs; "" if there is no series.
 func repetition(s *rankShard) string {
@@ -183,13 +186,13 @@ func repetition(s *rankShard) string {
 // run: one with the most. A killed rank may have fewer. The error is a *ConflictError.
 func place(all []*rankShard) (*rankShard, error) {
 	whole := slices.MaxFunc(all, func(a, b *rankShard) int {
-		return len(a.Reader.Run().Experiments) - len(b.Reader.Run().Experiments)
+		return len(a.run.Experiments) - len(b.run.Experiments)
 	})
-	levels := whole.Reader.Run().Experiments
+	levels := whole.run.Experiments
 	for _, s := range all {
 		s.levels = nil
 		next := 0
-		own := s.Reader.Run().Experiments
+		own := s.run.Experiments
 		for i := range own {
 			for len(own) < len(levels) && next < len(levels) && !sameLoad(&own[i], &levels[next]) {
 				next++
@@ -217,7 +220,7 @@ func sameLoad(a, b *export.Experiment) bool {
 // part returns the shard's part of level i of the run; nil if the shard has none.
 func (s *rankShard) part(i int) *export.Experiment {
 	if at := slices.Index(s.levels, i); at >= 0 {
-		return &s.Reader.Run().Experiments[at]
+		return &s.run.Experiments[at]
 	}
 	return nil
 }

@@ -53,6 +53,7 @@ type fileBenchmark struct {
 	metrics map[string]fileByStatus
 	stated  []string
 	rate    *float64      // stated mean of the requests per second
+	seconds float64       // stated duration; 0 for none
 	values  []requestStat // of the successful requests
 }
 
@@ -104,14 +105,16 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	}
 	c.Release()
 	var kept []resultfile.KeptLevel
+	var totals []export.StatedTotals
 	for i := range run.Experiments {
 		s.modes = append(s.modes, run.Experiments[i].Mode)
-		kept = append(kept, s.all[i].kept())
+		kept, totals = append(kept, s.all[i].kept()), append(totals, s.all[i].statedTotals())
 	}
 	resultfile.LackRequests(run, kept)
 	if s.tail == nil && s.keptNone() {
 		return nil, nil, resultfile.NoRequests(fmt.Errorf("%s: the report of %s holds figures and keeps no requests; run guidellm with a sample size above 0 to keep them", f.Name, run.Meta.Tool))
 	}
+	resultfile.StateTotals(run, totals)
 	s.c = f.Cursor(0, jsonscan.DefaultChunk)
 	s.modelSent(run)
 	return run, s, nil
@@ -247,6 +250,8 @@ func (s *source) header(c *jsonscan.Cursor, run *export.Run, b *fileBenchmark) e
 			err = b.readMetrics(c)
 		case "requests":
 			err = b.findRequests(c)
+		case "duration":
+			err = b.readDuration(c)
 		case "worker": // before 0.3
 			err = readWorker(c, run)
 		case "request_totals": // before 0.4; then it is a metric
@@ -256,6 +261,36 @@ func (s *source) header(c *jsonscan.Cursor, run *export.Run, b *fileBenchmark) e
 		}
 		return err
 	})
+}
+
+// readDuration reads the stated duration in seconds.
+func (b *fileBenchmark) readDuration(c *jsonscan.Cursor) error {
+	v, err := c.Value("duration")
+	if err != nil {
+		return err
+	}
+	if resultfile.Decode(v, &b.seconds) != nil { // the file is of another release
+		b.seconds = 0
+	}
+	return nil
+}
+
+// statedTotals returns the totals that the file states of the successful requests.
+func (b *fileBenchmark) statedTotals() export.StatedTotals {
+	t := export.StatedTotals{DurationS: b.seconds}
+	if b.totals != nil {
+		t.Requests = resultfile.Total(float64(b.totals.Successful))
+	} else if d := b.metrics["request_latency"].Successful; d != nil {
+		t.Requests = resultfile.Total(d.Count)
+	}
+	sum := func(name string) *int64 {
+		if d := b.metrics[name].Successful; d != nil && d.Sum != nil {
+			return resultfile.Total(*d.Sum)
+		}
+		return nil
+	}
+	t.InputTokens, t.OutputTokens = sum("prompt_token_count"), sum("output_token_count")
+	return t
 }
 
 // readTotals reads the stated numbers of requests.

@@ -22,6 +22,7 @@ type fileDistribution struct {
 	Min         float64            `json:"min"`
 	Max         float64            `json:"max"`
 	Count       float64            `json:"count"`
+	Sum         *float64           `json:"total_sum"`
 	Percentiles map[string]float64 `json:"percentiles"`
 }
 

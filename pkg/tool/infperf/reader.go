@@ -118,6 +118,10 @@ type source struct {
 	stages []int       // index of the first request of each stage after the first
 	stage  int         // of the current request
 	totals *fileTotals // nil without a summary
+	// files are what the files of stages state, by the number of the stage; nil without such files. fileStarts are the times
+	// at which the requests started, for them.
+	files      map[int]stageFile
+	fileStarts []float64
 }
 
 func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }

@@ -3,8 +3,11 @@ package infperf
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -21,11 +24,13 @@ import (
 //	              "throughput":{…},"output_len":{…},…},
 //	 "failures":{"count":N,"request_latency":{…},…}}
 //
-// Times are in seconds.
+// Times are in seconds. Beside them are the same statistics of each stage, in stage_N_lifecycle_metrics.json.
 
 const (
 	requestsName = "per_request_lifecycle_metrics.json"
 	summaryName  = "summary_lifecycle_metrics.json"
+	stageBegin   = "stage_"
+	stageEnd     = "_lifecycle_metrics.json"
 	settingsName = "config.yaml"
 )
 
@@ -33,7 +38,7 @@ var _ resultfile.Summarized = (*source)(nil)
 
 func (s *source) SummaryNames(file string) []string {
 	if prefix, ok := strings.CutSuffix(file, requestsName); ok {
-		return []string{prefix + summaryName, prefix + settingsName}
+		return []string{prefix + summaryName, prefix + stageBegin + "*" + stageEnd, prefix + settingsName}
 	}
 	return nil
 }
@@ -49,6 +54,10 @@ func (s *source) UseSummary(run *export.Run, name string, content []byte) error 
 	}
 	if _, ok := stored.Figures["load_summary.count"]; !ok {
 		return errors.New("is not a summary of inference-perf: it has no load_summary with a count")
+	}
+	if n, ok := stageOf(name); ok {
+		s.useStage(run, n, stored)
+		return nil
 	}
 	s.totals = &fileTotals{stored: stored, first: math.Inf(1)}
 	_ = stored.CompareKept(run, []string{"load_summary.count"}, "successes.throughput.requests_per_sec", func() (int64, error) {
@@ -195,6 +204,10 @@ func (s *source) useSettings(run *export.Run, name string, content []byte) error
 		return nil
 	}
 	switch {
+	case len(l.Stages) > 1 && len(l.Stages) == len(run.Experiments): // the files of the stages told them apart
+		for i := range l.Stages {
+			setLoad(&run.Experiments[i], mode, value(&l.Stages[i]))
+		}
 	case len(l.Stages) == 1:
 		resultfile.SetLoad(run, mode, value(&l.Stages[0]))
 		s.knowStages(run)
@@ -210,13 +223,98 @@ func (s *source) useSettings(run *export.Run, name string, content []byte) error
 		s.stages = first
 		run.Experiments = make([]export.Experiment, len(l.Stages))
 		for i := range l.Stages {
-			if v := value(&l.Stages[i]); v > 0 && !math.IsInf(v, 0) {
-				run.Experiments[i].Mode, run.Experiments[i].Value = mode, resultfile.Digits(v)
-			}
+			setLoad(&run.Experiments[i], mode, value(&l.Stages[i]))
 		}
 		s.knowStages(run)
 	}
 	return nil
+}
+
+// setLoad sets the load of a level, if the value can be one.
+func setLoad(e *export.Experiment, mode string, v float64) {
+	if v > 0 && !math.IsInf(v, 0) {
+		e.Mode, e.Value = mode, resultfile.Digits(v)
+	}
+}
+
+// A stageFile is what the file of a stage states about its requests.
+type stageFile struct {
+	requests    int
+	seconds     float64 // from the first start to the last end; NaN if not stated
+	rate        float64 // NaN if not stated
+	concurrency float64 // NaN if not stated
+}
+
+// stageOf returns the number of the stage whose statistics a file with this name holds.
+func stageOf(name string) (n int, ok bool) {
+	name = filepath.Base(name)
+	_, name, ok = strings.Cut(name, stageBegin)
+	digits, _, is := strings.Cut(name, stageEnd)
+	n, err := strconv.Atoi(digits)
+	return n, ok && is && err == nil && n >= 0
+}
+
+// useStage takes the file of stage n. When the files of all stages are there, so that their numbers of requests add up to the
+// requests of the run, each stage is a level.
+func (s *source) useStage(run *export.Run, n int, stored *resultfile.Summary) {
+	figure := func(name string) float64 {
+		if v, ok := stored.Figures[name]; ok {
+			return v
+		}
+		return math.NaN()
+	}
+	count := figure("load_summary.count")
+	if !(count >= 1 && count < math.MaxInt32) || s.file == nil {
+		return
+	}
+	if s.files == nil {
+		s.files = map[int]stageFile{}
+		s.fileStarts, _ = s.starts() // next reports the error
+	}
+	s.files[n] = stageFile{int(count), figure("benchmark_time_seconds"), figure("load_summary.requested_rate"), figure("load_summary.concurrency")}
+	first, ok := s.splitByFiles()
+	if !ok {
+		return
+	}
+	s.stages, run.Experiments = first, make([]export.Experiment, len(s.files))
+	for i, number := range slices.Sorted(maps.Keys(s.files)) {
+		if x := s.files[number]; x.concurrency > 0 { // written for a load of this kind only
+			setLoad(&run.Experiments[i], export.ModeConcurrency, x.concurrency)
+		} else {
+			setLoad(&run.Experiments[i], export.ModeRequestRate, x.rate)
+		}
+	}
+	s.knowStages(run)
+}
+
+// splitByFiles returns the index of the first request of each stage after the first. ok is false if the files of the stages
+// and the requests contradict each other, or if a stage has no file.
+func (s *source) splitByFiles() (first []int, ok bool) {
+	sum := 0
+	for _, x := range s.files {
+		sum += x.requests
+	}
+	if sum != len(s.fileStarts) {
+		return nil, false
+	}
+	order := slices.DeleteFunc(slices.Clone(s.fileStarts), math.IsNaN)
+	slices.Sort(order)
+	var begins []float64
+	n := 0
+	for i, number := range slices.Sorted(maps.Keys(s.files)) {
+		x := s.files[number]
+		if x.requests > len(order)-n {
+			return nil, false
+		}
+		if i > 0 {
+			begins = append(begins, order[n])
+		}
+		n += x.requests
+		if order[n-1]-order[n-x.requests] > x.seconds {
+			return nil, false
+		}
+	}
+	return firstOfStages(s.fileStarts, begins)
 }
 
 // knowStages removes the warning that stages are not known.
@@ -278,6 +376,12 @@ func stageStarts(starts []float64, stages []fileStage, interval float64) (first 
 	if len(begins) != len(stages)-1 {
 		return nil, false
 	}
+	return firstOfStages(starts, begins)
+}
+
+// firstOfStages returns the index of the first request of each stage after the first, given the times at which these stages
+// begin. ok is false if the file does not hold one stage after the other.
+func firstOfStages(starts, begins []float64) (first []int, ok bool) {
 	at := 0
 	for i, start := range starts {
 		stage, found := slices.BinarySearch(begins, start)

@@ -332,11 +332,13 @@ func (s *source) header(run *export.Run) error {
 		}
 	}
 	var kept []resultfile.KeptLevel
+	var totals []export.StatedTotals
 	for _, x := range s.all {
 		m.Import.Results = append(m.Import.Results, x.result())
-		kept = append(kept, x.kept())
+		kept, totals = append(kept, x.kept()), append(totals, x.totals())
 	}
 	resultfile.LackRequests(run, kept)
+	resultfile.StateTotals(run, totals)
 	lack(export.PartTexts, "a result of "+first.tool.name+" keeps the text of an answer as a whole")
 	lack(export.PartInputs, "a result of "+first.tool.name+" does not keep what was sent")
 	if c := first.tool.caveat; c != "" {

@@ -37,6 +37,12 @@ func (x *fileRun) kept() resultfile.KeptLevel {
 	return k
 }
 
+// totals returns the totals that the result states.
+func (x *fileRun) totals() export.StatedTotals {
+	count := func(name string) *int64 { return resultfile.Total(x.number(name)) }
+	return export.StatedTotals{DurationS: x.number("duration"), Requests: count("completed"), InputTokens: count("total_input_tokens"), OutputTokens: count("total_output_tokens")}
+}
+
 // lacksEnds reports whether requests may have gone on after their last chunk for a time that the file lacks.
 func (x *fileRun) lacksEnds() bool { return x.tool.ends != "" && (x.chat || x.tool != &trtllmOldTool) }
 

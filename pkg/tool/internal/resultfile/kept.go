@@ -3,6 +3,7 @@ package resultfile
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,6 +32,28 @@ func (k KeptLevel) WhyRest() string {
 		return "they are of all requests, and " + k.why()
 	}
 	return "pa-analyze cannot compute them from the requests"
+}
+
+// Total returns a stated number for [export.StatedTotals]; nil for a number that is no count.
+func Total(v float64) *int64 {
+	if !(v >= 0 && v < 1<<53) {
+		return nil
+	}
+	return new(int64(math.Round(v)))
+}
+
+// StateTotals keeps the totals of each level in a run that lacks requests, or the times at which they were sent. Its rates are then
+// only known over the duration that the file states.
+func StateTotals(run *export.Run, levels []export.StatedTotals) {
+	if _, lacks := run.Lacks(export.PartStarts); !lacks || !slices.ContainsFunc(levels, func(t export.StatedTotals) bool { return t.Possible() }) {
+		return
+	}
+	for i := range levels {
+		if !levels[i].Possible() { // NaN has no JSON
+			levels[i] = export.StatedTotals{}
+		}
+	}
+	run.Meta.Import.Totals = levels
 }
 
 // LackRequests notes in run which levels lack requests that the file counts. The kept requests do not give
