@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 	"github.com/pa-tools/pa/pkg/tool/llmperf"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/tool/rayllmperf"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 )
 
@@ -40,6 +41,7 @@ func kinds() []resultfile.Kind {
 		endpoints.ResultFile(),
 		serving.ResultFile(),
 		llmperf.ResultFile(),
+		rayllmperf.ResultFile(),
 	}
 }
 

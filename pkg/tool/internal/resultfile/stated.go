@@ -194,6 +194,17 @@ func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
 	return stated.NewFigure(metric, statistic, unit, v.Text, v.Number)
 }
 
+// Unquote makes a text that begins with a number, such as "12.5 ms", that number, and returns the rest of the text.
+func (v *Value) Unquote() (unit string) {
+	text, unit, _ := strings.Cut(v.Text, " ")
+	number, err := strconv.ParseFloat(text, 64)
+	if !v.Quoted || err != nil {
+		return ""
+	}
+	v.Text, v.Number, v.Quoted = text, number, false
+	return unit
+}
+
 // ReadObjects returns the objects of a text: one, several after another, or the elements of an array. Values that are no objects are
 // left out. NaN and infinities of Python are null.
 func ReadObjects(text []byte) (all []*Object, err error) {
