@@ -48,7 +48,7 @@ func statement() resultfile.Statement {
 				}
 				v.Unquote() // minima and maxima of numbers of tokens are texts
 				metric, statistic := split(name)
-				if v.Text == "null" || !v.Quoted && v.Text != "true" && v.Text != "false" {
+				if v.IsNumber() {
 					l.Figures = append(l.Figures, v.Figure(metric, statistic, unitOf(metric)))
 				}
 			}

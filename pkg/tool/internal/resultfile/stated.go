@@ -23,6 +23,9 @@ type Statement struct {
 	Is func(*Object) bool
 	// Read adds a level, or several, to the result, and sets what the object says of the run.
 	Read func(*Object, *stated.Result)
+	// Decode returns the objects of a file that is not JSON, or adds the levels of one without objects to the result; ok is false for
+	// files of other kinds. It is nil for kinds that are JSON only.
+	Decode func(content []byte, r *stated.Result) (all []*Object, ok bool, err error)
 	// Sniff recognizes files that no reader of requests knows, by their start; nil for the other files.
 	Sniff func(*Outline) bool
 }
@@ -79,10 +82,41 @@ func Stated(name string, content []byte, kinds ...Kind) (*stated.Result, error) 
 
 // stateContent reads the figures of a content. All its results are of the tool of the first one.
 func stateContent(name string, content []byte, statements []Statement) (*stated.Result, error) {
-	objects, err := ReadObjects(bytes.TrimPrefix(content, []byte("\ufeff")))
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	if first := bytes.TrimLeft(content, " \t\r\n"); len(first) > 0 && first[0] != '{' && first[0] != '[' {
+		return stateText(name, content, statements)
+	}
+	objects, err := ReadObjects(content)
 	if err != nil {
 		return nil, err
 	}
+	return stateObjects(name, objects, statements), nil
+}
+
+// stateText reads the figures of a content that is not JSON.
+func stateText(name string, content []byte, statements []Statement) (*stated.Result, error) {
+	for i := range statements {
+		s := &statements[i]
+		if s.Decode == nil {
+			continue
+		}
+		r := &stated.Result{File: name, Definitions: s.Definitions, Dialect: s.Dialect}
+		objects, ok, err := s.Decode(content, r)
+		switch {
+		case !ok:
+			continue
+		case err != nil:
+			return nil, err
+		case objects != nil:
+			return stateObjects(name, objects, statements[i:i+1]), nil
+		}
+		return r, nil
+	}
+	return nil, nil
+}
+
+// stateObjects reads the figures of objects.
+func stateObjects(name string, objects []*Object, statements []Statement) *stated.Result {
 	var r *stated.Result
 	for _, o := range objects {
 		for i := range statements {
@@ -97,7 +131,7 @@ func stateContent(name string, content []byte, statements []Statement) (*stated.
 			break
 		}
 	}
-	return r, nil
+	return r
 }
 
 // A Value is a number or a text of an object.
@@ -175,6 +209,29 @@ func (o *Object) Under(prefix string) *Object {
 	return NewObject(values)
 }
 
+// Elements returns the objects of an array of objects, by the path of the array.
+func (o *Object) Elements(array string) (all []*Object) {
+	var values []Value
+	at := ""
+	for _, v := range o.Values {
+		rest, ok := strings.CutPrefix(v.Path, array+".")
+		if !ok {
+			continue
+		}
+		index, path, _ := strings.Cut(rest, ".")
+		if index != at && values != nil {
+			all = append(all, NewObject(values))
+			values = nil
+		}
+		at, v.Path = index, path
+		values = append(values, v)
+	}
+	if values != nil {
+		all = append(all, NewObject(values))
+	}
+	return all
+}
+
 // Summary returns the numbers and texts of the object as a Summary.
 func (o *Object) Summary(file string) *Summary {
 	s := &Summary{File: file, Figures: map[string]float64{}, Texts: map[string]string{}}
@@ -189,20 +246,12 @@ func (o *Object) Summary(file string) *Summary {
 	return s
 }
 
+// IsNumber reports whether the value is a number or null.
+func (v *Value) IsNumber() bool { return !v.Quoted && v.Text != "true" && v.Text != "false" }
+
 // Figure returns the figure of a value, whose metric, statistic and unit are given.
 func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
 	return stated.NewFigure(metric, statistic, unit, v.Text, v.Number)
-}
-
-// Unquote makes a text that begins with a number, such as "12.5 ms", that number, and returns the rest of the text.
-func (v *Value) Unquote() (unit string) {
-	text, unit, _ := strings.Cut(v.Text, " ")
-	number, err := strconv.ParseFloat(text, 64)
-	if !v.Quoted || err != nil {
-		return ""
-	}
-	v.Text, v.Number, v.Quoted = text, number, false
-	return unit
 }
 
 // ReadObjects returns the objects of a text: one, several after another, or the elements of an array. Values that are no objects are
