@@ -32,7 +32,7 @@ const (
 // ResultFile describes the files of AISBench.
 func ResultFile() resultfile.Kind {
 	k := resultfile.Kind{Beside: []resultfile.Neighbour{{
-		Is:   func(o *resultfile.Outline) bool { return !o.Array && o.Has("success", "uuid", "prediction") },
+		Is:   func(o *resultfile.Outline) bool { return !o.Array && o.Has("data_abbr", "success", "time_points") },
 		What: "the details of " + toolName, Holds: "texts, but no times: they are in a database,", Give: "the .csv or .json file of the dataset from the same folder",
 	}}}
 	for _, stage := range stages {
@@ -55,6 +55,9 @@ func ResultFile() resultfile.Kind {
 func read(o *resultfile.Object, r *stated.Result, stage string) {
 	l := stated.Level{}
 	metric := o.Text(metricColumn)
+	if metric != "" && r.Notes == nil {
+		r.Notes = []string{"the load and the rates are in the .json of the same name"}
+	}
 	for _, v := range o.Values {
 		name, statistic := metric, v.Path
 		if metric == "" {

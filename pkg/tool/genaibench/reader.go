@@ -109,6 +109,9 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	}
 	c.Release()
 	s.load(run)
+	if errorRateWrong(s.stored.Figures["num_error_requests"], s.stored.Figures["error_rate"]) {
+		run.Meta.Warnings = append(run.Meta.Warnings, wrongErrorRate)
+	}
 	run.Meta.Import.Results = []map[string]string{{"scenario": s.stored.Texts["scenario"]}}
 	if d, ok := s.stored.Figures["run_duration"]; ok {
 		run.Meta.Import.Results[0]["duration"] = resultfile.Digits(d)
@@ -122,6 +125,12 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	s.c = f.Cursor(begin+1, jsonscan.DefaultChunk)
 	return run, s, nil
 }
+
+// wrongErrorRate says what is wrong with a share of errors.
+const wrongErrorRate = "genai-bench computes error_rate before it counts the requests, so it states 0 although requests failed"
+
+// errorRateWrong reports whether the share of errors is wrong.
+func errorRateWrong(errors, rate float64) bool { return errors > 0 && rate == 0 }
 
 // source is the source of the requests of a level.
 type source struct {
@@ -138,6 +147,8 @@ func (s *source) load(run *export.Run) {
 	if t := s.stored.Texts["iteration_type"]; t == "" || t == "num_concurrency" { // else a size of batches
 		resultfile.SetLoad(run, export.ModeConcurrency, s.stored.Figures["num_concurrency"])
 	}
+	delete(s.stored.Figures, "num_concurrency")
+	delete(s.stored.Figures, "batch_size")
 }
 
 func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }

@@ -32,6 +32,9 @@ func statement() resultfile.Statement {
 				l.Mode, l.Value = export.ModeConcurrency, a.Text("num_concurrency")
 			}
 			r.Notes = append(r.Notes, "scenario "+a.Text("scenario"))
+			if errorRateWrong(a.Number("num_error_requests"), a.Number("error_rate")) {
+				r.Notes = append(r.Notes, wrongErrorRate)
+			}
 			r.Levels = append(r.Levels, l)
 		},
 	}
