@@ -25,8 +25,9 @@ func ResultFile() resultfile.Kind {
 		Is: func(o *resultfile.Object) bool { return o.Has("results.0.executor_type", "results.0.total_requests") },
 		Read: func(o *resultfile.Object, r *stated.Result) {
 			r.Model, r.Began = o.Text("config.model_name"), o.Text("start_time")
-			for _, result := range o.Elements("results") {
-				if result.Text("id") == "warmup" {
+			results := o.Elements("results")
+			for i, result := range results {
+				if i == 0 && len(results) > 1 && result.Text("id") == "warmup" {
 					r.Notes = append(r.Notes, "the figures of the warm-up are left out")
 					continue
 				}

@@ -24,6 +24,9 @@ func Rows(columns, cell string) func([]byte, *stated.Result) ([]*Object, bool, e
 			return nil, false, nil
 		}
 		all, err := readRows(content)
+		if err == nil && all == nil {
+			err = errors.New("the table has no line below the names of its columns")
+		}
 		return all, true, err
 	}
 }
@@ -71,13 +74,11 @@ func (v *Value) Unquote() (unit string) {
 	return unit
 }
 
-// Append appends the figures of l to the level of r with the same load, or adds the level.
+// Append appends the figures of l to the last level of r if it has the same load, or adds the level.
 func Append(r *stated.Result, l stated.Level) {
-	for i := range r.Levels {
-		if at := &r.Levels[i]; at.Mode == l.Mode && at.Value == l.Value {
-			at.Figures = append(at.Figures, l.Figures...)
-			return
-		}
+	if n := len(r.Levels); n > 0 && r.Levels[n-1].Mode == l.Mode && r.Levels[n-1].Value == l.Value {
+		r.Levels[n-1].Figures = append(r.Levels[n-1].Figures, l.Figures...)
+		return
 	}
 	r.Levels = append(r.Levels, l)
 }
