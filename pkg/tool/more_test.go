@@ -22,10 +22,10 @@ func TestStatedFiles(t *testing.T) {
 		figures          []string // "metric|statistic|text|unit"
 		notes            string
 	}{
-		{"rayllmperf/testdata/x_summary.json", "Ray LLMPerf", "concurrency 2", []string{
-			"ttft_s|p50|0.375|s", "number_output_tokens|max|10|", "error_rate||0.3333333333333333|", "num_completed_requests_per_min||96.0|requests/min",
-			"request_output_throughput_token_per_s|min|7.936507936507937|tokens/s",
-		}, "includes the time to the first token"},
+		{"rayllmperf/testdata/sim_60_8_summary.json", "Ray LLMPerf", "concurrency 2", []string{
+			"ttft_s|p50|0.022153078999963327|s", "number_output_tokens|max|20|", "error_rate||0.0|", "num_completed_requests_per_min||498.48557330785223|requests/min",
+			"request_output_throughput_token_per_s|min|167.59052941280717|tokens/s",
+		}, "is no gap between tokens"},
 		{"evalscope/testdata/benchmark_summary.json", "EvalScope perf", "concurrency 2", []string{
 			"TTFT|Avg|36.62|ms", "Req Throughput||32.8187|req/s", "Success Requests||8|", "Latency|Avg|0.0603|s",
 		}, ""},
@@ -90,7 +90,7 @@ func TestMoreSelfChecks(t *testing.T) {
 		load, model        string
 		notCompared        string
 	}{
-		{"rayllmperf/testdata/x_individual_responses.json", 6, 60, "concurrency 2", "m", "mean_output_throughput_token_per_s, num_completed_requests_per_min: pa-analyze cannot compute them from the requests"},
+		{"rayllmperf/testdata/sim_60_8_individual_responses.json", 8, 60, "concurrency 2", "sim", "mean_output_throughput_token_per_s, num_completed_requests_per_min: pa-analyze cannot compute them from the requests"},
 		{"genaibench/testdata/D8_6_text-to-text_num_concurrency_2_time_1s.json", 38, 58, "concurrency 2", "sim", "error_rate, mean_input_throughput_tokens_per_s"},
 	} {
 		t.Run(tt.file, func(t *testing.T) {

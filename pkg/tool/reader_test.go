@@ -201,15 +201,15 @@ var samples = []struct {
 		"the file says mean_itl_ms is NaN, its requests give 250",
 	},
 	{
-		"Ray LLMPerf: the quotient of the last token's time and the tokens, a status, a failure without one, no text",
+		"Ray LLMPerf: a status, a failure without one, no text",
 		`[{"error_code":null,"error_msg":"","inter_token_latency_s":0.25,"ttft_s":0.5,"end_to_end_latency_s":1.25,"request_output_throughput_token_per_s":3.2,"number_total_tokens":9,"number_output_tokens":4,"number_input_tokens":5},` +
 			`{"error_code":429,"error_msg":"busy","inter_token_latency_s":0,"ttft_s":0,"end_to_end_latency_s":0,"number_output_tokens":0,"number_input_tokens":5},` +
 			`{"error_code":-1,"error_msg":"","ttft_s":0.5,"end_to_end_latency_s":0,"number_input_tokens":5},{"error_code":null,"error_msg":"","inter_token_latency_s":0,"ttft_s":0,"end_to_end_latency_s":0.5,"number_output_tokens":0,"number_input_tokens":5},` +
 			`{"error_code":null,"error_msg":"","inter_token_latency_s":0.5,"ttft_s":0.5,"end_to_end_latency_s":0.75,"number_output_tokens":1,"number_input_tokens":5}]`,
 		" ",
 		[]string{
-			"0@1000000000 ok 500000000 1000000000 1250000000sf in=5 out=4", "1@1000000000 http_error 429 in=5", "2@1000000000 failed in=5",
-			"3@1000000000 ok 500000000s in=5 out=0", "4@1000000000 ok 500000000 750000000sf in=5 out=1",
+			"0@1000000000 ok 500000000 1250000000f in=5 out=4", "1@1000000000 http_error 429 in=5", "2@1000000000 failed in=5",
+			"3@1000000000 ok 500000000s in=5 out=0", "4@1000000000 ok 500000000 750000000f in=5 out=1",
 		},
 		"",
 	},

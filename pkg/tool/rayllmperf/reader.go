@@ -25,6 +25,10 @@ const (
 	formatName = toolName + " " + suffix
 )
 
+// wrongITL says what is wrong with the tool's inter-token latency.
+const wrongITL = "LLMPerf's inter_token_latency_s is no gap between tokens: it is the time of the last token, with the time to the first, " +
+	"divided by the number of tokens or, in newer releases, of events"
+
 // ResultFile describes the files of LLMPerf.
 func ResultFile() resultfile.Kind {
 	return resultfile.Kind{Name: formatName, Sniff: sniff, Open: open, Stated: []resultfile.Statement{statement()}, Beside: []resultfile.Neighbour{
@@ -61,7 +65,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	const firstAndLast = "LLMPerf keeps the first token, the last token and the end of a request"
+	const firstAndEnd = "LLMPerf keeps the first token and the end of a request"
 	return &export.Run{
 		Experiments: make([]export.Experiment, 1),
 		ServiceKind: new("openai"),
@@ -69,14 +73,12 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 			Schema: export.Schema, Tool: toolName, Streaming: new(true),
 			Import: &export.Import{Format: formatName, Lacks: []export.Lack{
 				{Part: export.PartStarts, Why: "LLMPerf does not keep when requests were sent"},
-				{Part: export.PartGaps, Why: firstAndLast},
+				{Part: export.PartGaps, Why: firstAndEnd},
+				{Part: export.PartLast, Why: firstAndEnd},
 				{Part: export.PartTexts, Why: "LLMPerf keeps no texts"},
 				{Part: export.PartInputs, Why: "LLMPerf does not keep what was sent"},
 			}},
-			Warnings: []string{
-				"LLMPerf's inter_token_latency_s is the time of the last token divided by the number of tokens: it includes the time to the first token, and is no gap between tokens. Here it gives the time of the last token",
-				"LLMPerf counts tokens with the tokenizer of Llama 2, whatever the model is",
-			},
+			Warnings: []string{wrongITL, "LLMPerf counts tokens with the tokenizer of Llama 2, whatever the model is"},
 		},
 	}, &source{c: c}, nil
 }
@@ -86,6 +88,8 @@ type source struct {
 	c      *jsonscan.Cursor
 	index  int // of the next request
 	totals *totals
+	// failures says that a request of the file failed.
+	failures bool
 }
 
 func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }
@@ -115,7 +119,16 @@ func (s *source) Next(r *export.Request) (int, error) {
 		return 0, bad
 	}
 	s.totals.add(&q)
+	s.failures = s.failures || q.failed()
 	return 0, nil
+}
+
+// Notes implements noter.
+func (s *source) Notes() []string {
+	if s.failures {
+		return nil
+	}
+	return []string{"no request failed, or LLMPerf left them out: in newer releases a failed request ends its client and is in no file"}
 }
 
 // request fills in r.
@@ -150,21 +163,9 @@ func (q *fileRequest) request(r *export.Request) *resultfile.BadEntry {
 		return resultfile.BadTime(0, "ttft_s", *q.TTFT)
 	}
 	resultfile.Respond(r, r.StartNS+first, nil)
-	if last, ok := q.last(); ok && last > first && last <= whole {
-		resultfile.Respond(r, r.StartNS+last, nil)
-	}
-	r.Stated.Silent = []int{len(r.Responses)}
 	resultfile.Respond(r, r.StartNS+whole, nil)
-	r.Responses[len(r.Responses)-1].Final = true
+	r.Responses[1].Final = true
 	return nil
-}
-
-// last returns the time from the start to the last token, which the tool divided by the number of tokens.
-func (q *fileRequest) last() (ns uint64, ok bool) {
-	if q.ITL == nil || q.Output == nil || *q.Output < 1 {
-		return 0, false
-	}
-	return resultfile.Nanoseconds(*q.ITL * float64(*q.Output))
 }
 
 // Check compares the figures of the summary. The file itself states none.

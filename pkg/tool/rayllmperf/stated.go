@@ -39,7 +39,7 @@ func statement() resultfile.Statement {
 		},
 		Read: func(o *resultfile.Object, r *stated.Result) {
 			r.Model = o.Text("model")
-			r.Notes = append(r.Notes, "inter_token_latency_s is the time of the last token divided by the number of tokens: it includes the time to the first token")
+			r.Notes = append(r.Notes, wrongITL)
 			l := stated.Level{Mode: export.ModeConcurrency, Value: o.Text("num_concurrent_requests")}
 			for _, v := range o.Values {
 				name, ok := strings.CutPrefix(v.Path, prefix)
