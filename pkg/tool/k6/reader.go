@@ -74,8 +74,11 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	}, &source{Values: resultfile.Values{C: c}, names: map[string]struct{}{}}, nil
 }
 
-// maxNames bounds the names of requests that are told apart.
-const maxNames = 64
+// maxNames and maxNameBytes bound the names of requests that are told apart.
+const (
+	maxNames     = 64
+	maxNameBytes = 256
+)
 
 // source is the source of the samples.
 type source struct {
@@ -132,7 +135,8 @@ func (s *source) request(r *export.Request, x *fileSample) *resultfile.BadEntry 
 	r.Status, r.Phase = export.StatusOK, phaseOf(x.Data.Tags.Group)
 	r.Stated = &export.Stated{Streamed: new(false)}
 	if len(s.names) <= maxNames {
-		s.names[x.Data.Tags.Name] = struct{}{}
+		name := x.Data.Tags.Name
+		s.names[strings.Clone(name[:min(len(name), maxNameBytes)])] = struct{}{}
 	}
 	if s.failed(r, x) {
 		r.FailedNS = r.StartNS + took
