@@ -15,6 +15,12 @@
 //	TensorRT-LLM         benchmark_serving --save-result --save-detailed
 //	SGLang               bench_serving --output-details, and its twin in Rust
 //	llm_perf.py          --profile-export-file, both versions
+//	Ray LLMPerf          individual_responses.json
+//	genai-bench          a file for each level
+//	k6                   --out json
+//
+// Files that state figures and hold no requests give a [stated.Result]: summaries of these tools, and files of EvalScope, AISBench,
+// inference-benchmarker and Locust.
 //
 // Package dialect has what reports share, and package resultfile has what readers share. A new tool needs a
 // package, and a line in [Dialects] or [Formats].

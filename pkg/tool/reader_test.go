@@ -201,6 +201,41 @@ var samples = []struct {
 		"the file says mean_itl_ms is NaN, its requests give 250",
 	},
 	{
+		"Ray LLMPerf: a status, a failure without one, no text",
+		`[{"error_code":null,"error_msg":"","inter_token_latency_s":0.25,"ttft_s":0.5,"end_to_end_latency_s":1.25,"request_output_throughput_token_per_s":3.2,"number_total_tokens":9,"number_output_tokens":4,"number_input_tokens":5},` +
+			`{"error_code":429,"error_msg":"busy","inter_token_latency_s":0,"ttft_s":0,"end_to_end_latency_s":0,"number_output_tokens":0,"number_input_tokens":5},` +
+			`{"error_code":-1,"error_msg":"","ttft_s":0.5,"end_to_end_latency_s":0,"number_input_tokens":5},{"error_code":null,"error_msg":"","inter_token_latency_s":0,"ttft_s":0,"end_to_end_latency_s":0.5,"number_output_tokens":0,"number_input_tokens":5},` +
+			`{"error_code":null,"error_msg":"","inter_token_latency_s":0.5,"ttft_s":0.5,"end_to_end_latency_s":0.75,"number_output_tokens":1,"number_input_tokens":5}]`,
+		" ",
+		[]string{
+			"0@1000000000 ok 500000000 1250000000f in=5 out=4", "1@1000000000 http_error 429 in=5", "2@1000000000 failed in=5",
+			"3@1000000000 ok 500000000s in=5 out=0", "4@1000000000 ok 500000000 750000000f in=5 out=1",
+		},
+		"",
+	},
+	{
+		"genai-bench: milliseconds, an embedding, a failure",
+		`{"aggregated_metrics":{"scenario":"D(8,6)","num_concurrency":2,"iteration_type":"num_concurrency","num_error_requests":1,"error_rate":0,"num_requests":3,"stats":{"e2e_latency":{"sum":600.0,"mean":300.0}}},"individual_request_metrics":[` +
+			`{"ttft":100.5,"tpot":60.0,"e2e_latency":400.5,"num_input_tokens":3,"num_output_tokens":6,"num_reasoning_tokens":2,"error_code":null,"error_message":null},` +
+			`{"ttft":199.5,"e2e_latency":199.5,"num_input_tokens":3,"num_output_tokens":0,"error_code":null},{"ttft":null,"error_code":503,"error_message":"down"}],"_time_unit":"ms"}`,
+		"concurrency 2",
+		[]string{"0@1000000000 ok 100500000 400500000f in=3 out=6 reasoning=2 streamed=true", "1@1000000000 ok 199500000 in=3 out=0 streamed=false", "2@1000000000 http_error 503"},
+		"",
+	},
+	{
+		"k6: as it judges, and by the status",
+		`{"type":"Metric","data":{"name":"http_req_duration","type":"trend","contains":"time"},"metric":"http_req_duration"}` + "\n" +
+			`{"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:02.5Z","value":500.000001,"tags":{"status":"404","expected_response":"true","name":"a"}}}` + "\n" +
+			`{"metric":"http_req_waiting","type":"Point","data":{"time":"1970-01-01T00:00:02.5Z","value":7,"tags":{"status":"404"}}}` + "\n" +
+			`{"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T01:00:03+01:00","value":1,"tags":{"status":"500","name":"b"}}}` + "\n" +
+			`{"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:03Z","value":0,"tags":{"status":"0","error":"dial: connection refused","error_code":"1212"}}}` + "\n" +
+			`{"metric":"http_req_duration","type":"Point","data":{"time":"1970-01-01T00:00:03Z","value":1,"tags":{"name":"b"}}}` + "\n" +
+			`{"metric":"http_req_duration","type":"Point","data":{"time":"soon","value":1}}` + "\n",
+		" ",
+		[]string{"0@1999999999 ok 500000001 streamed=false", "1@2999000000 http_error 500 streamed=false", "2@3000000000 failed streamed=false", "3@2999000000 ok 1000000 streamed=false"},
+		"1 request without the tags status and expected_response",
+	},
+	{
 		"llm_perf over HTTP", `{"1":{"concurrency":1,"client_requests":1,"perf_results":[{"output_text":"x","ttft":-1,"e2e_latency":0.75,"input_tokens":9,"output_tokens":1}],"metrics":{"average_ttft":-1.0}}}`,
 		"concurrency 1",
 		[]string{`0@1000000000 ok 750000000 in=9 out=1 streamed=false "x"`},
@@ -273,6 +308,11 @@ func TestRefused(t *testing.T) {
 		{"trtllm figures only", `{"backend":"openai","tokenizer_id":"t","num_prompts":2,"duration":1.0,"completed":1,"user_throughput":3}`, `x.json: is a result of TensorRT-LLM benchmark_serving of unknown date that holds figures and no requests; run it with --save-detailed`},
 		{"sglang figures only", `{"backend":"sglang","dataset_name":"random","request_rate":Infinity,"server_info":null}`, `x.json: is a result of SGLang bench_serving of unknown date that holds figures and no requests; run it with --output-details`},
 		{"vllm pooling", `{"date":"d","backend":"vllm-pooling","tokenizer_id":"t","num_prompts":2,"total_input_sequences":4,"latencies":[1]}`, `x.json: is a result of vllm bench serve for a model that gives no tokens (backend "vllm-pooling")`},
+		{"summary of Ray LLMPerf", `{"version":"2023-08-31","name":"m","model":"m","mean_input_tokens":5,"stddev_input_tokens":0,"mean_output_tokens":5,"stddev_output_tokens":0,"num_concurrent_requests":1,"results_ttft_s_mean":1.0}`, `x.json: is the summary of Ray LLMPerf, which holds statistics and no requests; give the file …_individual_responses.json`},
+		{"genai-bench settings", `{"cmd":"genai-bench","benchmark_version":"0.0.5","api_backend":"openai"}`, `x.json: is experiment_metadata.json of genai-bench, which holds settings and no requests; give a file with a concurrency in its name`},
+		{"genai-bench in another unit", `{"aggregated_metrics":{"scenario":"E","num_concurrency":1},"individual_request_metrics":[{}],"_time_unit":"h"}`, `x.json: _time_unit: expected "s" or "ms", found "h"`},
+		{"AISBench details", `{"data_abbr":"q","id":0,"success":true,"error_info":"","time_points":{"__db_ref__":1}}`, `x.json: is the details of AISBench, which holds texts, but no times`},
+		{"Locust history", "Timestamp,User Count,Type,Name,Requests/s\n", `x.json: is …_stats_history.csv of Locust, which holds figures over time and no requests; give the file …_stats.csv`},
 		{"no JSON at all", `{"backend":"a","dataset_name":"b","request_rate":1,}`, `x.json: byte 51: expected a member name, found '}'`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

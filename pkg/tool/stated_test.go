@@ -12,7 +12,6 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/analyze/levelpair"
-	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -68,6 +67,18 @@ func FuzzStated(f *testing.F) {
 	f.Add([]byte("Run Info,Benchmark,Request Counts\nRun Index,Strategy,Total\n,,\n0,constant,2\n"))
 	f.Add([]byte("metadata:\n  guidellm_version: 1\nbenchmarks:\n- metrics: {request_totals: {total: 2}, x: &a [1, *a]}\n"))
 	f.Add([]byte(`[{"hw":"a","conc":4,"framework":"v","tput_per_gpu":1},{"hw":"b","conc":4,"framework":"v","tput_per_gpu":1,"mean_intvty":"x"}]`))
+	for _, text := range []string{
+		`{"config":{"model_name":"m"},"results":[{"id":"a","executor_type":"ConstantVUs","config":{"max_vus":8},"total_requests":1,"e2e_latency_ms":{"p50":1,"avg":2}},{"id":"b"}]}`,
+		`{"root_group":{"path":""},"metrics":{"iterations":{"count":1},"http_req_duration{url:a.b}":{"p(99.9)":1e999}}}`,
+		`{"metadata":{"k6_version":"1"},"results":{"metrics":[{"name":"a","contains":"time","values":{"avg":1}}]}}`,
+		`{"Benchmark Duration":{"total":"1.5 ms"},"Max Concurrency":{"total":2}}`, "Performance Parameters,Stage,Average,N\nTTFT,stable,1.5 ms,\"2\"\n",
+		"Type,Name,Request Count,Failure Count,50%\nGET,a,1,0,N/A\n,Aggregated,1\n", `[{"name":"a","method":"GET","num_requests":1,"total_response_time":NaN,"response_times":{"1":1}}]`,
+		`{"Test Duration (s)":1,"Success Requests":1,"Concurrency":2,"Avg TTFT (ms)":3}`, `[{"Percentiles":"50%","Latency (s)":1}]`,
+		`{"num_concurrent_requests":1,"results_num_requests_started":1,"results_ttft_s_mean":1,"results_number_input_tokens_min":"5"}`,
+		`{"aggregated_metrics":{"scenario":"D","num_requests":1,"stats":{"ttft":{"p99":1}}}}`,
+	} {
+		f.Add([]byte(text))
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := Stated("x.json", data)
 		if err != nil || r == nil {

@@ -7,15 +7,22 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/aiperf"
+	"github.com/pa-tools/pa/pkg/tool/aisbench"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 	"github.com/pa-tools/pa/pkg/tool/endpoints"
+	"github.com/pa-tools/pa/pkg/tool/evalscope"
+	"github.com/pa-tools/pa/pkg/tool/genaibench"
 	"github.com/pa-tools/pa/pkg/tool/genaiperf"
 	"github.com/pa-tools/pa/pkg/tool/guidellm"
+	"github.com/pa-tools/pa/pkg/tool/hfbench"
 	"github.com/pa-tools/pa/pkg/tool/inferencex"
 	"github.com/pa-tools/pa/pkg/tool/infperf"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
+	"github.com/pa-tools/pa/pkg/tool/k6"
 	"github.com/pa-tools/pa/pkg/tool/llmperf"
+	"github.com/pa-tools/pa/pkg/tool/locust"
 	"github.com/pa-tools/pa/pkg/tool/perfanalyzer"
+	"github.com/pa-tools/pa/pkg/tool/rayllmperf"
 	"github.com/pa-tools/pa/pkg/tool/serving"
 	"github.com/pa-tools/pa/pkg/tool/trtllmbench"
 )
@@ -45,6 +52,13 @@ func kinds() []resultfile.Kind {
 		llmperf.ResultFile(),
 		inferencex.ResultFile(),
 		trtllmbench.ResultFile(),
+		rayllmperf.ResultFile(),
+		genaibench.ResultFile(),
+		locust.ResultFile(),
+		k6.ResultFile(),
+		hfbench.ResultFile(),
+		evalscope.ResultFile(),
+		aisbench.ResultFile(),
 	}
 }
 

@@ -87,7 +87,7 @@ func TestCompare(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			c, err := Compare(tt.older, tt.new, tt.pair, levelpair.Load)
+			c, err := Compare(tt.older, tt.new, tt.pair)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("error %v, want %q", err, tt.err)

@@ -1,0 +1,2 @@
+// Package hfbench reads the results of Hugging Face's inference-benchmarker, which hold figures only.
+package hfbench
