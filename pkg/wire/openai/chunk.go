@@ -239,6 +239,8 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 			c.parseUsage(w)
 		case "id":
 			c.ID = w.String()
+		case "created", "system_fingerprint": // of each chunk of a chat
+			w.Skip()
 		case "object":
 			c.Object = w.String()
 		case "model":
@@ -254,10 +256,10 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		case "nvext":
 			c.addServer(w, readDynamo)
 		case "meta_info":
-			key, from := w.Key, w.Pos
+			from := w.Pos
 			c.addServer(w, readSGLang)
-			w.Key, w.Pos = key, from
-			n.member(w, c)
+			w.Pos = from
+			n.metaInfo(w, c)
 		case "x_groq":
 			c.readGroq(w)
 		case "total_duration", "load_duration", "prompt_eval_duration", "eval_duration":
