@@ -21,6 +21,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	media := p.Flag(slices.ContainsFunc(values[usualValues:], func(v *Value) bool { return *v != Value{} }))
 	audio := p.Flag(m.Audio.Of != openai.NoAudio)
 	server := p.Flag(m.Server != export.ServerDetails{})
+	realtime := p.Flag(m.Realtime != nil)
 	for _, v := range [...]int{m.Events, m.SharedStamps, m.Backward, m.Impossible, m.Unreadable, int(m.TokenSource), int(m.Streamed)} {
 		p.Int(int64(v))
 	}
@@ -47,6 +48,11 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	if audio {
 		p.Begin()
 		m.Audio.pack(p)
+		p.End()
+	}
+	if realtime {
+		p.Begin()
+		m.Realtime.pack(p)
 		p.End()
 	}
 	if !server {
@@ -99,7 +105,7 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	m.Assumed, m.Dropped, m.Numbers = u.Flag(), u.Flag(), u.Flag()
 	values := m.values()
 	unpackValues(u, values[:usualValues])
-	media, audio, server := u.Flag(), u.Flag(), u.Flag()
+	media, audio, server, realtime := u.Flag(), u.Flag(), u.Flag(), u.Flag()
 	for _, v := range [...]*int{&m.Events, &m.SharedStamps, &m.Backward, &m.Impossible, &m.Unreadable} {
 		*v = int(u.Int())
 	}
@@ -127,6 +133,11 @@ func (m *Measured) Unpack(u *spool.Unpacker, baseNS uint64) {
 	if audio {
 		u.Begin()
 		m.Audio.unpack(u)
+	}
+	if realtime {
+		u.Begin()
+		m.Realtime = &Realtime{}
+		m.Realtime.unpack(u)
 	}
 	if !server {
 		return

@@ -13,6 +13,8 @@ func TestPack(t *testing.T) {
 	t.Parallel()
 	m := &Measured{}
 	testenv.Fill(t, m, "stream", "Gaps", "GapTokens") // the owner of a Measured packs its gaps
+	m.Realtime = &Realtime{}
+	testenv.Fill(t, m.Realtime)
 	var p spool.Packer
 	for range 2 {
 		m.Pack(&p, 1<<40)

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
@@ -58,4 +59,20 @@ func (m *Meter) realtime(r *export.Request, a *Answer) *Realtime {
 		}
 	}
 	return x
+}
+
+// pack appends x to p.
+func (x *Realtime) pack(p *spool.Packer) {
+	packValues(p, []*Value{&x.Final})
+	for _, all := range [...][]int64{x.Deltas, x.Late} {
+		p.Each(len(all), 0, func(i int) int64 { return all[i] })
+	}
+}
+
+// unpack sets x to what pack appended.
+func (x *Realtime) unpack(u *spool.Unpacker) {
+	unpackValues(u, []*Value{&x.Final})
+	for _, all := range [...]*[]int64{&x.Deltas, &x.Late} {
+		u.Each(0, func(n int) { *all = make([]int64, n) }, func(i int, v int64) { (*all)[i] = v })
+	}
 }

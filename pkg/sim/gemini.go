@@ -125,23 +125,13 @@ func serveGemini(x *exchange) {
 		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
 	}
-	var thought, text strings.Builder
-	sent, thoughts := 0, t.thoughts(p)
-	var end time.Duration
-	for s := range p.Steps() {
-		if end = s.At; sent < thoughts {
-			thought.WriteString(s.Text)
-		} else {
-			text.WriteString(s.Text)
-		}
-		sent += s.Tokens
-	}
-	parts := t.part(text.String(), false)
+	thought, text, end := thoughtAndText(p, t.thoughts(p))
+	parts := t.part(text, false)
 	if t.tool != "" {
-		parts = t.call(text.String())
+		parts = t.call(text)
 	}
-	if thoughts > 0 {
-		parts = t.part(thought.String(), true) + "," + parts
+	if t.thoughts(p) > 0 {
+		parts = t.part(thought, true) + "," + parts
 	}
 	x.answerWhole(p, t.body(p, parts, true), end)
 }

@@ -70,18 +70,22 @@ func serveOllama(x *exchange) {
 		x.answer("application/x-ndjson", -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
 	}
-	var thought, text strings.Builder
-	sent, thoughts := 0, t.thoughts(p)
-	var end time.Duration
+	thought, text, end := thoughtAndText(p, t.thoughts(p))
+	x.answerWhole(p, t.line(p, text, thought, end, true), end)
+}
+
+// thoughtAndText returns the thought and the text of a whole answer, and when it ends. The thought is the first tokens.
+func thoughtAndText(p *plan.Plan, thoughts int) (thought, text string, end time.Duration) {
+	var parts [2]strings.Builder
+	sent, at := 0, 0
 	for s := range p.Steps() {
-		if end = s.At; sent < thoughts {
-			thought.WriteString(s.Text)
-		} else {
-			text.WriteString(s.Text)
+		if end = s.At; sent >= thoughts {
+			at = 1
 		}
+		parts[at].WriteString(s.Text)
 		sent += s.Tokens
 	}
-	x.answerWhole(p, t.line(p, text.String(), thought.String(), end, true), end)
+	return parts[0].String(), parts[1].String(), end
 }
 
 // An ollamaRenderer renders answers of Ollama: a line for each token, and one with the counts and times.

@@ -47,30 +47,49 @@ type openAIMessage struct {
 // openAIHandler returns the handler of the OpenAI API.
 func (s *Server) openAIHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/v1/chat/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIChat, serveOpenAI))))
-	mux.Handle("/v1/completions", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAICompletions, serveOpenAI))))
-	mux.Handle("/v1/responses", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIResponses, serveResponses))))
-	mux.Handle("/v1/messages", s.authorizedBy(messagesErrorBody, allowMethod(http.MethodPost, s.inference(AnthropicMessages, messagesErrorBody, s.counted(serveMessages)))))
-	mux.Handle("/generate", s.authorized(allowMethod(http.MethodPost, s.engineInference(SGLangGenerate, serveIDs))))
-	mux.Handle("/inference/v1/generate", s.authorized(allowMethod(http.MethodPost, s.engineInference(VLLMGenerate, serveIDs))))
-	for _, path := range []string{"/api/chat", "/api/generate"} {
-		mux.Handle(path, s.authorizedBy(ollamaErrorBody, allowMethod(http.MethodPost, s.inference(Ollama, ollamaErrorBody, s.counted(serveOllama)))))
+	for _, e := range [...]struct {
+		path     string
+		protocol Protocol
+		serve    func(*exchange)
+	}{
+		{"POST /v1/chat/completions", OpenAIChat, serveOpenAI},
+		{"POST /v1/completions", OpenAICompletions, serveOpenAI},
+		{"POST /v1/responses", OpenAIResponses, serveResponses},
+		{"POST /v1/messages", AnthropicMessages, serveMessages},
+		{"POST /generate", SGLangGenerate, serveIDs},
+		{"POST /inference/v1/generate", VLLMGenerate, serveIDs},
+		{"POST /api/chat", Ollama, serveOllama},
+		{"POST /api/generate", Ollama, serveOllama},
+		{"POST /v1beta/models/{call}", Gemini, serveGemini},
+		{"POST /v1/embeddings", OpenAIEmbeddings, serveVectors},
+		{"GET /v1/realtime", Realtime, serveRealtime},
+		{"POST /v1/ranking", OpenAIRanking, serveVectors},
+		{"POST /rerank", OpenAIRanking, serveVectors},
+		{"POST /v1/rerank", OpenAIRanking, serveVectors},
+		{"POST /v2/rerank", OpenAIRanking, serveVectors},
+		{"POST /pooling", VLLMPooling, serveVectors},
+		{"POST /classify", VLLMClassify, serveVectors},
+		{"POST /v1/classify", VLLMClassify, serveVectors},
+		{"POST /score", VLLMScore, serveVectors},
+		{"POST /v1/score", VLLMScore, serveVectors},
+		{"POST /v1/images/generations", OpenAIImages, serveImages},
+		{"POST /v1/audio/transcriptions", OpenAITranscription, serveTranscription},
+		{"POST /v1/audio/translations", OpenAITranscription, serveTranscription},
+		{"POST /v1/audio/speech", OpenAISpeech, serveSpeech},
+	} {
+		method, path, _ := strings.Cut(e.path, " ")
+		errorBody := openAIErrorBody
+		switch e.protocol {
+		case AnthropicMessages:
+			errorBody = messagesErrorBody
+		case Ollama:
+			errorBody = ollamaErrorBody
+		case Gemini:
+			errorBody = geminiErrorBody
+		}
+		mux.Handle(path, s.authorized(errorBody, allowMethod(method, s.inference(e.protocol, errorBody, s.counted(e.serve)))))
 	}
-	mux.Handle("/v1beta/models/{call}", s.authorizedBy(geminiErrorBody, allowMethod(http.MethodPost, s.inference(Gemini, geminiErrorBody, s.counted(serveGemini)))))
-	mux.Handle("/v1/embeddings", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIEmbeddings, serveVectors))))
-	mux.Handle("/v1/realtime", s.authorized(allowMethod(http.MethodGet, s.engineInference(Realtime, serveRealtime))))
-	for _, path := range []string{"/v1/ranking", "/rerank", "/v1/rerank", "/v2/rerank"} {
-		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIRanking, serveVectors))))
-	}
-	for path, protocol := range map[string]Protocol{"/pooling": VLLMPooling, "/classify": VLLMClassify, "/v1/classify": VLLMClassify, "/score": VLLMScore, "/v1/score": VLLMScore} {
-		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(protocol, serveVectors))))
-	}
-	mux.Handle("/v1/images/generations", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAIImages, serveImages))))
-	for _, path := range []string{"/v1/audio/transcriptions", "/v1/audio/translations"} {
-		mux.Handle(path, s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAITranscription, serveTranscription))))
-	}
-	mux.Handle("/v1/audio/speech", s.authorized(allowMethod(http.MethodPost, s.engineInference(OpenAISpeech, serveSpeech))))
-	mux.Handle("/v1/models", s.authorized(allowMethod(http.MethodGet, s.listModels)))
+	mux.Handle("/v1/models", s.authorized(openAIErrorBody, allowMethod(http.MethodGet, s.listModels)))
 	mux.Handle("/health", allowMethod(http.MethodGet, func(http.ResponseWriter, *http.Request) {}))
 	mux.Handle("/ledger", allowMethod(http.MethodGet, s.serveLedger))
 	mux.Handle("/metrics", serveMetrics(func(t *metricsText) { s.engine.write(t, s.config.Models[0]) }))
@@ -78,11 +97,6 @@ func (s *Server) openAIHandler() http.Handler {
 		writeJSON(w, http.StatusNotFound, []byte(`{"detail":"Not Found"}`))
 	})
 	return mux
-}
-
-// engineInference is inference for requests that the metrics of the engine count.
-func (s *Server) engineInference(p Protocol, serve func(*exchange)) http.HandlerFunc {
-	return s.inference(p, openAIErrorBody, s.counted(serve))
 }
 
 // counted is serve for requests that the metrics of the engine count.
@@ -105,14 +119,9 @@ func allowMethod(method string, h http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// authorized rejects requests without the API key.
-func (s *Server) authorized(h http.HandlerFunc) http.HandlerFunc {
-	return s.authorizedBy(openAIErrorBody, h)
-}
-
-// authorizedBy rejects requests without the API key, which is a bearer token, x-api-key as for Anthropic, or x-goog-api-key as
+// authorized rejects requests without the API key, which is a bearer token, x-api-key as for Anthropic, or x-goog-api-key as
 // for Gemini.
-func (s *Server) authorizedBy(errorBody func(code int, message string) []byte, h http.HandlerFunc) http.HandlerFunc {
+func (s *Server) authorized(errorBody func(code int, message string) []byte, h http.HandlerFunc) http.HandlerFunc {
 	if s.config.APIKey == "" {
 		return h
 	}

@@ -41,28 +41,38 @@ func (f Format) NS(n int64) int64 {
 // A WAV is the header of a WAV file.
 type WAV struct {
 	Format
-	// Header is the number of bytes before the first sample.
+	// Code is the format of samples: PCM, Float, …; 0 if the header has none. Of an extensible format it is the format within.
+	Code int
+	// Channels and Bits, of the sample of a channel, are as the header states them.
+	Channels, Bits int
+	// Header is the number of bytes before the first sample; 0 if the header has no end.
 	Header int
 	// Data is the number of bytes of samples; −1 if the header does not know it, as in a stream.
 	Data int64
 }
 
-// MaxWAVHeader is the number of bytes within which the samples of a WAV file must begin.
-const MaxWAVHeader = 4096
+// Values of WAV.Code. Extensible stays only if the format within is not there.
+const (
+	PCM        = 1
+	Float      = 3
+	ALaw       = 6
+	MuLaw      = 7
+	Extensible = 0xfffe
+)
 
 const (
 	riffBytes  = 12 // "RIFF" size "WAVE"
 	chunkBytes = 8  // name and size of a chunk
 	fmtBytes   = 16 // smallest chunk "fmt "
+	subformat  = 24 // offset of the format within an extensible one
 )
 
 // ParseWAV reads the header of a WAV file, which is uncompressed: PCM, floating point, A-law or µ-law. head are the
-// first bytes of the file. ok is false if they are no such header or end within it.
+// first bytes of the file. ok is false if they are no such header or end within it; w then holds what was read.
 func ParseWAV(head []byte) (w WAV, ok bool) {
 	if len(head) < riffBytes || string(head[:4]) != "RIFF" || string(head[8:12]) != "WAVE" {
 		return w, false
 	}
-	head = head[:min(len(head), MaxWAVHeader)]
 	le := binary.LittleEndian
 	for at := riffBytes; at+chunkBytes <= len(head); {
 		name, size := string(head[at:at+4]), int64(le.Uint32(head[at+4:]))
@@ -77,14 +87,24 @@ func ParseWAV(head []byte) (w WAV, ok bool) {
 		case size > int64(len(head)-at):
 			return w, false
 		case name == "fmt " && size >= fmtBytes:
-			switch le.Uint16(head[at:]) {
-			case 1, 3, 6, 7, 0xfffe: // PCM, float, A-law, µ-law, extensible
-				w.Rate, w.FrameBytes = int(le.Uint32(head[at+4:])), int(le.Uint16(head[at+12:]))
+			w.Code, w.Channels, w.Bits = int(le.Uint16(head[at:])), int(le.Uint16(head[at+2:])), int(le.Uint16(head[at+14:]))
+			w.Rate, w.FrameBytes = int(le.Uint32(head[at+4:])), int(le.Uint16(head[at+12:]))
+			if w.Code == Extensible && size >= subformat+2 {
+				w.Code = int(le.Uint16(head[at+subformat:]))
 			}
 		}
 		at += int(size + size%2)
 	}
 	return w, false
+}
+
+// known reports whether w is uncompressed, in a format that can be the one of an audio.
+func (w *WAV) known() bool {
+	switch w.Code {
+	case PCM, Float, ALaw, MuLaw, Extensible:
+		return w.Format.known()
+	}
+	return false
 }
 
 // DurationNS returns the length of a clip, a whole file, as its header states it. why says why the length is not known; ""

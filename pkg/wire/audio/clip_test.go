@@ -67,7 +67,7 @@ func TestParseWAVPrefixes(t *testing.T) {
 			t.Fatalf("%d of %d bytes are taken for a header: %+v", n, len(all), w)
 		}
 	}
-	want := audio.WAV{Format: audio.PCM24K, Header: len(all), Data: -1}
+	want := audio.WAV{Format: audio.PCM24K, Code: audio.PCM, Channels: 1, Bits: 16, Header: len(all), Data: -1}
 	if w, ok := audio.ParseWAV(all); !ok || w != want {
 		t.Errorf("got %+v, %v; want %+v", w, ok, want)
 	}

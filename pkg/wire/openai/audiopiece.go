@@ -113,11 +113,62 @@ func decodedBytes(text []byte) int64 {
 	return int64(len(text)) * 3 / 4
 }
 
-// audioPiece reads the member "audio" of a piece, or of an event of a stream.
-func (n *native) audioPiece(w *jsonscan.Walker) {
+// An audioBody holds the members that only answers of the audio endpoints have.
+type audioBody struct {
+	task     bool // "task" came, of a whole transcription
+	piece    AudioPiece
+	hasPiece bool
+}
+
+// member reads a member, and reports whether answers of the audio endpoints have it.
+func (a *audioBody) member(w *jsonscan.Walker) bool {
+	switch string(w.Key) {
+	case "task":
+		a.task = true
+		w.Skip()
+	case "audio":
+		a.readPiece(w)
+	default:
+		return false
+	}
+	return true
+}
+
+// audioEnd makes the choice or the audio of an event, and reports whether audio endpoints send it.
+func (n *native) audioEnd(c *Chunk) bool {
+	switch string(n.kind) {
+	case "image_generation.completed", RealtimeDone, RealtimeCompleted:
+		n.present, n.ended = true, true
+	case "transcript.text.segment":
+		n.present, n.choice.Content, c.Repeats = true, n.text, RepeatsDeltas
+	case "transcript.text.done":
+		n.present, n.ended, n.choice.Content, c.Repeats = true, true, n.text, RepeatsAll
+	case "pa.audio", "speech.audio.delta":
+		c.Audio, c.HasAudio, c.RawAudio = n.audio.piece, n.audio.hasPiece, string(n.kind) == "pa.audio"
+		n.present = false
+	case "speech.audio.done":
+		c.Done, n.present = true, false
+	default:
+		return false
+	}
+	return true
+}
+
+// textEnd makes the choice of a body without "type" that has a text: SGLang's answer so far, or a whole transcription.
+func (n *native) textEnd(c *Chunk) {
+	switch {
+	case n.choice.soFar:
+		n.choice.Index, n.choice.Content = int(n.index), n.text
+	case n.text != nil && (n.audio.task || c.HasUsage) && !n.present:
+		n.present, n.ended, n.choice.Content = true, true, n.text
+	}
+}
+
+// readPiece reads the member "audio" of a piece, or of an event of a stream.
+func (a *audioBody) readPiece(w *jsonscan.Walker) {
 	if w.Peek() != '{' {
 		if text := w.String(); text != nil {
-			n.audio, n.hasAudio = AudioPiece{decodedBytes(text), text}, true
+			a.piece, a.hasPiece = AudioPiece{decodedBytes(text), text}, true
 		}
 		return
 	}
@@ -125,10 +176,10 @@ func (n *native) audioPiece(w *jsonscan.Walker) {
 		switch string(w.Key) {
 		case "bytes":
 			if b, isCount := count(w); isCount {
-				n.audio.Bytes, n.hasAudio = b, true
+				a.piece.Bytes, a.hasPiece = b, true
 			}
 		case "head", "data":
-			n.audio.Head = w.String()
+			a.piece.Head = w.String()
 		default:
 			w.Skip()
 		}

@@ -62,6 +62,7 @@ type Chunk struct {
 	hasInput, hasOutput, hasCacheRead bool
 
 	details  *export.ServerDetails // memory of Server
+	native   *native               // memory of body
 	walker   jsonscan.Walker
 	template *template // nil before the second frame
 	framed   bool      // the Chunk held a frame before
@@ -215,7 +216,7 @@ func parseBare(bare []byte, c *Chunk) error {
 }
 
 func (c *Chunk) reset() {
-	*c = Chunk{Choices: c.Choices[:0], details: c.details, walker: c.walker, template: c.template, framed: c.framed}
+	*c = Chunk{Choices: c.Choices[:0], details: c.details, native: c.native, walker: c.walker, template: c.template, framed: c.framed}
 }
 
 // mayBeError reports whether a body without "error" may still be one: {"object":"error", …},
@@ -230,7 +231,7 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		w.Expected("an object")
 		return
 	}
-	var n native
+	var n *native // nil until a member comes that chats do not have, because most bodies are of chats
 	for ok := w.OpenObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "choices":
@@ -239,6 +240,8 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 			c.parseUsage(w)
 		case "id":
 			c.ID = w.String()
+		case "created", "system_fingerprint": // of each chunk of a chat
+			w.Skip()
 		case "object":
 			c.Object = w.String()
 		case "model":
@@ -254,19 +257,35 @@ func (c *Chunk) body(w *jsonscan.Walker) {
 		case "nvext":
 			c.addServer(w, readDynamo)
 		case "meta_info":
-			key, from := w.Key, w.Pos
+			from := w.Pos
 			c.addServer(w, readSGLang)
-			w.Key, w.Pos = key, from
-			n.member(w, c)
+			w.Pos, n = from, c.nativeFor(n)
+			n.metaInfo(w, c)
 		case "x_groq":
 			c.readGroq(w)
 		case "total_duration", "load_duration", "prompt_eval_duration", "eval_duration":
 			c.addServer(w, readDuration)
 		default:
+			n = c.nativeFor(n)
 			n.member(w, c)
 		}
 	}
-	n.end(c)
+	if n != nil {
+		n.end(c)
+	}
+}
+
+// nativeFor returns n, or the memory of c for the members of a body if n is nil.
+func (c *Chunk) nativeFor(n *native) *native {
+	switch {
+	case n != nil:
+		return n
+	case c.native == nil:
+		c.native = new(native)
+	default:
+		*c.native = native{}
+	}
+	return c.native
 }
 
 // parseError reads the "error" member.

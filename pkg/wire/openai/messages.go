@@ -131,6 +131,33 @@ func (p *messagesPart) output(text, reasoning, calls *joiner, whole bool) {
 	}
 }
 
+// A messagesBody holds the members that only bodies of Messages have: delta or content_block, the JSON of content_block and content,
+// and stop_reason.
+type messagesBody struct {
+	part          messagesPart
+	start, blocks []byte
+	stop          []byte
+}
+
+// member reads a member, and reports whether bodies of Messages have it.
+func (m *messagesBody) member(w *jsonscan.Walker) bool {
+	switch string(w.Key) {
+	case "content_block":
+		if w.Peek() == '{' {
+			from := w.Pos
+			m.part.parse(w)
+			m.start = w.Text[from:w.Pos]
+		} else {
+			w.Skip()
+		}
+	case "stop_reason":
+		m.stop = w.String()
+	default:
+		return false
+	}
+	return true
+}
+
 // A messagesBlock is, for Reply, what an event of Messages has beside its choice.
 type messagesBlock struct {
 	index     int64
@@ -140,29 +167,30 @@ type messagesBlock struct {
 	citation  []byte
 }
 
-// messages makes the chunk of a body of Messages, and reports whether it is one.
-func (n *native) messages(c *Chunk) bool {
+// messagesEnd makes the chunk of a body of Messages, and reports whether it is one.
+func (n *native) messagesEnd(c *Chunk) bool {
 	var text, reasoning, calls joiner
-	output, stop := false, n.stop
+	m := &n.messages
+	output, stop := false, m.stop
 	switch string(n.kind) {
 	case "content_block_delta":
 		c.Messages = BlockDelta
-		c.block = messagesBlock{index: n.index, delta: n.part.kind, signature: n.part.signature, citation: n.part.citation}
+		c.block = messagesBlock{index: n.index, delta: m.part.kind, signature: m.part.signature, citation: m.part.citation}
 		output = true
-		switch string(n.part.kind) {
+		switch string(m.part.kind) {
 		case "text_delta":
-			text.add(n.part.text)
+			text.add(m.part.text)
 		case "thinking_delta":
-			reasoning.add(n.part.thinking)
+			reasoning.add(m.part.thinking)
 		case "input_json_delta":
-			calls.add(n.part.partial)
+			calls.add(m.part.partial)
 		default:
 			output = false
 		}
 	case "content_block_start":
 		c.Messages = BlockStart
-		c.block = messagesBlock{index: n.index, start: n.start}
-		n.part.output(&text, &reasoning, &calls, false)
+		c.block = messagesBlock{index: n.index, start: m.start}
+		m.part.output(&text, &reasoning, &calls, false)
 		output = true
 	case "content_block_stop":
 		c.Messages = BlockStop
@@ -171,19 +199,19 @@ func (n *native) messages(c *Chunk) bool {
 		n.begun(c)
 	case "message_delta":
 		c.Messages = MessageDelta
-		stop = n.part.stop
+		stop = m.part.stop
 	case "message_stop":
 		c.Messages, c.Done = MessageStop, true
 	case "ping":
 		c.Messages = MessagePing
 	case "message":
-		if n.blocks == nil {
+		if m.blocks == nil {
 			return false
 		}
 		c.Messages, output = MessageWhole, true
-		c.block = messagesBlock{start: n.blocks}
+		c.block = messagesBlock{start: m.blocks}
 		var w jsonscan.Walker
-		w.Reset(n.blocks)
+		w.Reset(m.blocks)
 		for ok := w.TryArray(); ok; ok = w.NextElement() {
 			if w.Peek() != '{' {
 				w.Skip()

@@ -102,6 +102,29 @@ func (e *responsesEvent) member(w *jsonscan.Walker) bool {
 	return true
 }
 
+// response reads the state of the answer in some events of v1/responses, whose output came
+// earlier in deltas.
+func (e *responsesEvent) response(w *jsonscan.Walker, c *Chunk) {
+	for ok := w.TryObject(); ok; ok = w.NextMember() {
+		switch string(w.Key) {
+		case "id":
+			c.ID = w.String()
+		case "model":
+			c.Model = w.String()
+		case "usage":
+			c.parseUsage(w)
+		case "error":
+			c.parseError(w)
+		case "metrics":
+			c.addServer(w, readMetrics)
+		case "output":
+			e.output = w.Value()
+		default:
+			w.Skip()
+		}
+	}
+}
+
 // output reads the items of a whole answer of v1/responses.
 func (n *native) output(w *jsonscan.Walker, c *Chunk) {
 	if w.Peek() != '[' {

@@ -58,10 +58,8 @@ type Stream struct {
 	finished int
 }
 
-// Add takes the next chunk. It keeps nothing of c but c.Error. In an answer that repeats in each event what came before, it makes It removes texts of c that repeat earlier chunks, so that they are An event of v1/responses that repeats the text of earlier
-// the choices of c what the event adds.
-// no output.
-// events loses its choice.
+// Add takes the next chunk. It keeps nothing of c but c.Error. It changes the texts of c so that c has what it adds to the answer
+// alone: a text that repeats earlier chunks is removed, or shortened to its new part, and is no output.
 func (st *Stream) Add(c *Chunk) {
 	if len(c.Choices) > 0 && c.Choices[0].soFar {
 		st.addSoFar(c)

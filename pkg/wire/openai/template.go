@@ -33,10 +33,10 @@ func (t *template) apply(frame []byte, c *Chunk) bool {
 		return false
 	}
 	t.attempts.Used()
-	choices, w, details := c.Choices[:0], c.walker, c.details
+	choices, w, details, native := c.Choices[:0], c.walker, c.details, c.native
 	choices = append(choices, t.chunk.Choices[0])
 	*c = t.chunk
-	c.Choices, c.details, c.walker, c.template, c.framed = choices, details, w, t, true
+	c.Choices, c.details, c.native, c.walker, c.template, c.framed = choices, details, native, w, t, true
 	if t.reasoning {
 		choices[0].Reasoning = text
 	} else {
@@ -116,5 +116,6 @@ func FindPattern(front, text, back []byte) *Pattern {
 	if t.learn(frame, &c); len(t.front) == 0 || len(t.front) != len(front) || len(t.back) != len(back) {
 		return nil
 	}
+	t.chunk.native = nil // a Pattern is used by several goroutines
 	return &Pattern{Chunk: t.chunk, Reasoning: t.reasoning}
 }

@@ -39,7 +39,7 @@ func parseAll(t *testing.T, frames [][]byte) (hits int) {
 func difference(a, b *Chunk) string {
 	x, y := *a, *b
 	for _, c := range []*Chunk{&x, &y} {
-		c.walker, c.template, c.framed = jsonscan.Walker{}, nil, false
+		c.walker, c.template, c.native, c.framed = jsonscan.Walker{}, nil, nil, false
 	}
 	if reflect.DeepEqual(x, y) { // many times as fast as package cmp
 		return ""

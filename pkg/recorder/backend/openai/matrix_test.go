@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"flag"
@@ -165,7 +166,12 @@ func (m *matrix) complete(t *testing.T) {
 // inEvents reports whether each piece is an event, which is one response.
 func (c *matrixCase) inEvents() bool { return len(c.pieces) > 1 && len(c.pieces) == c.want.responses }
 
+// cellTime is the time after which a cell fails whose exchange does not end by itself.
+const cellTime = 10 * time.Second
+
 func (m *matrix) cell(t *testing.T, s matrixServer, c *matrixCase) {
+	ctx, cancel := context.WithTimeout(t.Context(), cellTime)
+	defer cancel()
 	arrived := make(chan int, 1000)
 	cfg := s.serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body) // or the answer may come before the request is sent
@@ -193,9 +199,8 @@ func (m *matrix) cell(t *testing.T, s matrixServer, c *matrixCase) {
 				for n := 0; c.inEvents() && n < i; {
 					select {
 					case n = <-arrived:
-					case <-time.After(10 * time.Second):
-						t.Errorf("event %d did not arrive before the next one", i)
-						return
+					case <-ctx.Done():
+						return // the cell says so
 					}
 				}
 				time.Sleep(time.Millisecond)
@@ -213,9 +218,17 @@ func (m *matrix) cell(t *testing.T, s matrixServer, c *matrixCase) {
 		given.Endpoint += "?" + m.query
 	}
 	b := newBackend(t, given)
-	x := &backend.Exchange{Received: func(n int) { arrived <- n }}
-	exchangeInto(t.Context(), t, b, open(t, b), m.body, x)
+	x := &backend.Exchange{Received: func(n int) {
+		select {
+		case arrived <- n:
+		case <-ctx.Done():
+		}
+	}}
+	exchangeInto(ctx, t, b, open(t, b), m.body, x)
 	r := &x.Request
+	if ctx.Err() != nil {
+		t.Fatalf("the exchange did not end within %v: %d of %d pieces arrived (%v %s)", cellTime, len(r.Responses), len(c.pieces), r.Status, r.Message)
+	}
 
 	want := c.want
 	want.code, want.status = cmp.Or(want.code, cmp.Or(c.code, http.StatusOK)), max(want.status, export.StatusOK)

@@ -1,6 +1,7 @@
 package realtime
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/wire/audio"
 )
 
 // minRate and maxRate bound the sample rates of clips, and with them what a clip grows to.
@@ -44,65 +46,48 @@ func samplesOf(m workload.Medium, rate int) ([]byte, error) {
 
 // A wav is the content of a WAV file.
 type wav struct {
-	rate, channels, bits int
-	float                bool
-	data                 []byte // whole frames
+	audio.WAV
+	data []byte // whole frames
 }
 
-// parseWAV reads a WAV file of PCM or of 32-bit floating-point samples. A file that ends early, or a length of 0 or −1 as
-// writers to pipes leave it, means all samples to the end.
+// frameBytes returns the bytes of a sample of all channels.
+func (w *wav) frameBytes() int { return w.Channels * w.Bits / 8 }
+
+// parseWAV reads a WAV file of PCM or of 32-bit floating-point samples. A file that ends early, or whose header does not know the
+// length, means all samples to the end.
 func parseWAV(b []byte) (*wav, error) {
-	if len(b) < 12 || string(b[:4]) != "RIFF" || string(b[8:12]) != "WAVE" {
-		return nil, errors.New("it is no WAV file: RIFF and WAVE are not at its beginning")
+	h, _ := audio.ParseWAV(b)
+	w := &wav{WAV: h}
+	switch {
+	case !bytes.HasPrefix(b, []byte("RIFF")):
+		return nil, errors.New("it is no WAV file: RIFF is not at its beginning")
+	case h.Header == 0:
+		return nil, errors.New("it has no samples: there is no chunk \"data\"")
+	case h.Code == 0:
+		return nil, errors.New("its samples come without a whole chunk \"fmt \" before them")
+	case h.Code != audio.PCM && h.Code != audio.Float, h.Code == audio.Float && h.Bits != 32, h.Bits%8 != 0 || h.Bits < 8 || h.Bits > 32:
+		return nil, fmt.Errorf("its samples have format %d and %d bits; PCM of 8, 16, 24 or 32 bits and floats of 32 bits can be read", h.Code, h.Bits)
+	case h.Channels < 1, h.Rate < minRate, h.Rate > maxRate:
+		return nil, fmt.Errorf("it has %d channels and %d samples a second; at least 1, and from %d to %d, can be read", h.Channels, h.Rate, minRate, maxRate)
 	}
-	const header, format = 8, 16
-	w := &wav{}
-	for b = b[12:]; len(b) >= header; {
-		id, size, body := string(b[:4]), uint64(binary.LittleEndian.Uint32(b[4:])), b[header:]
-		part := body[:min(size, uint64(len(body)))]
-		switch id {
-		case "fmt ":
-			if len(part) < format {
-				return nil, fmt.Errorf("its chunk %q has %d bytes; at least %d are needed", id, len(part), format)
-			}
-			code := binary.LittleEndian.Uint16(part)
-			if code == 0xfffe && len(part) >= 26 { // extensible: the code is in the subformat
-				code = binary.LittleEndian.Uint16(part[24:])
-			}
-			w.channels, w.rate, w.bits = int(binary.LittleEndian.Uint16(part[2:])), int(binary.LittleEndian.Uint32(part[4:])), int(binary.LittleEndian.Uint16(part[14:]))
-			w.float = code == 3
-			switch {
-			case code != 1 && code != 3, w.float && w.bits != 32, w.bits%8 != 0 || w.bits < 8 || w.bits > 32:
-				return nil, fmt.Errorf("its samples have format %d and %d bits; PCM of 8, 16, 24 or 32 bits and floats of 32 bits can be read", code, w.bits)
-			case w.channels < 1, w.rate < minRate, w.rate > maxRate:
-				return nil, fmt.Errorf("it has %d channels and %d samples a second; at least 1, and from %d to %d, can be read", w.channels, w.rate, minRate, maxRate)
-			}
-		case "data":
-			if w.rate == 0 {
-				return nil, errors.New("its samples come before their format")
-			}
-			if size == 0 || size == math.MaxUint32 {
-				part = body
-			}
-			w.data = part[:len(part)-len(part)%(w.channels*w.bits/8)]
-			if len(w.data) == 0 {
-				return nil, errors.New("it has no samples")
-			}
-			return w, nil
-		}
-		b = body[min(size+size%2, uint64(len(body))):]
+	w.data = b[h.Header:]
+	if h.Data >= 0 {
+		w.data = w.data[:min(h.Data, int64(len(w.data)))]
 	}
-	return nil, errors.New("it has no samples: there is no chunk \"data\"")
+	if w.data = w.data[:len(w.data)-len(w.data)%w.frameBytes()]; len(w.data) == 0 {
+		return nil, errors.New("it has no samples")
+	}
+	return w, nil
 }
 
 // frame returns the mean of the channels at a time, from −1 to 1.
 func (w *wav) frame(i int) float64 {
-	width := w.bits / 8
+	width := w.Bits / 8
 	sum := 0.0
-	for c := range w.channels {
-		b := w.data[(i*w.channels+c)*width:]
+	for c := range w.Channels {
+		b := w.data[(i*w.Channels+c)*width:]
 		switch {
-		case w.float:
+		case w.Code == audio.Float:
 			v := float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
 			if !(v >= -1) { // or it is no number
 				v = -1
@@ -118,16 +103,16 @@ func (w *wav) frame(i int) float64 {
 			sum += float64(int32(v)) / (1 << 31)
 		}
 	}
-	return sum / float64(w.channels)
+	return sum / float64(w.Channels)
 }
 
 // resampled returns the samples as 16-bit PCM at a rate.
 func (w *wav) resampled(rate int) []byte {
-	frames := len(w.data) / (w.channels * w.bits / 8)
-	n := max(1, int(int64(frames)*int64(rate)/int64(w.rate)))
+	frames := len(w.data) / w.frameBytes()
+	n := max(1, int(int64(frames)*int64(rate)/int64(w.Rate)))
 	out := make([]byte, 0, 2*n)
 	for i := range n {
-		at := float64(i) * float64(w.rate) / float64(rate)
+		at := float64(i) * float64(w.Rate) / float64(rate)
 		k := min(int(at), frames-1)
 		v := w.frame(k)
 		if part := at - float64(k); part > 0 && k+1 < frames {

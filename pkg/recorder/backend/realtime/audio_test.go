@@ -68,8 +68,8 @@ func TestParseWAVErrors(t *testing.T) {
 		{wavFile(6, 1, 16000, 8, []byte{0, 0}), "its samples have format 6 and 8 bits"},
 		{wavFile(1, 0, 16000, 16, []byte{0, 0}), "it has 0 channels"},
 		{wavFile(1, 1, 1, 16, []byte{0, 0}), "1 samples a second"},
-		{[]byte("RIFF\x00\x00\x00\x00WAVEdata\x02\x00\x00\x00ab"), "its samples come before their format"},
-		{[]byte("RIFF\x00\x00\x00\x00WAVEfmt \x02\x00\x00\x00ab"), "has 2 bytes"},
+		{[]byte("RIFF\x00\x00\x00\x00WAVEdata\x02\x00\x00\x00ab"), "without a whole chunk"},
+		{[]byte("RIFF\x00\x00\x00\x00WAVEfmt \x02\x00\x00\x00ab"), "there is no chunk \"data\""},
 	} {
 		if _, err := parseWAV(tt.file); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.file, err, tt.want)

@@ -1,9 +1,11 @@
 package render
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -101,7 +103,7 @@ func (a API) For(s Style) API {
 func (a API) TakesIDs() bool { return a == Completions || a.nestsSampling() }
 
 // nestsSampling reports whether a request holds its sampling parameters in sampling_params.
-func (a API) nestsSampling() bool { return a == GenerateIDs || a == SGLangGenerate }
+func (a API) nestsSampling() bool { return traits[a].nests }
 
 // AsksLength reports whether a request can ask for the length of the answer, in the APIs of OpenAI, Anthropic, vLLM and SGLang.
 func (a API) AsksLength() bool { return a.LengthMembers() != nil || a.nestsSampling() }
@@ -195,102 +197,81 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	return openai.MergeRequest(b.close(), fields(extra))
 }
 
+// An apiTraits says what sets the requests of an API apart. The zero value is of an API of no service whose members pa-record knows.
+type apiTraits struct {
+	keyHeader, keyVariable string   // "": Authorization and OPENAI_API_KEY
+	prompt, instructions   string   // members: see PromptMember and InstructionsMember
+	lengths                []string // see LengthMembers
+	converses, ranks       bool
+	noLength, noLeast      bool // requests cannot ask for the length, or for a least length, of the answer
+	modelInPath, nests     bool // see ModelInPath and nestsSampling
+}
+
+var traits = [...]apiTraits{
+	Chat:           {prompt: "messages", lengths: []string{"max_tokens", "max_completion_tokens"}, converses: true},
+	Completions:    {prompt: "prompt", lengths: []string{"max_tokens"}},
+	Embeddings:     {prompt: "input", noLength: true},
+	Responses:      {prompt: "input", instructions: "instructions", lengths: []string{"max_output_tokens"}, converses: true, noLeast: true},
+	Generate:       {modelInPath: true},
+	Ranking:        {ranks: true, noLength: true},
+	Rerank:         {ranks: true, noLength: true},
+	TEIRerank:      {ranks: true, noLength: true},
+	ImageRetrieval: {noLength: true},
+	Messages:       {keyHeader: "x-api-key", keyVariable: "ANTHROPIC_API_KEY", prompt: "messages", instructions: "system", lengths: []string{"max_tokens"}, converses: true},
+	GenerateIDs:    {nests: true},
+	SGLangGenerate: {nests: true},
+	Pooling:        {prompt: "input", noLength: true},
+	Classify:       {prompt: "input", noLength: true},
+	Score:          {ranks: true, noLength: true},
+	Images:         {prompt: "prompt", noLength: true},
+	Transcription:  {noLength: true},
+	Speech:         {prompt: "input", noLength: true},
+	OllamaChat:     {keyVariable: "OLLAMA_API_KEY", prompt: "messages", lengths: []string{"options.num_predict"}, converses: true, noLeast: true},
+	OllamaGenerate: {keyVariable: "OLLAMA_API_KEY", prompt: "prompt", lengths: []string{"options.num_predict"}, noLeast: true},
+	Gemini: {
+		keyHeader: "x-goog-api-key", keyVariable: "GEMINI_API_KEY", prompt: "contents", instructions: "systemInstruction",
+		lengths: []string{"generationConfig.maxOutputTokens"}, converses: true, noLeast: true, modelInPath: true,
+	},
+	Realtime: {noLength: true},
+}
+
 // KeyHeader returns the header that holds a key, and its value.
 func (a API) KeyHeader(key string) (name, value string) {
-	switch a {
-	case Messages:
-		return "x-api-key", key
-	case Gemini:
-		return "x-goog-api-key", key
+	if name = traits[a].keyHeader; name != "" {
+		return name, key
 	}
 	return "Authorization", "Bearer " + key
 }
 
 // KeyVariable returns the environment variable with the key of the API's own service.
-func (a API) KeyVariable() string {
-	switch a {
-	case Messages:
-		return "ANTHROPIC_API_KEY"
-	case OllamaChat, OllamaGenerate:
-		return "OLLAMA_API_KEY"
-	case Gemini:
-		return "GEMINI_API_KEY"
-	}
-	return "OPENAI_API_KEY"
-}
+func (a API) KeyVariable() string { return cmp.Or(traits[a].keyVariable, "OPENAI_API_KEY") }
 
 // Converses reports whether requests hold the messages of a conversation.
-func (a API) Converses() bool {
-	return a == Chat || a == Messages || a == Responses || a == OllamaChat || a == Gemini
-}
+func (a API) Converses() bool { return traits[a].converses }
 
 // InstructionsMember returns the member of a request that holds the instructions of a conversation; "" if they are among its
 // messages.
-func (a API) InstructionsMember() string {
-	switch a {
-	case Messages:
-		return "system"
-	case Responses:
-		return "instructions"
-	case Gemini:
-		return "systemInstruction"
-	}
-	return ""
-}
+func (a API) InstructionsMember() string { return traits[a].instructions }
 
 // ModelInPath reports whether the path of a request names the model, and not its body.
-func (a API) ModelInPath() bool { return a == Generate || a == Gemini }
+func (a API) ModelInPath() bool { return traits[a].modelInPath }
 
 // LeastLength reports whether a request can ask for a least length of the answer.
-func (a API) LeastLength() bool {
-	return a != Responses && a != OllamaChat && a != OllamaGenerate && a != Gemini
-}
+func (a API) LeastLength() bool { return !traits[a].noLeast }
 
 // Ranks reports whether requests hold a query and texts to rank.
-func (a API) Ranks() bool { return a == Ranking || a == Rerank || a == TEIRerank || a == Score }
+func (a API) Ranks() bool { return traits[a].ranks }
 
 // AsksNoLength reports whether requests cannot ask for a length of the answer, because the answer has no text.
-func (a API) AsksNoLength() bool {
-	switch a {
-	case Embeddings, ImageRetrieval, Pooling, Classify, Images, Transcription, Speech, Realtime:
-		return true
-	}
-	return a.Ranks()
-}
+func (a API) AsksNoLength() bool { return traits[a].noLength }
 
 // PromptMember returns the member of a request that holds the prompt, or the messages of a conversation; "" for other APIs
 // than OpenAI's, Anthropic's, Ollama's and Google's.
-func (a API) PromptMember() string {
-	switch a {
-	case Chat, Messages, OllamaChat:
-		return "messages"
-	case Completions, Images, OllamaGenerate:
-		return "prompt"
-	case Gemini:
-		return "contents"
-	case Embeddings, Responses, Pooling, Classify, Speech:
-		return "input"
-	}
-	return ""
-}
+func (a API) PromptMember() string { return traits[a].prompt }
 
 // LengthMembers returns the members of a request that can hold the length of the answer in the APIs
 // of OpenAI, Anthropic, Ollama and Google, the usual one first; nil for the other APIs. "a.b" is member b of the object a.
-func (a API) LengthMembers() []string {
-	switch a {
-	case Chat:
-		return []string{"max_tokens", "max_completion_tokens"}
-	case Completions, Messages:
-		return []string{"max_tokens"}
-	case Responses:
-		return []string{"max_output_tokens"}
-	case OllamaChat, OllamaGenerate:
-		return []string{"options.num_predict"}
-	case Gemini:
-		return []string{"generationConfig.maxOutputTokens"}
-	}
-	return nil
-}
+func (a API) LengthMembers() []string { return slices.Clone(traits[a].lengths) }
 
 // An object is a JSON object under construction.
 type object struct{ b []byte }

@@ -158,6 +158,19 @@ func (t *chatTurn) text(form string) (string, error) {
 	return strings.Join(texts, "\n\n"), nil
 }
 
+// promptTurns returns the messages of a conversation or a prompt for a service that has the form of no other; see chatTurns and
+// promptTurn.
+func promptTurns(p *workload.Prompt, form, service string) ([]chatTurn, error) {
+	if p.Messages != nil {
+		return chatTurns(p.Messages, form, nil)
+	}
+	t, err := promptTurn(p, service)
+	if p.System == "" {
+		return []chatTurn{t}, err
+	}
+	return []chatTurn{{role: "system", parts: []chatPart{{text: p.System}}}, t}, err
+}
+
 // promptTurn returns the user's message of a prompt without messages.
 func promptTurn(p *workload.Prompt, service string) (chatTurn, error) {
 	t := chatTurn{role: "user"}

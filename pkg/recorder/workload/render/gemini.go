@@ -26,21 +26,9 @@ var geminiSettings = serviceSettings{"generationConfig", map[string]string{
 //
 // The path names the model and asks for a stream. Messages in the form of a chat are translated.
 func (b *object) gemini(p *workload.Prompt, o Options) error {
-	var turns []chatTurn
-	if p.Messages != nil {
-		var err error
-		if turns, err = chatTurns(p.Messages, geminiForm, nil); err != nil {
-			return err
-		}
-	} else {
-		if p.System != "" {
-			turns = append(turns, chatTurn{role: "system", parts: []chatPart{{text: p.System}}})
-		}
-		t, err := promptTurn(p, "Gemini's contents")
-		if err != nil {
-			return err
-		}
-		turns = append(turns, t)
+	turns, err := promptTurns(p, geminiForm, "Gemini's contents")
+	if err != nil {
+		return err
 	}
 	contents := []byte{'['}
 	var instructions []string

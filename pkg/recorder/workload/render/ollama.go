@@ -56,21 +56,9 @@ func (b *object) settings(name, length string, tokens int, others export.Fields)
 }
 
 func (b *object) ollamaMessages(p *workload.Prompt) error {
-	var turns []chatTurn
-	if p.Messages != nil {
-		var err error
-		if turns, err = chatTurns(p.Messages, ollamaForm, nil); err != nil {
-			return err
-		}
-	} else {
-		if p.System != "" {
-			turns = append(turns, chatTurn{role: "system", parts: []chatPart{{text: p.System}}})
-		}
-		t, err := promptTurn(p, "Ollama's messages")
-		if err != nil {
-			return err
-		}
-		turns = append(turns, t)
+	turns, err := promptTurns(p, ollamaForm, "Ollama's messages")
+	if err != nil {
+		return err
 	}
 	out := []byte{'['}
 	for i := range turns {
