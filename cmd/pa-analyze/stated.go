@@ -71,7 +71,7 @@ func (c *call) convertStated(s *stated.Result, out string) error {
 	return c.writeTo(out, disk.Figures, stated.Report([]*stated.Result{s}).In(format, 0))
 }
 
-// diffStated compares sides of which at least one holds figures only; done is false if none does. From the requests of the other side it computes
+// diffStated compares two sides if at least one holds figures only; else done is false. From the requests of the other side it computes
 // the figures of the tool that states them.
 func (c *call) diffStated(s sides, o *diffOptions) (done bool, err error) {
 	files := [2][]string{s.older, s.newer}

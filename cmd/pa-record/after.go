@@ -79,7 +79,7 @@ func analyzeJournal(ctx context.Context, open openReader) (*analyze.Report, erro
 		return nil, err
 	}
 	defer func() { _ = r.Close() }() // only read
-	rep, err := analyze.Run(ctx, r, analyze.Config{})
+	rep, err := analyze.Run(ctx, r, analyze.Config{Phases: true})
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -111,6 +111,9 @@ func (s *runSummary) print(stdout, stderr io.Writer, index runIndex, shown bool)
 			fmt.Fprintln(stdout, index.title())
 		}
 		_ = report.Brief(s.report)(stdout) // an error shows when stdout is flushed, as with all results
+		for _, line := range report.ServerTimes(s.report) {
+			fmt.Fprintln(stdout, line)
+		}
 		warn := func(lines []string) {
 			for _, line := range lines {
 				fmt.Fprintf(stderr, "pa-record: warning: %s%s\n", index.prefix(), line)

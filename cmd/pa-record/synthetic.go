@@ -132,7 +132,7 @@ func (p *parser) promptIDs(s *settings) {
 	var err error
 	s.ids, err = synth.ParsePromptIDs(s.PromptIDs)
 	p.refuse(err != nil, "--prompt-ids %s: %w", s.PromptIDs, err)
-	p.refuse(err == nil && !s.ids.Range && p.c.String("tokenizer") == "", "--prompt-ids %s: ids are those of the model's tokenizer; give it with --tokenizer", s.PromptIDs)
+	p.refuse(err == nil && !s.ids.Range && p.c.String("tokenizer") == "", "--prompt-ids %s: the ids come from the model's tokenizer; give it with --tokenizer", s.PromptIDs)
 	api, _ := s.api()
 	p.refuse(s.ServiceKind != kindOpenAI || !api.TakesIDs() || p.c.IsSet("request-template"), "--prompt-ids needs an endpoint that takes ids: v1/completions, inference/v1/generate, or generate with --backend sglang")
 	files := len(s.InputData) > 0 || s.namesDataset()

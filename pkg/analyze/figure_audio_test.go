@@ -34,7 +34,7 @@ func TestAudioFigures(t *testing.T) {
 		want     map[string]string // figures: a value, or the reason why there is none
 		metrics  map[answer.Metric]float64
 	}{
-		// 50 ms of audio in 60 ms: the first request takes 30 ms, of which it waits 5 ms before its second piece and nothing
+		// 50 ms of audio in 60 ms: the first request takes 30 ms: it waits 5 ms before its second piece and nothing
 		// before its third one; the second takes 20 ms without a wait.
 		"speech": {
 			"v1/audio/speech",

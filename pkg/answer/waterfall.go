@@ -34,8 +34,8 @@ type Waterfall struct {
 	BoundNS int64
 }
 
-// The error of a time that the server states, beside a time of the client: the rates of two clocks, each of which
-// runs at most 500 parts per million too fast or too slow, and the last digit of the server's number.
+// The error of a time that the server states, beside a time of the client. Each of the two clocks runs at most 500 parts per
+// million too fast or too slow. The last digit of the server's number is rounded.
 const (
 	clockRates    = 1000 // 1 / the difference of the rates
 	statedRoundNS = 1000

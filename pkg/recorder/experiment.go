@@ -77,7 +77,7 @@ func (l *levelRun) experiment() *export.Experiment {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
 		if l.cfg.ServerDetails && l.stated < l.out.OK {
-			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no times of the server; vLLM needs its flag --enable-per-request-metrics, and answers with usage (--include-usage)", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
+			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no times of the server; vLLM needs --enable-per-request-metrics, and answers with usage (--include-usage); llama.cpp states them in chats and completions; SGLang only in /generate; Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
 		}
 		if w := l.sequences.BrokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)

@@ -63,7 +63,7 @@ type levelRun struct {
 
 	startNS  uint64
 	beginNS  uint64 // when all ranks began, on the clock of rank 0; 0 with one rank
-	stated   int    // measured requests whose answers state export.ServerDetails
+	stated   int    // measured requests whose answers state times of the server
 	late     string // warning about a late start; "" for none
 	budget   int    // requests that this process measures, if budgeted
 	budgeted bool
@@ -434,7 +434,7 @@ func (l *levelRun) settle(x *backend.Exchange) {
 		r.Phase = export.PhaseCooldown
 	}
 	l.count(r)
-	if x.Tokens.ServerDetails && r.Excluded() == export.NotExcluded {
+	if x.Tokens.ServerTimes && r.Excluded() == export.NotExcluded {
 		l.stated++
 	}
 	if ended && r.Excluded() == export.NotExcluded {

@@ -280,7 +280,7 @@ func (t *responsesRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 			}
 			item, member, whole := t.item(open, text.String(), true), "text", text.String()
 			if open == "function_call" {
-				if member = "arguments"; whole != "" { // a client counts a whole text of which no delta came
+				if member = "arguments"; whole != "" { // a client counts a whole text without deltas
 					whole = `{"text":` + string(appendString(nil, whole)) + `}`
 				}
 			}

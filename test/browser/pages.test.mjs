@@ -339,6 +339,17 @@ describe('page', () => {
     });
   });
 
+  test('shows the parts of a TTFT that answers state', async () => {
+    await opened(found('stated').file, {}, async (page) => {
+      const legend = await text(page, 'wf-legend');
+      for (const part of ['TTFT: prefill, by the server', 'TTFT: client, network and rest']) assert.ok(legend.includes(part), `${part} in ${legend}`);
+      await page.locator('#wf-scroll').focus();
+      await page.keyboard.press('ArrowRight');
+      assert.match(await text(page, 'wf-detail'), /prefill, by the server[\d., a-zµ(]+ns\)/);
+    });
+    await opened(found('level').file, {}, async (page) => assert.doesNotMatch(await text(page, 'wf-legend'), /by the server/));
+  });
+
   test('zooms the waterfall by button, wheel and key', async () => {
     await opened(found('sweep').file, {}, async (page) => {
       const canvas = page.locator('#wf-canvas');

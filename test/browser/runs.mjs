@@ -71,12 +71,13 @@ export async function makeRuns(dir) {
   const stalls = record(at('stalls.parquet'), `${real}&itl=lognormal:8ms,30ms&seed=10`, [...streaming, '--request-rate-range', '20', '--duration', '2s']);
   const one = record(at('one.json'), `${real}&seed=11`, [...streaming, '--concurrency-range', '1', '--request-count', '1']);
   const failed = record(at('failed.json'), 'ttft=1ms&fault=http_500', ['--streaming', '--concurrency-range', '2', '--request-count', '12'], [1]);
+  const stated = record(at('stated.json'), `${real}&server_details=vllm&seed=15`, [...streaming, '--concurrency-range', '2', '--request-count', '20']);
   const whole = record(at('whole.json'), 'ttft=20ms&itl=1ms&output_tokens=20&seed=12', ['--service-kind', 'openai', '--concurrency-range', '2', '--request-count', '20']);
   await writeFile(at('agents.jsonl'), agents.map((row) => JSON.stringify(row) + '\n').join(''));
   const trees = record(at('agents.json'), `${real}&fault=http_500:every=23&seed=14`,
     [...streaming.slice(0, 1), '--input-data', at('agents.jsonl'), '--session-concurrency', '2', '--request-count', '40']);
   await writeFile(at('empty.json'), '{"experiments":[],"version":"2.60.0","service_kind":"openai","endpoint":"v1/chat/completions"}');
-  await Promise.all([sweep, slower, level, evil, stalls, one, failed, whole, trees]);
+  await Promise.all([sweep, slower, level, evil, stalls, one, failed, whole, trees, stated]);
 
   const slo = ['--slo', 'ttft<=60ms && itl_max<50ms', '--slo-target', '0.9'];
   const report = (names, ...flags) => {
@@ -90,6 +91,7 @@ export async function makeRuns(dir) {
     { name: 'stalls', ...report('stalls.parquet', '--metrics', 'quality', '--stall', '40ms', '--stall-factor', '2'), has: { requests: true, tokens: true, levels: 1, stalls: true } },
     { name: 'one', ...report('one.json'), has: { requests: true, tokens: true, levels: 1, single: true } },
     { name: 'failed', ...report('failed.json'), has: { requests: true, levels: 1, failures: true, none: true } },
+    { name: 'stated', ...report('stated.json', '--metrics', 'phases'), has: { requests: true, tokens: true, levels: 1 } },
     { name: 'whole', ...report('whole.json'), has: { requests: true, levels: 1 } },
     { name: 'imported', ...report('imported.json'), has: { requests: true, levels: 1 } },
     { name: 'hostile', ...report('hostile.json'), has: { requests: true, levels: 1, failures: true, hostile: true } },

@@ -34,7 +34,8 @@ QUALITY_DISTRIBUTIONS = {
     "tokens_per_event": "tokens_per_event", "normalized_latency": "normalized_latency_ns", "request_fluidity": "fluidity", "request_stalls": "stalls",
 }
 PHASES = {"server_queue": "server_queue_ns", "server_prefill": "server_prefill_ns", "server_ttft": "server_ttft_ns", "server_decode": "server_decode_ns"}
-QUALITY = ["fluidity", "tokens_in_time", "reader_idle", "stalls", "longest_stall", "stall_share", "tokens_per_event", "normalized_latency", "request_fluidity", "request_stalls", "interactivity", *PHASES]
+TTFT_PARTS = {"send": "send", "queue": "queue", "prefill": "prefill", "first_decode": "first decode", "rest": "network and rest"}
+QUALITY = ["fluidity", "tokens_in_time", "reader_idle", "stalls", "longest_stall", "stall_share", "tokens_per_event", "normalized_latency", "request_fluidity", "request_stalls", "interactivity", *PHASES, "ttft_parts"]
 GROUPS = "quality,economics,prefix,phases"
 # Ways to divide the levels into windows.
 WINDOWS = ["100ms", "recorded"]
@@ -179,6 +180,16 @@ class Checker:
                 figure(name, level["quality"]["figures"], name)
         elif metric in QUALITY_DISTRIBUTIONS:
             distribution(level["quality"]["metrics"].get(QUALITY_DISTRIBUTIONS[metric]))
+        elif metric == "ttft_parts":
+            waterfall = level["phases"].get("waterfall")
+            if waterfall is None:
+                sys.exit(f"{self.engine}: {at} parts of a TTFT, which the report lacks")
+            self.number(f"{at} n", row["n"], waterfall["requests"])
+            self.number(f"{at} ttft", row["ttft_mean_ns"], waterfall["ttft_ns"])
+            stated = {p["part"]: p for p in waterfall["parts"]}
+            for name, part in TTFT_PARTS.items():
+                for suffix, key in [("share", "share"), ("mean_ns", "mean_ns")]:
+                    self.number(f"{at} {name}", row[f"{name}_{suffix}"], stated.get(part, {}).get(key, 0))
         elif metric in PHASES:
             distribution(level["phases"]["metrics"].get(PHASES[metric]))
         else:

@@ -118,6 +118,7 @@ const mostExact = 1 << 53
 //	connect start first last end
 //	                            times from the begin; may be absent
 //	ttft e2el                   the measures minus the times between the columns; may be absent
+//	queue prefill first_decode  times at the server within the TTFT; may be absent
 //	lane                        -1: none
 //	input cached output         numbers of tokens, -1: not known
 //	status excluded class error model
@@ -128,7 +129,7 @@ const mostExact = 1 << 53
 //	                            length, and its position among the gaps of the answer
 func rowsOf(l *view.Level) sheet.Object {
 	var ids, strings []string
-	var id, begin, timed, connect, start, first, last, end, ttft, e2el, lane, input, cached, output, status, excluded, class, errors, model column
+	var id, begin, timed, connect, start, first, last, end, ttft, e2el, queue, prefill, firstDecode, lane, input, cached, output, status, excluded, class, errors, model column
 	var stallRow, stallAt, stallNS, stallPosition column
 	texts := map[string]int64{}
 	text := func(s string) int64 {
@@ -177,6 +178,9 @@ func rowsOf(l *view.Level) sheet.Object {
 		end.add(after(q.EndNS))
 		ttft.add(beyond(q.TTFTNS, q.StartNS, q.FirstNS))
 		e2el.add(beyond(q.E2ELNS, q.StartNS, q.EndNS))
+		for k, c := range [view.NumServerParts]*column{&queue, &prefill, &firstDecode} {
+			c.add(beyond(q.Server[k], 0, 0))
+		}
 		lane.add(int64(q.Lane))
 		input.add(q.InputTokens)
 		cached.add(q.CachedTokens)
@@ -202,6 +206,7 @@ func rowsOf(l *view.Level) sheet.Object {
 	columns := map[string]any{}
 	for name, c := range map[string]*column{
 		"id": &id, "begin": &begin, "timed": &timed, "connect": &connect, "start": &start, "first": &first, "last": &last, "end": &end, "ttft": &ttft, "e2el": &e2el,
+		"queue": &queue, "prefill": &prefill, "first_decode": &firstDecode,
 		"lane": &lane, "input": &input, "cached": &cached, "output": &output, "status": &status, "excluded": &excluded, "class": &class, "error": &errors, "model": &model,
 		"stall_row": &stallRow, "stall_at": &stallAt, "stall_ns": &stallNS, "stall_position": &stallPosition,
 	} {

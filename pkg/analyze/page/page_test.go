@@ -512,7 +512,8 @@ func TestRows(t *testing.T) {
 	run := full(t)
 	run.Levels[1].Requests[3].ID = math.MaxUint64 // which JavaScript cannot count to
 	run.Levels[1].Requests[5].TTFTNS += 17        // of a report from another time than the start
-	lost := &view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1, RequestTexts: &view.RequestTexts{}}
+	run.Levels[1].Requests[7].Server = [view.NumServerParts]int64{3, 0, 1 << 40}
+	lost := &view.Request{QueueNS: -1, ConnectNS: -1, StartNS: -1, FirstNS: -1, LastTokenNS: -1, EndNS: -1, TTFTNS: -1, E2ELNS: -1, Lane: -1, InputTokens: -1, CachedTokens: -1, OutputTokens: -1, Server: [view.NumServerParts]int64{-1, -1, -1}, RequestTexts: &view.RequestTexts{}}
 	run.Levels[2].Requests = append(run.Levels[2].Requests, lost)
 	for l := range run.Levels {
 		v := &run.Levels[l]
@@ -612,6 +613,11 @@ func decode(t *testing.T, b []byte) []view.Request {
 			return *v + to - q.StartNS
 		}
 		q.TTFTNS, q.E2ELNS = measure("ttft", q.FirstNS), measure("e2el", q.EndNS)
+		for k, name := range []string{"queue", "prefill", "first_decode"} {
+			if q.Server[k] = view.Absent; column(name, m.N)[i] != nil {
+				q.Server[k] = *column(name, m.N)[i]
+			}
+		}
 		number := func(name string) int64 { return *column(name, m.N)[i] }
 		q.Lane, q.InputTokens, q.CachedTokens, q.OutputTokens = int(number("lane")), number("input"), number("cached"), number("output")
 		text := func(name string) string { return m.Strings[number(name)] }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
@@ -257,6 +258,29 @@ func prefixLines(p *figure.Prefix, times TimeUnit) []string {
 		return lines
 	}
 	return append(lines, statedRequests(p))
+}
+
+// ServerTimes returns a line for each level whose answers state a queue or a prefill: "server: queue 48.3 µs, prefill
+// 20.0 ms of TTFT 24.2 ms (means)". Several levels have their names in front.
+func ServerTimes(rep *analyze.Report) (lines []string) {
+	for i := range rep.Experiments {
+		e := &rep.Experiments[i]
+		if e.Phases == nil || e.Phases.Waterfall == nil {
+			continue
+		}
+		var times []string
+		for _, p := range e.Phases.Waterfall.Parts {
+			if p.Part == answer.QueuePart || p.Part == answer.PrefillPart {
+				times = append(times, p.Part.String()+" "+Span(p.MeanNS))
+			}
+		}
+		line := "server: " + strings.Join(times, ", ") + " of TTFT " + Span(e.Phases.Waterfall.MeanNS) + " (means)"
+		if len(rep.Experiments) > 1 {
+			line = LevelName(e) + ": " + line
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // phaseLines returns the lines of p. If no time of the server is known, the line of the remaining time is left out: it

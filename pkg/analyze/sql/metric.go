@@ -83,7 +83,32 @@ func PhaseNames() []string { return namesOf(phaseMetrics()) }
 
 func phaseMetrics() []metric {
 	return append(distributions(explain.Phases, answer.ServerMetrics),
+		metric{name: "ttft_parts", doc: "mean TTFT of the requests whose answers state a time before the first token, and the share and the mean of each part", statement: ttftParts},
 		metric{"speculation", "pooled acceptance of draft tokens", columnsOf(explain.Phases, figure.KeyAcceptance, figure.KeyAcceptedShare), speculation})
+}
+
+// ttftParts divides the TTFT, which begins when the request leaves, like answer.Measures.Waterfall.
+func ttftParts(e *engine) string {
+	parts := []string{"send", "queue", "prefill", "first_decode", "rest"}
+	lines := []string{"count(*) AS n", "avg(" + e.float("ttft_ns") + ") AS ttft_mean_ns"}
+	for _, p := range parts {
+		lines = append(lines, e.float("sum("+p+")")+" / nullif(sum(ttft_ns), 0) AS "+p+"_share", "avg("+e.float(p)+") AS "+p+"_mean_ns")
+	}
+	const queue, prefill = "coalesce(server_queue_ns, 0)", "coalesce(server_prefill_ns, server_ttft_ns - coalesce(server_queue_ns, 0), 0)"
+	return "SELECT " + e.group + ",\n  " + strings.Join(lines, ",\n  ") + "\n" +
+		"FROM (\n" +
+		"  SELECT " + e.group + ", ttft_ns, send, queue, prefill, first_decode, ttft_ns - send - queue - prefill - first_decode AS rest\n" +
+		"  FROM (\n" +
+		"    SELECT " + e.group + ", ttft_ns,\n" +
+		"      CASE WHEN sent_ns >= start_ns AND start_ns > 0 THEN least(sent_ns - start_ns, ttft_ns) ELSE 0 END AS send,\n" +
+		"      " + queue + " AS queue,\n" +
+		"      " + prefill + " AS prefill,\n" +
+		"      CASE WHEN server_prefill_ns IS NOT NULL THEN coalesce(server_ttft_ns - " + queue + " - server_prefill_ns, 0) ELSE 0 END AS first_decode\n" +
+		"    FROM measured\n" +
+		"    WHERE ttft_ns IS NOT NULL AND coalesce(server_queue_ns, server_prefill_ns, server_ttft_ns) IS NOT NULL\n" +
+		"  ) AS stated\n" +
+		") AS parts\n" +
+		"GROUP BY " + e.group + "\nORDER BY " + e.order
 }
 
 // speculation pools the acceptance of draft tokens.

@@ -149,6 +149,7 @@ func (c *collector) fill(q *Request, k *candidate, p *place) {
 		q.EndNS = at(r.endNS)
 	}
 	q.TTFTNS, q.E2ELNS, q.InputTokens, q.CachedTokens, q.OutputTokens = k.ttftNS, k.e2elNS, r.inputTokens, r.cachedTokens, r.outputTokens
+	q.Server = r.server
 	q.RequestTexts, q.Stalls, q.StallsLeftOut = c.rows.texts[r.texts], s.all, s.leftOut
 }
 

@@ -347,6 +347,10 @@ func (c *collector) addRow(l *levelRows, q *analyze.Point, index, begin uint64, 
 	if q.Numbered {
 		r.id = q.ID
 	}
+	w, _ := q.Waterfall()
+	for i := range r.server {
+		r.server[i] = known(w.Parts[int(answer.QueuePart)+i])
+	}
 	if !timed {
 		candidate.beginNS = math.MaxInt64 // after all others
 	} else {

@@ -32,7 +32,8 @@ type row struct {
 	id                                           uint64
 	endNS                                        int64
 	queueNS, connectNS, startNS, firstNS, lastNS int64
-	inputTokens, cachedTokens, outputTokens      int64 // Absent if not known
+	inputTokens, cachedTokens, outputTokens      int64                 // Absent if not known
+	server                                       [NumServerParts]int64 // Absent if not known
 	rank, slot, turn                             int
 	texts, stalls                                int32 // indices in rows
 	timed                                        bool

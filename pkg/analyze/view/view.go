@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -187,11 +188,17 @@ type Request struct {
 	TTFTNS, E2ELNS                          int64
 	InputTokens, CachedTokens, OutputTokens int64
 	Turn                                    int
+	// Server holds the parts of the TTFT that the answer states: queue, prefill and first decode in ns. A part below 0 is
+	// Absent.
+	Server [NumServerParts]int64
 	*RequestTexts
 	// Stalls are the longest stalls in the order of time; StallsLeftOut counts the others.
 	Stalls        []Stall
 	StallsLeftOut int
 }
+
+// NumServerParts is the number of parts of a TTFT at the server.
+const NumServerParts = answer.FirstDecodePart - answer.QueuePart + 1
 
 // RequestTexts are the texts of a request. Requests with the same texts may share them.
 type RequestTexts struct {

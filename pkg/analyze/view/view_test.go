@@ -54,11 +54,11 @@ func TestByHand(t *testing.T) {
 	l := &run.Levels[0]
 	want := []*Request{{
 		ID: 7, Slot: 1, Lane: 1, QueueNS: 0, ConnectNS: 60_000, StartNS: 100_000, FirstNS: 400_000, LastTokenNS: 1_000_700_000, EndNS: 1_000_800_000,
-		TTFTNS: 300_000, E2ELNS: 1_000_700_000, InputTokens: 9, CachedTokens: 8, OutputTokens: 5, RequestTexts: &RequestTexts{Status: "ok"},
+		TTFTNS: 300_000, E2ELNS: 1_000_700_000, InputTokens: 9, CachedTokens: 8, OutputTokens: 5, Server: [NumServerParts]int64{Absent, Absent, Absent}, RequestTexts: &RequestTexts{Status: "ok"},
 		Stalls: []Stall{{AtNS: 700_000, LengthNS: 1e9, Position: 4}},
 	}, {
 		ID: 9, Lane: 0, QueueNS: Absent, ConnectNS: Absent, StartNS: 150_000, FirstNS: Absent, LastTokenNS: Absent, EndNS: 1_000_000,
-		TTFTNS: Absent, E2ELNS: Absent, InputTokens: Absent, CachedTokens: Absent, OutputTokens: 0,
+		TTFTNS: Absent, E2ELNS: Absent, InputTokens: Absent, CachedTokens: Absent, OutputTokens: 0, Server: [NumServerParts]int64{Absent, Absent, Absent},
 		RequestTexts: &RequestTexts{Status: "timeout", Excluded: "failed", ErrorClass: "timeout", Error: "<b>"},
 	}}
 	if d := cmp.Diff(want, l.Requests); d != "" {

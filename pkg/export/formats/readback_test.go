@@ -166,6 +166,9 @@ func writeShard(w export.Writer, run *export.Run, rank int) error {
 				ID: uint64(level*400 + i + 1), StartNS: start + uint64(level*1000+i)*1_000_000, HasMeta: true,
 				Status: export.StatusOK, Phase: export.PhaseMeasured, Rank: rank,
 			}
+			if i%3 > 0 { // else it is not known
+				r.SentNS = r.StartNS + uint64(i%5)*2_000
+			}
 			n := 2 + i*i%9
 			at := r.StartNS
 			for k := range n {
@@ -236,6 +239,9 @@ func event(i, k, n int) string {
 		}
 		if i%4 == 1 {
 			timings = fmt.Sprintf(`,"timings":{"prompt_ms":%d.25,"predicted_ms":%d}`, i%13, i%17)
+		}
+		if i%4 == 3 {
+			timings = fmt.Sprintf(`,"metrics":{"queue_time_ms":%d.125,"time_to_first_token_ms":%d,"prefix_cache":{"prefill_time_ms":%d}}`, i%3, 9+i%5, 2+i%7)
 		}
 		return fmt.Sprintf(`data: {"choices":[],"usage":{"prompt_tokens":%d,"completion_tokens":%d%s}%s}`, 10+i%5, n, details, timings) + "\n\n"
 	}

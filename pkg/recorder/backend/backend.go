@@ -113,8 +113,8 @@ type Tokens struct {
 	Several bool
 	// Whole says that the answer was one body, which is no stream whatever the request asked for.
 	Whole bool
-	// ServerDetails says that the answer states something of export.ServerDetails.
-	ServerDetails bool
+	// ServerTimes says that the answer states a time of export.ServerDetails before the first token.
+	ServerTimes bool
 }
 
 // Add counts a piece of output in response i; i does not decrease.

@@ -15,7 +15,7 @@ type Format struct {
 // PCM24K is the format of raw PCM of OpenAI's speech endpoint: 24 kHz, 16 bits, mono.
 var PCM24K = Format{Rate: 24000, FrameBytes: 2}
 
-// Limits of a plausible format. Values beyond them are those of a damaged header.
+// Limits of a plausible format. A header with values beyond them is damaged.
 const (
 	maxRate       = 1 << 20
 	maxFrameBytes = 1 << 10

@@ -83,7 +83,7 @@ type Choice struct {
 	// order of the body.
 	ToolCalls []byte
 	// TokenIDs is the length of token_ids. In answers of SGLang's generate it and Content can be of the whole answer so far:
-	// Stream.Add makes them those of the event.
+	// Stream.Add makes them the numbers of the event alone.
 	TokenIDs int
 	// FinishReason is empty until the choice is finished.
 	FinishReason []byte

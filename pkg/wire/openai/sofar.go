@@ -97,7 +97,7 @@ func (p *soFar) add(ch *Choice) {
 	p.tokens = max(p.tokens, ch.generated)
 }
 
-// addSoFar is Add's part for the choices of SGLang's generate. The counts of Usage are then those of all choices together.
+// addSoFar is Add's part for the choices of SGLang's generate. The counts of Usage then cover all choices together.
 func (st *Stream) addSoFar(c *Chunk) {
 	for i := range c.Choices {
 		ch := &c.Choices[i]

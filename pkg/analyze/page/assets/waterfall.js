@@ -9,13 +9,19 @@ const parts = [
   { name: "after the last token", color: "end", pattern: "none" },
   { name: "wait before sending", color: "wait", pattern: "slash" },
   { name: "connect", color: "connect", pattern: "dots" },
+  { name: "TTFT: queue, by the server", color: "s1", pattern: "dots" },
+  { name: "TTFT: prefill, by the server", color: "ttft", pattern: "none" },
+  { name: "TTFT: first decode, by the server", color: "decode", pattern: "slash" },
   { name: "decode", color: "decode", pattern: "none" },
   { name: "answer, not streamed", color: "answer", pattern: "horizontal" },
   { name: "TTFT", color: "ttft", pattern: "backslash" },
   { name: "stall", color: "stall", pattern: "vertical" },
   { name: "failed", color: "failure", pattern: "cross" },
 ];
-const END = 1, WAIT = 2, CONNECT = 3, DECODE = 4, ANSWER = 5, TTFT = 6, STALL = 7, FAILED = 8;
+const END = 1, WAIT = 2, CONNECT = 3, QUEUE = 4, PREFILL = 5, FIRST_DECODE = 6, DECODE = 7, ANSWER = 8, TTFT = 9, STALL = 10, FAILED = 11;
+
+// The parts of a TTFT at the server, in the order of time: columns of the rows and names.
+const atServer = [["queue", "queue, by the server", QUEUE], ["prefill", "prefill, by the server", PREFILL], ["first_decode", "first decode, by the server", FIRST_DECODE]];
 
 // patternOf returns the color of a part with its pattern, which tells parts apart without color.
 function patternOf(ctx, part) {
@@ -41,7 +47,7 @@ function decodeRows(level) {
   if (level.decoded) return level.decoded;
   const r = level.rows, n = r.n, m = r.stalls;
   const rows = { n, strings: r.strings };
-  for (const k of ["lane", "input", "cached", "output", "status", "excluded", "class", "error", "model", "timed", "begin", "connect", "start", "first", "last", "end", "ttft", "e2el"]) rows[k] = column(r.columns[k], n);
+  for (const k of ["lane", "input", "cached", "output", "status", "excluded", "class", "error", "model", "timed", "begin", "connect", "start", "first", "last", "end", "ttft", "e2el", "queue", "prefill", "first_decode"]) rows[k] = column(r.columns[k], n);
   rows.id = r.id_text || sums(column(r.columns.id, n));
   sums(rows.begin);
   for (let i = 0; i < n; i++) {
@@ -109,7 +115,7 @@ function startWaterfall() {
       const c = make("canvas", { width: 28, height: 14, "aria-hidden": "true" }), x = c.getContext("2d");
       x.fillStyle = patternOf(x, parts[k]);
       x.fillRect(0, 0, 28, 14);
-      legend.append(make("li", {}, c, parts[k].name));
+      legend.append(make("li", {}, c, parts[k].name + (k === TTFT && (used.has(QUEUE) || used.has(PREFILL)) ? ": client, network and rest" : "")));
     }
     if (now === true && rows) paint(); else draw();
   }
@@ -139,12 +145,18 @@ function startWaterfall() {
       f(start, end, ANSWER);
     } else {
       const first = rows.first[i], last = rows.last[i] > first ? rows.last[i] : first;
-      f(start, first, TTFT);
+      // Nothing shows at which time of the client the server was at work: its parts end at the first token.
+      let at = first - serverTime(i);
+      if (at < start) at = first; // more time than passed
+      f(start, at, TTFT);
+      if (at < first) for (const [k, , part] of atServer) if (rows[k][i] > 0) f(at, at += rows[k][i], part);
       if (last > first) f(first, last, DECODE);
       if (end > last) f(last, end, END);
     }
     for (let k = rows.stallFrom[i]; k < rows.stallFrom[i + 1]; k++) f(rows.stallAt[k], rows.stallAt[k] + rows.stallNS[k], STALL);
   }
+  // serverTime returns the sum of the parts of a TTFT at the server.
+  const serverTime = (i) => atServer.reduce((sum, [k]) => sum + (rows[k][i] || 0), 0);
   const failed = (i) => rows.class[i] > 0;
   const noRows = byId("wf-none").textContent; // of a level without times, unless it says why
 
@@ -432,6 +444,7 @@ function startWaterfall() {
     if (connect > begin) all.push(["wait", exact(connect - begin)]);
     if (start > connect) all.push(["connect", exact(start - connect)]);
     if (!isNaN(rows.ttft[i])) all.push(["TTFT", exact(rows.ttft[i])]);
+    for (const [k, name] of atServer) if (!isNaN(rows[k][i])) all.push([name, exact(rows[k][i])]);
     if (rows.last[i] >= rows.first[i]) all.push(["decode", exact(rows.last[i] - rows.first[i])]);
     if (!isNaN(rows.e2el[i])) all.push(["E2EL", exact(rows.e2el[i])]);
     else if (rows.end[i] > start) all.push(["until the end", exact(rows.end[i] - start)]);

@@ -13,8 +13,8 @@ import (
 )
 
 // Decode gives each response its one output, "response": the bytes as they came, with
-// stars for secrets of the configuration, and without the bytes of images unless Config.KeepMedia is set. It marks the last response and the responses
-// that hold an error. A request without an error so far becomes
+// stars for secrets of the configuration, and without the bytes of images unless Config.KeepMedia is set. It marks the
+// last response and the responses that hold an error. A request without an error so far becomes
 //
 //	rpc_error         when the server reported an error in a 200 answer
 //	context_overflow  when that error is about a request longer than the context of the model
@@ -39,7 +39,8 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 			outputs[i].Value.Data = openai.AppendWithoutImages(nil, raw)
 		}
 	}
-	x.Tokens.Several, x.Tokens.Whole, x.Tokens.ServerDetails = d.st.Choices() > 1, d.whole, d.st.Server != export.ServerDetails{}
+	x.Tokens.Several, x.Tokens.Whole = d.st.Choices() > 1, d.whole
+	x.Tokens.ServerTimes = d.st.Server.Queue.OK || d.st.Server.Prefill.OK || d.st.Server.TTFT.OK
 	if n := len(r.Responses); n > 0 && d.last < 0 && (d.st.Complete() || d.whole) {
 		d.last = n - 1
 	}

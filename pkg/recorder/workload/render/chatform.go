@@ -32,7 +32,7 @@ type chatCall struct {
 }
 
 // chatTurns takes messages apart for a service, whose name is form. Messages that are native stay as they are; a nil native
-// means none. The name of a tool whose result does not say it is that of the call. The error names what has no form there.
+// means none. A result without the name of its tool gets the name from the call. The error names what has no form there.
 func chatTurns(js []byte, form string, native func(json.RawMessage) bool) ([]chatTurn, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(js, &all); err != nil {
