@@ -50,7 +50,7 @@ func checkPromptIDs(t *testing.T, kind string, s *server) {
 					for i, r := range f.requests(t, 4) {
 						var got []string
 						for _, out := range r.ResponseOutputs {
-							got = append(got, changes.ReplaceAllString(out.text("response"), "…"))
+							got = append(got, changes.ReplaceAllString(out.text("response"), `"$1$2":0`))
 						}
 						if d := cmp.Diff(want, got); d != "" {
 							diff = fmt.Sprintf("stream %v, request %d: events (-plain client +pa-record):\n%s", stream, i, d)
@@ -80,7 +80,7 @@ func plainEvents(t *testing.T, s *server, endpoint, body string) []string {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("the plain client got %d: %s, %v", resp.StatusCode, b, err)
 	}
-	return splitEvents(changes.ReplaceAllString(string(b), "…"))
+	return splitEvents(changes.ReplaceAllString(string(b), `"$1$2":0`))
 }
 
 // checkIDs checks the columns of the requests: input tokens are the ids of the prompt, and output tokens the ids of the events.

@@ -71,10 +71,10 @@ type decoder struct {
 	images bool // the endpoint makes images
 	// finished counts the images of a stream that are finished, and wanted is how many the request asks for.
 	finished, wanted int64
-	id     string
-	err    error // error of the first frame that is no chunk
-	cut    bool  // the stream ended within an event
-	text   bool  // a body that is neither JSON nor events is a text: a transcription
+	id               string
+	err              error // error of the first frame that is no chunk
+	cut              bool  // the stream ended within an event
+	text             bool  // a body that is neither JSON nor events is a text: a transcription
 }
 
 // response decodes response i. The only response may be a whole body: JSON, or a stream
