@@ -4,8 +4,6 @@ package realservers
 
 import (
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -22,22 +20,18 @@ func TestResponses(t *testing.T) { compareResponses(t, "llamacpp", startOpenAI(t
 // conversation: with the history in the requests, and on vLLM with the history at the server.
 func compareResponses(t *testing.T, kind string, s *server) {
 	const body = `{"model": "tiny", "input": "Tell me", "stream": true, "max_output_tokens": 24, "temperature": 0}`
-	resp, err := http.Post("http://"+s.HTTP+"/v1/responses", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
 	args := []string{"-m", "tiny", "--service-kind", "openai", "--endpoint", "v1/responses", "-u", s.HTTP, "--input-data=prompts.json", "--profile-export-file=profile_export.json"}
-	_, f := mustRecord(t, fmt.Sprintf(`{"data": [{"payload": [%s]}]}`, body), append(args, "--request-count", "1")...)
-	var got strings.Builder
-	for _, out := range f.requests(t, 1)[0].ResponseOutputs {
-		got.WriteString(out.text("response"))
+	diff := "none"
+	for attempt := 1; diff != "" && attempt <= 5; attempt++ { // a server that is behind sends several tokens in one event
+		want := string(plainPost(t, "http://"+s.HTTP+"/v1/responses", body))
+		_, f := mustRecord(t, fmt.Sprintf(`{"data": [{"payload": [%s]}]}`, body), append(args, "--request-count", "1")...)
+		var got strings.Builder
+		for _, out := range f.requests(t, 1)[0].ResponseOutputs {
+			got.WriteString(out.text("response"))
+		}
+		diff = cmp.Diff(eventsOf(t, want), eventsOf(t, got.String()))
 	}
-	if diff := cmp.Diff(eventsOf(t, string(raw)), eventsOf(t, got.String())); diff != "" {
+	if diff != "" {
 		t.Errorf("events (-plain +recorded):\n%s", diff)
 	}
 	const turns = `{"data": [{"session_id": "s", "payload": [{"input": "Tell me", "max_output_tokens": 8}]}, {"session_id": "s", "payload": [{"input": "More", "max_output_tokens": 8}]}]}`
