@@ -13,7 +13,8 @@
 // fails the test at once with the output so far.
 //
 // REALSERVERS=all adds the servers that are large or slow to start: vLLM and
-// transformers.
+// transformers. TestVLLM has what one vLLM can serve; other models and other
+// options of it have tests of their own.
 //
 // The tests compute the expected values of an export themselves, with encoding/json and
 // math/big, without the packages under test.

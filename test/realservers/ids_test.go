@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -19,22 +18,24 @@ import (
 // changes are what an answer to the same request has of its own.
 var changes = regexp.MustCompile(`"(id|request_id)":"[^"]*"|"(created|[a-z_]*(_ms|_per_second))":[0-9.e-]+`)
 
-// TestIDs sends prompts of token ids. It compares each event that pa-record records with the events that a plain client of net/http
-// receives for the same request, and the columns of pa-analyze with the ids of the request and of the events.
-func TestIDs(t *testing.T) {
+// TestIDs sends prompts of token ids to llama.cpp.
+func TestIDs(t *testing.T) { checkPromptIDs(t, "llamacpp", startOpenAI(t, "llamacpp", oneSlot...)) }
+
+// checkPromptIDs sends prompts of token ids. It compares each event that pa-record records with the events that a plain client of
+// net/http receives for the same request, and the columns of pa-analyze with the ids of the request and of the events.
+func checkPromptIDs(t *testing.T, kind string, s *server) {
 	for _, c := range []struct {
 		kind, endpoint, body string
-		args                 []string
 		ids                  bool // events hold ids
 	}{
-		{"llamacpp", "v1/completions", `"prompt": [5, 6, 7, 8], "max_tokens": 20, "temperature": 0, "seed": 7, "stream_options": {"include_usage": true}`, []string{"--slots", "1", "--cache-ram", "0"}, false},
-		{"vllm", "inference/v1/generate", `"token_ids": [5, 6, 7, 8], "sampling_params": {"max_tokens": 20, "temperature": 0, "ignore_eos": true}`, []string{"--enable-scale-out"}, true},
+		{"llamacpp", "v1/completions", `"prompt": [5, 6, 7, 8], "max_tokens": 20, "temperature": 0, "seed": 7, "stream_options": {"include_usage": true}`, false},
+		{"vllm", "v1/completions", `"prompt": [5, 6, 7, 8], "max_tokens": 20, "temperature": 0, "ignore_eos": true, "return_token_ids": true, "stream_options": {"include_usage": true}`, true},
+		{"vllm", "inference/v1/generate", `"token_ids": [5, 6, 7, 8], "sampling_params": {"max_tokens": 20, "temperature": 0, "ignore_eos": true}`, true},
 	} {
-		t.Run(c.kind, func(t *testing.T) {
-			if c.kind != "llamacpp" && os.Getenv("REALSERVERS") != "all" {
-				t.Skip("set REALSERVERS=all: the server is slow to start")
-			}
-			s := startOpenAI(t, c.kind, c.args...)
+		if c.kind != kind {
+			continue
+		}
+		t.Run(c.endpoint, func(t *testing.T) {
 			for _, stream := range []bool{true, false} {
 				body := fmt.Sprintf(`{"model": "tiny", "stream": %v, %s}`, stream, c.body)
 				if !stream {
@@ -49,7 +50,7 @@ func TestIDs(t *testing.T) {
 					for i, r := range f.requests(t, 4) {
 						var got []string
 						for _, out := range r.ResponseOutputs {
-							got = append(got, changes.ReplaceAllString(out.text("response"), "…"))
+							got = append(got, changes.ReplaceAllString(out.text("response"), `"$1$2":0`))
 						}
 						if d := cmp.Diff(want, got); d != "" {
 							diff = fmt.Sprintf("stream %v, request %d: events (-plain client +pa-record):\n%s", stream, i, d)
@@ -79,7 +80,7 @@ func plainEvents(t *testing.T, s *server, endpoint, body string) []string {
 	if err != nil || resp.StatusCode != http.StatusOK {
 		t.Fatalf("the plain client got %d: %s, %v", resp.StatusCode, b, err)
 	}
-	return splitEvents(changes.ReplaceAllString(string(b), "…"))
+	return splitEvents(changes.ReplaceAllString(string(b), `"$1$2":0`))
 }
 
 // checkIDs checks the columns of the requests: input tokens are the ids of the prompt, and output tokens the ids of the events.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -37,81 +36,77 @@ var messagesRequests = []struct {
 	{"cached", `"max_tokens": 16, "messages": [{"role": "user", "content": "` + strings.Repeat(" the", 650) + `"}]`, false},
 }
 
-// TestMessages compares each event that pa-record records with the events that a plain client of net/http receives for the
-// same request, and the figures of pa-analyze with the events.
+// TestMessages records Anthropic Messages of llama.cpp.
 func TestMessages(t *testing.T) {
-	kinds := map[string][]string{"llamacpp": {"--slots", "1", "--cache-ram", "0"}}
-	if os.Getenv("REALSERVERS") == "all" {
-		kinds["vllm"] = []string{"--enable-prompt-tokens-details"}
-	}
-	for kind, args := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			s := startOpenAI(t, kind, args...)
-			for _, c := range messagesRequests {
-				body := fmt.Sprintf(`{"model": "tiny", "stream": %v, "temperature": 0, "seed": 7, %s}`, !c.whole, c.body)
-				for _, transport := range []string{"loop", "nethttp"} {
-					t.Run(c.name+", "+transport, func(t *testing.T) {
-						_, _ = plainMessages(t, s, body) // the second answer of a server with a cache states other numbers
-						// A server that is behind sends several tokens in one event.
-						diff := "none"
-						for attempt := 1; diff != "" && attempt <= 5; attempt++ {
-							path, f := mustRecord(t, `{"data": [{"payload": [`+body+`]}]}`, messagesArgs(s, transport, !c.whole)...)
-							code, answer := plainMessages(t, s, body)
-							want := splitEvents(answer)
-							if code != http.StatusOK || c.whole != (len(want) == 1) {
-								t.Fatalf("the plain client got %d: %s", code, answer)
-							}
-							diff = ""
-							for i, r := range f.requests(t, 4) {
-								var got []string
-								for _, out := range r.ResponseOutputs {
-									got = append(got, out.text("response"))
-								}
-								if d := cmp.Diff(sameAgain(want), sameAgain(got)); d != "" {
-									diff = fmt.Sprintf("request %d: events (-plain client +pa-record):\n%s", i, d)
-								}
-							}
-							if diff == "" {
-								checkMessages(t, path, f, kind, c.name)
-							}
-						}
-						if diff != "" {
-							t.Error(diff)
-						}
-					})
-				}
-			}
-			for _, c := range []struct {
-				name, model, content string
-				code                 int
-				status               string
-			}{
-				{"too long", "tiny", strings.Repeat(" the", 6000), http.StatusBadRequest, "context_overflow"},
-				{"unknown model", "nosuch", "Hi", http.StatusNotFound, "http_error"},
-			} {
-				if kind == "llamacpp" && c.model != "tiny" {
-					continue // it answers for any model
-				}
-				t.Run(c.name, func(t *testing.T) {
-					body := fmt.Sprintf(`{"model": %q, "stream": true, "max_tokens": 16, "messages": [{"role": "user", "content": %q}]}`, c.model, c.content)
+	compareMessages(t, "llamacpp", startOpenAI(t, "llamacpp", oneSlot...))
+}
+
+// compareMessages compares each event that pa-record records with the events that a plain client of net/http receives for the
+// same request, and the figures of pa-analyze with the events.
+func compareMessages(t *testing.T, kind string, s *server) {
+	for _, c := range messagesRequests {
+		body := fmt.Sprintf(`{"model": "tiny", "stream": %v, "temperature": 0, "seed": 7, %s}`, !c.whole, c.body)
+		for _, transport := range []string{"loop", "nethttp"} {
+			t.Run(c.name+", "+transport, func(t *testing.T) {
+				_, _ = plainMessages(t, s, body) // the second answer of a server with a cache states other numbers
+				// A server that is behind sends several tokens in one event.
+				diff := "none"
+				for attempt := 1; diff != "" && attempt <= 5; attempt++ {
+					path, f := mustRecord(t, `{"data": [{"payload": [`+body+`]}]}`, messagesArgs(s, transport, !c.whole)...)
 					code, answer := plainMessages(t, s, body)
-					if code != c.code {
+					want := splitEvents(answer)
+					if code != http.StatusOK || c.whole != (len(want) == 1) {
 						t.Fatalf("the plain client got %d: %s", code, answer)
 					}
-					dir, r := record(t, `{"data": [{"payload": [`+body+`]}]}`, messagesArgs(s, "loop", true)...)
-					if r.Code == 0 {
-						t.Fatalf("pa-record: %v", r)
-					}
-					e := readExport(t, filepath.Join(dir, exportName)).Experiments[0]
-					if e.PA == nil || len(e.PA.ExcludedRequests) == 0 {
-						t.Fatal("the export has no failed request")
-					}
-					for i, q := range e.PA.ExcludedRequests {
-						if q.PA == nil || q.PA.Status != c.status || q.PA.Code != code || q.ResponseOutputs[0].text("response") != answer {
-							t.Errorf("request %d: %+v, %q, want %q", i, q.PA, q.ResponseOutputs, answer)
+					diff = ""
+					for i, r := range f.requests(t, 4) {
+						var got []string
+						for _, out := range r.ResponseOutputs {
+							got = append(got, out.text("response"))
+						}
+						if d := cmp.Diff(sameAgain(want), sameAgain(got)); d != "" {
+							diff = fmt.Sprintf("request %d: events (-plain client +pa-record):\n%s", i, d)
 						}
 					}
-				})
+					if diff == "" {
+						checkMessages(t, path, f, kind, c.name)
+					}
+				}
+				if diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
+	}
+	for _, c := range []struct {
+		name, model, content string
+		code                 int
+		status               string
+	}{
+		{"too long", "tiny", strings.Repeat(" the", 6000), http.StatusBadRequest, "context_overflow"},
+		{"unknown model", "nosuch", "Hi", http.StatusNotFound, "http_error"},
+	} {
+		if kind == "llamacpp" && c.model != "tiny" {
+			continue // it answers for any model
+		}
+		t.Run(c.name, func(t *testing.T) {
+			body := fmt.Sprintf(`{"model": %q, "stream": true, "max_tokens": 16, "messages": [{"role": "user", "content": %q}]}`, c.model, c.content)
+			code, answer := plainMessages(t, s, body)
+			if code != c.code {
+				t.Fatalf("the plain client got %d: %s", code, answer)
+			}
+			dir, r := record(t, `{"data": [{"payload": [`+body+`]}]}`, messagesArgs(s, "loop", true)...)
+			if r.Code == 0 {
+				t.Fatalf("pa-record: %v", r)
+			}
+			e := readExport(t, filepath.Join(dir, exportName)).Experiments[0]
+			if e.PA == nil || len(e.PA.ExcludedRequests) == 0 {
+				t.Fatal("the export has no failed request")
+			}
+			for i, q := range e.PA.ExcludedRequests {
+				if q.PA == nil || q.PA.Status != c.status || q.PA.Code != code || q.ResponseOutputs[0].text("response") != answer {
+					t.Errorf("request %d: %+v, %q, want %q", i, q.PA, q.ResponseOutputs, answer)
+				}
 			}
 		})
 	}

@@ -11,51 +11,53 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOpenAI records chat and text completions, streamed and whole, beside
-// perf_analyzer, and has GenAI-Perf read the exports.
+// TestOpenAI records chat and text completions of llama.cpp, and with REALSERVERS=all of transformers.
 func TestOpenAI(t *testing.T) {
 	kinds := []string{"llamacpp"}
 	if os.Getenv("REALSERVERS") == "all" {
-		kinds = append(kinds, "vllm", "transformers")
+		kinds = append(kinds, "transformers")
 	}
 	for _, kind := range kinds {
-		t.Run(kind, func(t *testing.T) {
-			s := startOpenAI(t, kind)
-			for _, c := range []struct {
-				name, endpoint, input string
-				tokens                int
-				stream                bool
-			}{
-				{"chat streamed", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 100, true},
-				{"chat whole", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 24, false},
-				{"completions streamed", "v1/completions", `"prompt": "Once upon a time"`, 100, true},
-				{"completions whole", "v1/completions", `"prompt": "Once upon a time"`, 24, false},
-				{"one token", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 1, true},
-			} {
-				t.Run(c.name, func(t *testing.T) {
-					prompts := fmt.Sprintf(`{"data": [{"payload": [{"model": "tiny", "stream": %v, "max_tokens": %d, "temperature": 0, "seed": 7, %s}]}]}`,
-						c.stream, c.tokens, c.input)
-					args := []string{
-						"-m", "tiny", "--service-kind", "openai", "--endpoint", c.endpoint, "--async", "-u", s.HTTP,
-						"--request-count", "8", "--concurrency-range", "2",
-						"--input-data=prompts.json", "--profile-export-file=profile_export.json",
-					}
-					ours, f := mustRecord(t, prompts, args...)
-					for attempt := 2; atOnce(f) && attempt <= 5; attempt++ {
-						t.Logf("a whole answer came in one read; attempt %d", attempt)
-						ours, f = mustRecord(t, prompts, args...)
-					}
-					theirs := perfAnalyzer(t, prompts, args...)
-					compareShapes(t, ours, theirs)
-					checkGenAIPerf(t, ours, f, c.stream)
+		t.Run(kind, func(t *testing.T) { compareCompletions(t, startOpenAI(t, kind)) })
+	}
+}
 
-					want := joinedText(readExport(t, theirs).requests(t, 8)[0])
-					checkTexts(t, f, want, c.stream)
-					for _, transport := range []string{"loop", "nethttp"} {
-						_, f := mustRecord(t, prompts, append(args, "--transport", transport)...)
-						checkTexts(t, f, want, c.stream)
-					}
-				})
+// compareCompletions records chat and text completions, streamed and whole, beside
+// perf_analyzer, and has GenAI-Perf read the exports.
+func compareCompletions(t *testing.T, s *server) {
+	for _, c := range []struct {
+		name, endpoint, input string
+		tokens                int
+		stream                bool
+	}{
+		{"chat streamed", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 100, true},
+		{"chat whole", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 24, false},
+		{"completions streamed", "v1/completions", `"prompt": "Once upon a time"`, 100, true},
+		{"completions whole", "v1/completions", `"prompt": "Once upon a time"`, 24, false},
+		{"one token", "v1/chat/completions", `"messages": [{"role": "user", "content": "Say something"}]`, 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			prompts := fmt.Sprintf(`{"data": [{"payload": [{"model": "tiny", "stream": %v, "max_tokens": %d, "temperature": 0, "seed": 7, %s}]}]}`,
+				c.stream, c.tokens, c.input)
+			args := []string{
+				"-m", "tiny", "--service-kind", "openai", "--endpoint", c.endpoint, "--async", "-u", s.HTTP,
+				"--request-count", "8", "--concurrency-range", "2",
+				"--input-data=prompts.json", "--profile-export-file=profile_export.json",
+			}
+			ours, f := mustRecord(t, prompts, args...)
+			for attempt := 2; atOnce(f) && attempt <= 5; attempt++ {
+				t.Logf("a whole answer came in one read; attempt %d", attempt)
+				ours, f = mustRecord(t, prompts, args...)
+			}
+			theirs := perfAnalyzer(t, prompts, args...)
+			compareShapes(t, ours, theirs)
+			checkGenAIPerf(t, ours, f, c.stream)
+
+			want := joinedText(readExport(t, theirs).requests(t, 8)[0])
+			checkTexts(t, f, want, c.stream)
+			for _, transport := range []string{"loop", "nethttp"} {
+				_, f := mustRecord(t, prompts, append(args, "--transport", transport)...)
+				checkTexts(t, f, want, c.stream)
 			}
 		})
 	}

@@ -71,7 +71,7 @@ func startTritonOn(tb testing.TB, models string, http, grpc, metrics int) *serve
 }
 
 // startOpenAI starts a server of the OpenAI API with a tiny random model that
-// is called "tiny". kind is "llamacpp", "vllm" or "transformers"; args go to
+// is called "tiny". kind is "llamacpp", "vllm", "transformers" or "whisper"; args go to
 // the server.
 func startOpenAI(tb testing.TB, kind string, args ...string) *server {
 	tb.Helper()

@@ -17,6 +17,10 @@ type RequestInfo struct {
 	// or null.
 	Stream    bool
 	HasStream bool
+	// N is how many answers the request asks for; 0 when absent or not a number.
+	N int64
+	// EncodingFormat is the form of the numbers that a request for embeddings asks for; "" when absent or not a string.
+	EncodingFormat string
 }
 
 // InspectRequest reads the top level of a request's body. The last of repeated keys
@@ -33,6 +37,10 @@ func InspectRequest(body []byte) (RequestInfo, error) {
 			c := w.Peek()
 			info.Stream, info.HasStream = c == 't', c == 't' || c == 'f'
 			w.Skip()
+		case "n":
+			info.N, _ = count(&w)
+		case "encoding_format":
+			info.EncodingFormat = string(w.String())
 		default:
 			w.Skip()
 		}

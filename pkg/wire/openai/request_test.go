@@ -14,12 +14,14 @@ func TestInspectRequest(t *testing.T) {
 		want RequestInfo
 	}{
 		{`{}`, RequestInfo{}},
-		{`{"model":"m","stream":true}`, RequestInfo{"m", true, true}},
-		{`{"stream":false,"model":"a\u0062"}`, RequestInfo{"ab", false, true}},
+		{`{"model":"m","stream":true}`, RequestInfo{Model: "m", Stream: true, HasStream: true}},
+		{`{"stream":false,"model":"a\u0062"}`, RequestInfo{Model: "ab", HasStream: true}},
 		{`{"stream":null,"model":null}`, RequestInfo{}},
 		{`{"metadata":{"stream":true,"model":"x"}}`, RequestInfo{}},
-		{`{"stream":true,"stream":false}`, RequestInfo{"", false, true}},
+		{`{"stream":true,"stream":false}`, RequestInfo{HasStream: true}},
 		{`{"stream":"true"}`, RequestInfo{}},
+		{`{"n":3,"encoding_format":"bytes"}`, RequestInfo{N: 3, EncodingFormat: "bytes"}},
+		{`{"n":"3","encoding_format":["bytes"]}`, RequestInfo{}},
 	} {
 		got, err := InspectRequest([]byte(tt.in))
 		if err != nil || got != tt.want {

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/pa-tools/pa/pkg/export"
@@ -21,12 +22,15 @@ import (
 //	protocol_error    when the answer violates the protocol
 //	truncated         when a stream ended within an event, or with neither [DONE]
 //	                  nor a finish reason for every choice, or one of Anthropic Messages without
-//	                  message_stop, or one of images without a finished image
+//	                  message_stop, or one of images before the last of the images that were asked for
 //
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	r := &x.Request
 	d := decoder{r: r, tokens: &x.Tokens, last: -1, images: b.target.api == render.Images, text: b.target.api == render.Transcription}
+	if p, ok := x.Sent.(*payload); ok {
+		d.wanted = p.images
+	}
 	outputs := x.Fields(len(x.Raw))
 	for i, raw := range x.Raw {
 		b.secrets.Mask(raw)
@@ -41,7 +45,7 @@ func (b *Backend) Decode(x *backend.Exchange) error {
 	}
 	x.Tokens.Several, x.Tokens.Whole = d.st.Choices() > 1, d.whole
 	x.Tokens.ServerTimes = d.st.Server.Queue.OK || d.st.Server.Prefill.OK || d.st.Server.TTFT.OK
-	if n := len(r.Responses); n > 0 && d.last < 0 && (d.st.Complete() || d.whole) {
+	if n := len(r.Responses); n > 0 && d.last < 0 && (d.complete() || d.whole) {
 		d.last = n - 1
 	}
 	if d.last >= 0 {
@@ -66,10 +70,12 @@ type decoder struct {
 	last   int // index of the response with [DONE]; -1 is none
 	whole  bool
 	images bool // the endpoint makes images
-	id     string
-	err    error // error of the first frame that is no chunk
-	cut    bool  // the stream ended within an event
-	text   bool  // a body that is neither JSON nor events is a text: a transcription
+	// finished counts the images of a stream that are finished, and wanted is how many the request asks for.
+	finished, wanted int64
+	id               string
+	err              error // error of the first frame that is no chunk
+	cut              bool  // the stream ended within an event
+	text             bool  // a body that is neither JSON nor events is a text: a transcription
 }
 
 // response decodes response i. The only response may be a whole body: JSON, or a stream
@@ -115,6 +121,9 @@ func (d *decoder) frame(i int, frame []byte) {
 		return
 	}
 	d.st.Add(c)
+	if d.images {
+		d.finished += int64(openai.ReadImages(frame).Finished)
+	}
 	if c.HasOutput() {
 		d.tokens.Add(i)
 	}
@@ -144,6 +153,11 @@ func endsInBlankLine(frame []byte) bool {
 	return false
 }
 
+// complete reports whether a stream has come to its end: [DONE], or an end of everything that was asked for.
+func (d *decoder) complete() bool {
+	return d.st.Complete() && (!d.images || d.last >= 0 || d.finished >= d.wanted)
+}
+
 // status sets the status of a request whose body is complete.
 func (d *decoder) status() {
 	r := d.r
@@ -168,7 +182,9 @@ func (d *decoder) status() {
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without speech.audio.done"
 	case !d.st.Complete() && d.st.Messages():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without message_stop"
-	case !d.st.Complete() && d.images:
+	case !d.complete() && d.images && d.finished > 0:
+		r.Status, r.Message = export.StatusTruncated, fmt.Sprintf("the stream ended after %d of %d images", d.finished, d.wanted)
+	case !d.complete() && d.images:
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without image_generation.completed"
 	case !d.st.Complete():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended with neither [DONE] nor a finish reason for every choice"

@@ -77,6 +77,36 @@ func TestMatrixImages(t *testing.T) {
 	}.run(t)
 }
 
+// A stream of several images ends with the last one, or with [DONE].
+func TestStreamOfImages(t *testing.T) {
+	const end = `{"type":"image_generation.completed","b64_json":"AAEC"}`
+	for _, c := range []struct {
+		pieces string
+		status export.Status
+		msg    string
+		final  bool
+	}{
+		{named(end) + named(end), export.StatusOK, "", true},
+		{named(end), export.StatusTruncated, "the stream ended after 1 of 2 images", false},
+		{named(end) + "data: [DONE]\n\n", export.StatusOK, "", true},
+	} {
+		srv := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, c.pieces)
+		})
+		b := newBackend(t, Config{URL: srv.URL, Endpoint: "v1/images/generations", Streaming: true})
+		x := &backend.Exchange{}
+		open(t, b).Send(t.Context(), prepare(t, b, `{"model":"m","prompt":"a","n":2}`), x)
+		if err := b.Decode(x); err != nil {
+			t.Fatal(err)
+		}
+		last := x.Request.Responses[len(x.Request.Responses)-1]
+		if x.Request.Status != c.status || x.Request.Message != c.msg || last.Final != c.final {
+			t.Errorf("%s: %v %q, final %v; want %v %q, %v", c.pieces, x.Request.Status, x.Request.Message, last.Final, c.status, c.msg, c.final)
+		}
+	}
+}
+
 // Without KeepMedia an answer is recorded without the bytes of its images.
 func TestImagesWithoutBytes(t *testing.T) {
 	for body, want := range map[string]string{

@@ -31,6 +31,7 @@ type payload struct {
 
 	model    string // model in the body or the path; "": none
 	streamed bool   // the request asks for a streamed answer
+	images   int64  // how many images the request asks for; 0 unless the endpoint makes images
 }
 
 func (p *payload) Inputs() export.Fields { return p.inputs }
@@ -68,7 +69,12 @@ func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	p.inputs = export.Fields{{Name: "payload", Value: export.Value{Text: true, Data: shown}}}
 	info, err := openai.InspectRequest(shown)
 	p.streamed, p.model = info.Stream || b.target.stream, info.Model
-	switch {
+	switch _, numbers := openai.Numbers(b.target.uri); {
+	case err != nil:
+	case numbers && strings.HasPrefix(info.EncodingFormat, "bytes"):
+		return nil, fmt.Errorf("encoding_format %q: such an answer is not JSON, and cannot be read; use float or base64", info.EncodingFormat)
+	case b.target.api == render.Images:
+		p.images = max(info.N, 1)
 	case b.target.api.ModelInPath():
 		p.model = b.model
 	case b.target.ollama(): // streams unless told otherwise

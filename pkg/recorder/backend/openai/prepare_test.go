@@ -107,6 +107,19 @@ func TestPrepareInvalid(t *testing.T) {
 	}
 }
 
+// Vectors as bytes are refused, and "encoding_format" of other endpoints is left alone.
+func TestPrepareEncodingFormat(t *testing.T) {
+	for endpoint, bad := range map[string]bool{"v1/embeddings": true, "pooling": true, "v1/chat/completions": false} {
+		for _, format := range []string{"float", "base64", "bytes", "bytes_only"} {
+			b := newBackend(t, Config{URL: "h", Endpoint: endpoint, Model: "m"})
+			_, err := b.Prepare(&workload.Entry{Stream: 1, Values: export.Fields{{Name: "payload", Value: export.JSON(`[{"encoding_format":"` + format + `"}]`)}}})
+			if refused := bad && strings.HasPrefix(format, "bytes"); refused != (err != nil) || refused && !strings.Contains(err.Error(), "use float or base64") {
+				t.Errorf("%s, %s: %v", endpoint, format, err)
+			}
+		}
+	}
+}
+
 type readBack struct {
 	*http.Request
 	body string

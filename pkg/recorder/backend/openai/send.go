@@ -24,6 +24,9 @@ func (b *Backend) send(ctx context.Context, clock *rxclock.Clock, s attempter, a
 	r.IssuedNS = clock.NowNS()
 	a.begin(x)
 	own := b.withHeaders(p.(*payload), x)
+	if own.images > 0 {
+		x.Sent = own
+	}
 	stale, err := s.attempt(ctx, own, r)
 	if stale {
 		r.Resent = true
