@@ -69,6 +69,8 @@ class Diff(Object):
     """How the runs of the two sides follow each other in time; absent if that is not known."""
     together: Optional["Level"] = None
     """The judged metrics over all levels: a run's value is the geometric mean of its values at the levels. Absent for one level, for one run a side, and if a run lacks a level."""
+    paired_by: Optional[Literal["order", "kind"]] = None
+    """What pairs the levels of --pair; absent for levels of the same load."""
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ __all__ = [
     "AudioMetrics",
     "AudioFigures",
     "Audio",
+    "StatedFigures",
+    "Stated",
     "EconomicsSettings",
     "EconomicsFigures",
     "EconomicsEnergy",
@@ -135,8 +137,8 @@ class ReportRunMerged(Object):
     """As in the shards."""
     world_size: int
     """Number of ranks."""
-    divided_by: Literal["request", "conversation"]
-    """As in the shards."""
+    divided_by: Literal["request", "conversation", "client"]
+    """As in the shards. client: several clients sent loads of their own, which add up; each is a rank."""
     shards: List["ReportRunMergedShards"]
     """The shards that were there, by rank. Other ranks are missing."""
     launcher: Optional[str] = None
@@ -294,6 +296,7 @@ class Experiment(Object):
     audio: Optional["Audio"] = None
     sessions: Optional["Sessions"] = None
     realtime: Optional["Realtime"] = None
+    stated: Optional["Stated"] = None
     models: Optional[List["Model"]] = None
     """Where requests went to several models, each of them by itself. Absent where it was one."""
     windows: Optional[List["Window"]] = None
@@ -430,7 +433,7 @@ class QualityFigure(Object):
 class LevelFigure(Object):
     """A figure of a level, with a value or the reason why there is none."""
 
-    unit: Literal["tokens/s", "J", "W", "dollars", "ratio", "ns", "1/h", "1/s", "bytes", "count", "tokens"]
+    unit: Literal["tokens/s", "J", "W", "dollars", "ratio", "ns", "1/h", "1/s", "bytes", "1/s", "s", "count", "tokens"]
     value: Optional[float] = None
     error_bound: Optional[float] = None
     """Bounds the error from the times between samples; absent if there is none."""
@@ -845,6 +848,28 @@ class Audio(Object):
     metrics: "AudioMetrics"
     """Of requests to the audio endpoints."""
     figures: "AudioFigures"
+
+
+@dataclass(frozen=True)
+class StatedFigures(Object):
+    """Figures of the whole level, with a value or the reason why there is none."""
+
+    stated_duration_s: Optional["LevelFigure"] = None
+    """duration that the file states [s]: as the file states it"""
+    stated_requests_per_s: Optional["LevelFigure"] = None
+    """requests/s over the stated duration [1/s]: successful requests / duration, both as the file states them"""
+    stated_output_tokens_per_s: Optional["LevelFigure"] = None
+    """output tokens/s over the stated duration [tokens/s]: output tokens / duration, both as the file states them"""
+    stated_total_tokens_per_s: Optional["LevelFigure"] = None
+    """total tokens/s over the stated duration [tokens/s]: (input tokens + output tokens) / duration, all as the file states them"""
+
+
+@dataclass(frozen=True)
+class Stated(Object):
+    """Rates over the duration that the file of another tool states, where throughput is n/a because requests, or the times at which they were sent, are missing. Absent otherwise."""
+
+    figures: "StatedFigures"
+    """Figures of the whole level, with a value or the reason why there is none."""
 
 
 @dataclass(frozen=True)
