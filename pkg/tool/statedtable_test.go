@@ -45,11 +45,9 @@ func TestStatedTable(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			tool, release, _ := strings.Cut(name, "/")
-			if release, _, _ = strings.Cut(release, "/"); archive == "genai_perf" {
-				release = tool
-			} else {
-				release = ""
+			release := "" // of which the archive says nothing
+			if archive == "genai_perf" {
+				release, _, _ = strings.Cut(name, "/")
 			}
 			readForTable(t, lines, name, release, data, false)
 			return nil

@@ -121,8 +121,15 @@ type label struct{ name, value string }
 func labels(run string, r *Run, l *Level, f *Figure) []label {
 	all := make([]label, 0, 9)
 	for _, x := range []label{
-		{"run", run}, {"definitions", r.Definitions}, {"tool", r.Tool}, {"model", f.Model}, {"level", l.Name}, {"mode", l.Mode}, {"load", l.Value},
-		{"of", f.Of}, {"statistic", f.Statistic},
+		{"run", run},
+		{"definitions", r.Definitions},
+		{"tool", r.Tool},
+		{"model", f.Model},
+		{"level", l.Name},
+		{"mode", l.Mode},
+		{"load", l.Value},
+		{"of", f.Of},
+		{"statistic", f.Statistic},
 	} {
 		if x.value != "" {
 			all = append(all, label{x.name, strings.ToValidUTF8(x.value, "�")})

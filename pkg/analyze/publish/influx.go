@@ -2,6 +2,7 @@ package publish
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -24,12 +25,13 @@ func influx(runs []*Run) sheet.Renderer {
 					if fields == nil {
 						return
 					}
-					b.WriteString(head)
-					for k, f := range fields {
-						b.WriteByte(" ,"[min(k, 1)])
-						b.WriteString(f.name + "=" + f.value)
+					separator := " "
+					fmt.Fprint(b, head)
+					for _, f := range fields {
+						fmt.Fprint(b, separator, f.name, "=", f.value)
+						separator = ","
 					}
-					b.WriteString(" " + nanos(l.End) + "\n")
+					fmt.Fprint(b, " ", nanos(l.End), "\n")
 					fields = nil
 				}
 				for k := range l.Figures {

@@ -77,9 +77,9 @@ func openMetrics(runs []*Run) sheet.Renderer {
 			if f.help != "" {
 				fmt.Fprintf(b, "# HELP %s %s\n", name, escapeLabel(strings.ToValidUTF8(f.help, "�")))
 			}
-			b.WriteString(f.lines.String())
+			fmt.Fprint(b, f.lines.String())
 		}
-		b.WriteString("# EOF\n")
+		fmt.Fprint(b, "# EOF\n")
 		return b.Flush()
 	}
 }

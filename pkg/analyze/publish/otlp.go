@@ -96,8 +96,10 @@ func otlpRequest(run string, r *Run) sheet.Object {
 	})
 	resource := attributes([]label{{"service.name", "pa-analyze"}, {"pa.run", run}, {"pa.definitions", r.Definitions}, {"pa.tool", r.Tool}, {"url.full", r.URL}})
 	return sheet.Object{"resourceMetrics", []sheet.Object{{
-		"resource", sheet.Object{"attributes", resource},
-		"scopeMetrics", []sheet.Object{{"scope", sheet.Object{"name", "github.com/pa-tools/pa"}, "metrics", metrics}},
+		"resource",
+		sheet.Object{"attributes", resource},
+		"scopeMetrics",
+		[]sheet.Object{{"scope", sheet.Object{"name", "github.com/pa-tools/pa"}, "metrics", metrics}},
 	}}}
 }
 

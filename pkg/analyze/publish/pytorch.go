@@ -24,11 +24,16 @@ func pytorch(runs []*Run) sheet.Renderer {
 				// The database keeps texts here, and shows records with other texts as other lines.
 				about := sheet.Object{"run", names[i], "definitions", r.Definitions, "tool", r.Tool, "level", l.Name, "mode", sheet.Opt(l.Mode), "load", sheet.Opt(l.Value)}
 				records = append(records, sheet.Object{
-					"benchmark", sheet.Object{"name", "pa-analyze", "mode", "inference", "extra_info", about},
-					"model", sheet.Object{"name", cmp.Or(f.Model, "not known")},
-					"metric", sheet.Object{
-						"name", name, "benchmark_values", []json.Number{json.Number(f.Text)},
-						"extra_info", sheet.Object{"unit", sheet.Opt(f.Unit), "of", sheet.Opt(f.Of)},
+					"benchmark",
+					sheet.Object{"name", "pa-analyze", "mode", "inference", "extra_info", about},
+					"model",
+					sheet.Object{"name", cmp.Or(f.Model, "not known")},
+					"metric",
+					sheet.Object{
+						"name", name, "benchmark_values",
+						[]json.Number{json.Number(f.Text)},
+						"extra_info",
+						sheet.Object{"unit", sheet.Opt(f.Unit), "of", sheet.Opt(f.Of)},
 					},
 				})
 			}

@@ -122,9 +122,11 @@ func document(all []*Result) sheet.Object {
 			"file", r.File, "tool", r.Definitions, "release", sheet.Opt(r.Release), "model", sheet.Opt(r.Model), "url", sheet.Opt(r.URL),
 			"began", sheet.Opt(r.Began), "notes", sheet.Opt(r.Notes),
 			"levels", sheet.List(r.Levels, func(l *Level) sheet.Object {
-				return sheet.Object{"level", l.Name(), "mode", sheet.Opt(l.Mode), "value", sheet.Opt(l.Value),
+				return sheet.Object{
+					"level", l.Name(), "mode", sheet.Opt(l.Mode), "value", sheet.Opt(l.Value),
 					"settings", sheet.List(l.Settings, func(s *Setting) sheet.Object { return sheet.Object{"name", s.Name, "value", s.Value} }),
-					"figures", sheet.List(l.Figures, (*Figure).object)}
+					"figures", sheet.List(l.Figures, (*Figure).object),
+				}
 			}),
 		}
 	})}

@@ -74,10 +74,10 @@ func TestMergeClients(t *testing.T) {
 		if b := m.Run().Meta.Merged.ClockBoundNS; b == nil || *b != tt.clock {
 			t.Errorf("%s: bound of the clocks %v, want %d", tt.name, b, tt.clock)
 		}
-		var ids, sessions []string
+		var ids []string
 		for m.Next() {
 			q := m.Request()
-			ids, sessions = append(ids, strconv.FormatUint(q.ID, 10)), append(sessions, q.SessionID)
+			ids = append(ids, strconv.FormatUint(q.ID, 10))
 			if int(q.ID%2) != q.Rank || q.SessionID != strconv.Itoa(q.Rank)+"/s" {
 				t.Errorf("%s: request %d of rank %d, session %s", tt.name, q.ID, q.Rank, q.SessionID)
 			}

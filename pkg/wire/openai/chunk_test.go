@@ -271,20 +271,24 @@ var chunks = []struct {
 	},
 	{
 		"Ollama /api/chat", `{"model":"m","created_at":"t","message":{"role":"assistant","content":"a"},"done":false}`,
-		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), Content: []byte("a")}}}, true,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), Content: []byte("a")}}},
+		true,
 	},
 	{
 		"Ollama /api/chat: thoughts and a call", `{"model":"m","message":{"role":"assistant","content":"","thinking":"hm","tool_calls":[{"function":{"name":"f","arguments":{"a":1}}}]},"done":false}`,
-		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), Reasoning: []byte("hm"), ToolCalls: []byte(`f{"a":1}`)}}}, true,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), Reasoning: []byte("hm"), ToolCalls: []byte(`f{"a":1}`)}}},
+		true,
 	},
 	{
 		"Ollama /api/chat: end", `{"model":"m","message":{"role":"assistant","content":""},"done_reason":"length","done":true,"total_duration":5,"prompt_eval_count":3,"prompt_eval_cached_count":2,"eval_count":4}`,
-		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true, Server: &export.ServerDetails{E2E: export.Count{V: 5, OK: true}}}, false,
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true, Server: &export.ServerDetails{E2E: export.Count{V: 5, OK: true}}},
+		false,
 	},
 	{"Ollama /api/generate", `{"model":"m","response":"a","done":false}`, Chunk{Model: []byte("m"), Choices: []Choice{{Content: []byte("a")}}}, true},
 	{
 		"Ollama /api/generate: end", `{"model":"m","response":"","thinking":"","done":true,"context":[1,2],"eval_count":4}`,
-		Chunk{Model: []byte("m"), Choices: []Choice{{FinishReason: []byte("stop")}}, Usage: Usage{CompletionTokens: 4, TotalTokens: 4}, HasUsage: true}, false,
+		Chunk{Model: []byte("m"), Choices: []Choice{{FinishReason: []byte("stop")}}, Usage: Usage{CompletionTokens: 4, TotalTokens: 4}, HasUsage: true},
+		false,
 	},
 	{
 		"Gemini", `{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"a"},{"text":"b"},{"functionCall":{"name":"f","args":{"a":1}}}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"totalTokenCount":10,"thoughtsTokenCount":2,"cachedContentTokenCount":4},"modelVersion":"m","responseId":"r"}`,

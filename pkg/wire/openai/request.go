@@ -87,14 +87,9 @@ func MergeRequest(body, extra []byte) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// Messages returns the elements of "messages" in a chat request's body, as compact JSON
-// without the brackets around them. It fails if there is no such list.
-func Messages(body []byte) ([]byte, error) {
-	return MessagesIn(body, "messages")
-}
-
-// MessagesIn is Messages for a service that has them in another member. A text in "input" is a message of the user.
-func MessagesIn(body []byte, member string) ([]byte, error) {
+// Messages returns the elements of a request's member with messages, such as "messages" of a chat, as compact JSON without the
+// brackets around them. A text in "input" is a message of the user. It fails if there is no such list.
+func Messages(body []byte, member string) ([]byte, error) {
 	all, err := members(body)
 	if err != nil {
 		return nil, err

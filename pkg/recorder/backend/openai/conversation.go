@@ -88,7 +88,7 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 	if api.Converses() {
 		member = api.PromptMember()
 	}
-	asked, err := openai.MessagesIn(body, member)
+	asked, err := openai.Messages(body, member)
 	if err != nil {
 		if e.Whole && !api.Converses() { // such as a prompt for completions, which has its history in its text
 			return c.b.payloadOf(body)

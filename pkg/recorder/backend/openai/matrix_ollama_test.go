@@ -73,7 +73,8 @@ func TestMatrixOllama(t *testing.T) {
 				name: "thinking", pieces: []string{line(`"response":"","thinking":"hm"`), line(`"response":"a"`), last},
 				want: matrixRow{responses: 3, events: 2, reasoning: 1, first: 1, finish: "stop", usage: tokens},
 			},
-			all[4], {
+			all[4],
+			{
 				name: "error within", pieces: []string{line(`"response":"a"`), `{"error":"out of memory"}` + "\n"},
 				msg: "out of memory", want: matrixRow{status: export.StatusRPCError, responses: 2, events: 1, first: 1},
 			},
