@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Dict, List, Union
 from . import _program
 from .diff import Diff
 from .report import Report
-from .stated import Stated, StatedDiff
+from .stated import Stated
+from .stated_diff import StatedDiff
 
 if TYPE_CHECKING:
     import pandas

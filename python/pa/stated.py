@@ -1,90 +1,69 @@
-"""What a file of figures without requests states: pa-stated/1 and pa-stated-diff/1."""
+# Made from schemas/stated.schema.json by tools/pytypes; do not edit.
+"""What pa-analyze report --format json and convert write for files of other tools that hold figures only. Figures have the names, units and digits of their tool. A number that the file leaves open has no value."""
 
 from dataclasses import dataclass
-from typing import List, Optional
+from typing import Any, Dict, List, Literal, Optional, Union
 
 from ._json import Object
 
-__all__ = ["Figure", "Level", "Result", "Stated", "FigurePair", "LevelPair", "StatedDiff"]
+__all__ = [
+    "StatedResults",
+    "Stated",
+    "LevelSettings",
+    "LevelFigures",
+    "Level",
+]
 
 
 @dataclass(frozen=True)
-class Figure(Object):
-    """A number that a file states."""
-
-    metric: str
-    """The tool's own name."""
-    text: str
-    """The number with the digits of the file."""
-    value: Optional[float] = None
-    """None if the file leaves the number open."""
-    statistic: Optional[str] = None
-    """Such as mean or p99; None for a number that is no statistic of several values."""
-    unit: Optional[str] = None
-
-
-@dataclass(frozen=True)
-class Level(Object):
-    """A load level with its figures."""
-
-    level: str
-    figures: List[Figure]
-    mode: Optional[str] = None
-    value: Optional[str] = None
-
-
-@dataclass(frozen=True)
-class Result(Object):
-    """What one file states."""
-
+class StatedResults(Object):
     file: str
     tool: str
-    levels: List[Level]
+    """The tool whose definitions the figures have."""
+    levels: List["Level"]
     release: Optional[str] = None
     model: Optional[str] = None
     url: Optional[str] = None
+    """Of the server."""
     began: Optional[str] = None
+    """When the run began, as the file writes it."""
     notes: Optional[List[str]] = None
 
 
 @dataclass(frozen=True)
 class Stated(Object):
-    """What files of figures state, a result for each."""
+    """What pa-analyze report --format json and convert write for files of other tools that hold figures only. Figures have the names, units and digits of their tool. A number that the file leaves open has no value."""
 
     schema: str
-    results: List[Result]
+    results: List["StatedResults"]
+    """One for each file."""
 
 
 @dataclass(frozen=True)
-class FigurePair(Object):
-    """A figure that both sides have."""
+class LevelSettings(Object):
+    name: str
+    value: str
 
+
+@dataclass(frozen=True)
+class LevelFigures(Object):
     metric: str
+    text: str
+    """The number with the digits of the file, or n/a."""
     statistic: Optional[str] = None
+    """mean, p99, …; absent for a number that is no statistic of several values."""
+    value: Optional[float] = None
+    """Absent if the file has no number."""
     unit: Optional[str] = None
-    old: Optional[float] = None
-    new: Optional[float] = None
-    change: Optional[float] = None
-    """0.05 is 5 % more."""
 
 
 @dataclass(frozen=True)
-class LevelPair(Object):
-    """A load level of both sides."""
-
+class Level(Object):
     level: str
-    figures: List[FigurePair]
-
-
-@dataclass(frozen=True)
-class StatedDiff(Object):
-    """A comparison of figures, which has no interval and no verdict."""
-
-    schema: str
-    verdict: str
-    why: str
-    definitions: str
-    old: str
-    new: str
-    levels: List[LevelPair]
-    notes: Optional[List[str]] = None
+    """For people: the load, and the settings that tell the level from others of its file. Empty if the file states neither."""
+    settings: List["LevelSettings"]
+    """The other settings that the file states."""
+    figures: List["LevelFigures"]
+    mode: Optional[str] = None
+    """concurrency, request_rate or another; absent if the file does not state it."""
+    value: Optional[str] = None

@@ -30,7 +30,10 @@ func main() {
 
 // modules returns the modules with the names of their schemas, and of the class of a schema that is an object itself.
 func modules() map[string][2]string {
-	return map[string][2]string{"report": {"report.schema.json", "Report"}, "diff": {"diff.schema.json", "Diff"}}
+	return map[string][2]string{
+		"report": {"report.schema.json", "Report"}, "diff": {"diff.schema.json", "Diff"},
+		"stated": {"stated.schema.json", "Stated"}, "stated_diff": {"stated-diff.schema.json", "StatedDiff"},
+	}
 }
 
 // write writes the modules into the package below root.
