@@ -157,7 +157,7 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 	return d
 }
 
-// madeUp sets the facts of made-up prompts.
+// madeUpFacts sets the facts of made-up prompts.
 func (s *settings) madeUpFacts(d *forecast.Facts) {
 	texts := max(1, s.BatchTexts)
 	if s.ranks() {

@@ -25,6 +25,12 @@ func spoken(format string, start uint64, at ...uint64) export.Request {
 	return q
 }
 
+// startless returns q with a start after its answer.
+func startless(q export.Request) export.Request {
+	q.StartNS = 1e15 + 1e12
+	return q
+}
+
 func TestAudioFigures(t *testing.T) {
 	const compressed = "mp3 is compressed: its bytes do not tell how long it plays; ask for wav or pcm"
 	const other = "the endpoint is none of v1/audio/transcriptions, v1/audio/translations and v1/audio/speech"
@@ -53,6 +59,13 @@ func TestAudioFigures(t *testing.T) {
 				figure.KeyUnderruns: compressed, figure.KeyUnderrunShare: compressed, figure.KeyUnderrunTime: compressed,
 			},
 			map[answer.Metric]float64{answer.FirstAudio: 10e6, answer.AudioLength: 30e6},
+		},
+		// The second request has a length and no latency, because its start cannot be true.
+		"one has no latency": {
+			"v1/audio/speech",
+			[]export.Request{spoken("pcm", 0, 10, 15, 20), startless(spoken("pcm", 40, 15, 20))},
+			map[string]string{figure.KeyAudioTime: "5e+07", figure.KeyAudioRTF: "0.6667"},
+			nil,
 		},
 		"another endpoint": {
 			"v1/chat/completions",

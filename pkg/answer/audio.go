@@ -101,7 +101,7 @@ func (x *Audio) play(from uint64, pieces []AudioPiece, f audio.Format, skip int6
 	}
 }
 
-// pack appends a to p: one bit for requests to other endpoints.
+// pack appends a to p.
 func (a *Audio) pack(p *spool.Packer) {
 	p.Int(int64(a.Of))
 	p.Int(a.Bytes)

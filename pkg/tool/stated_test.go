@@ -151,3 +151,17 @@ func TestStatedHostile(t *testing.T) {
 		})
 	}
 }
+
+// Tables with more cells than any tool writes are refused before they take memory.
+func TestStatedTableCells(t *testing.T) {
+	const rows = 1<<20 + 1
+	for name, text := range map[string]string{
+		"NVIDIA's":   "Metric,avg\n" + strings.Repeat("Request Latency (ms),1\n", rows),
+		"GuideLLM's": strings.Repeat("Run Info,Run Info,x,Request Counts,x\n", 3) + strings.Repeat("1,1,1,1,1\n", rows/4+1),
+		"Locust's":   "Type,Name,Request Count,Failure Count,\n" + strings.Repeat(",a,1,1,\n", rows/4+1),
+	} {
+		if _, err := Stated("a.csv", []byte(text)); err == nil || !strings.Contains(err.Error(), "this file has more") {
+			t.Errorf("%s: error %.100v", name, err)
+		}
+	}
+}

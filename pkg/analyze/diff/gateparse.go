@@ -22,7 +22,7 @@ func parseGate(text string, metrics []Metric, older, newer string) (*GateExpr, e
 	return &GateExpr{tree}, nil
 }
 
-// within is the word of a condition about equivalence.
+// withinWord is the word of a condition about equivalence.
 const withinWord = "within"
 
 // condition = value | change | verdict | within .

@@ -36,7 +36,7 @@ var AudioFigures = [...]Figure{
 	{Key: KeyAudioRate, Label: "audio seconds per second", Unit: "1/s", Formula: "Σ audio length / duration of the level"},
 	{Key: KeyAudioTime, Label: "audio", Unit: "ns", Formula: "Σ audio length"},
 	{Key: KeyAudioBytes, Label: "audio bytes", Unit: "bytes", Formula: "Σ bytes of the audio of the answers, without headers of WAV files"},
-	{Key: KeyAudioRTF, Label: "real-time factor of all requests", Unit: "ratio", Formula: "Σ E2EL / Σ audio length"},
+	{Key: KeyAudioRTF, Label: "real-time factor of all requests", Unit: "ratio", Formula: "Σ E2EL / Σ audio length, of requests with both"},
 	{Key: KeyUnderruns, Label: "underruns", Unit: "count", Formula: "Σ underruns"},
 	{Key: KeyUnderrunShare, Label: "requests with an underrun", Unit: "ratio", Formula: "requests with an underrun / requests whose audio length is known"},
 	{Key: KeyUnderrunTime, Label: "underrun time", Unit: "ns", Formula: "Σ underrun time"},
@@ -50,7 +50,8 @@ type audioCollector struct {
 
 	requests, spoke, played int // all; of speech; of speech whose length is known
 	withLength, underrun    int
-	lengthNS, e2elNS        stat.IntSum
+	lengthNS                stat.IntSum
+	e2elNS, ratedNS         stat.IntSum // latencies and lengths of the requests that have both
 	bytes, underruns        stat.IntSum
 	underrunNS              stat.IntSum
 	noLength                Tally // reasons
@@ -87,6 +88,7 @@ func (c *audioCollector) Add(p *answer.Measured) {
 	if factor := x.RealTimeFactor(p.E2EL); !math.IsNaN(factor) {
 		c.factors.AddOne(factor)
 		c.e2elNS.Add(p.E2EL.V)
+		c.ratedNS.Add(x.Length.V)
 	}
 	if !x.Length.OK {
 		c.noLength.Add(cmp.Or(x.NoLength, "the length of the audio is not known"))
@@ -142,7 +144,8 @@ func (c *audioCollector) Set(x *Level, run *export.Run) {
 	set(KeyAudioRate, noLength == "" && x.DurationNS > 0, cmp.Or(noLength, x.WhyNot("throughput"), whyNoDuration), lengths/float64(max(1, x.DurationNS)))
 	set(KeyAudioTime, noLength == "", noLength, lengths)
 	set(KeyAudioBytes, c.spoke > 0, ofSpeech, c.bytes.Float64())
-	set(KeyAudioRTF, noLength == "" && lengths > 0, cmp.Or(noLength, "the audio is empty"), c.e2elNS.Float64()/max(1, lengths))
+	rated := c.ratedNS.Float64()
+	set(KeyAudioRTF, noLength == "" && rated > 0, cmp.Or(noLength, "no request has audio and an E2EL"), c.e2elNS.Float64()/max(1, rated))
 	unplayed := noLength
 	if c.spoke == 0 {
 		unplayed = ofSpeech

@@ -36,7 +36,8 @@ func Stated(t *stated.Trend, overResults bool, names []string, o Options) (*svg.
 	if !overResults {
 		x, at = loadAxis(t.Levels)
 		seriesNames = labels
-		if len(t.Levels) == len(t.Results) { // a file for each level
+		several := func(r *stated.Result) bool { return len(r.Levels) > 1 }
+		if len(t.Levels) == len(t.Results) && !slices.ContainsFunc(t.Results, several) { // a file for each level
 			seriesNames = []string{tool}
 		}
 	}

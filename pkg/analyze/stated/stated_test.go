@@ -202,6 +202,12 @@ concurrency 9,itl,p99,ms,vllm9.json,vllm9.json,100,0
 			t.Errorf("by load %v: %d levels, error %v", byLoad, len(tr.Levels), err)
 		}
 	}
+	// The second level of the same load is not the first one, which took its place from another result.
+	one, twice := result("vllm", "concurrency", "8", "ttft p99 100"), result("vllm", "concurrency", "8", "ttft p99 150.50")
+	twice.Levels = append(twice.Levels, result("vllm", "concurrency", "8", "ttft p99 0").Levels...)
+	if tr, err = NewTrend([]*Result{one, one, twice}, []string{"", "", ""}, false); err != nil || len(tr.Levels) != 2 || tr.Levels[1].Rows[0].Figures[2].Text != "0" {
+		t.Errorf("a load twice in one result: %+v, error %v", tr.Levels, err)
+	}
 	if _, err := NewTrend([]*Result{all[0], result("AIPerf", "", "")}, []string{"", ""}, false); err == nil {
 		t.Error("two tools are lined up")
 	}

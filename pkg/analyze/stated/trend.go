@@ -80,12 +80,19 @@ func NewTrend(results []*Result, labels []string, byLoad bool) (*Trend, error) {
 		for k := range taken {
 			taken[k] = make([]bool, len(results[k].Levels))
 		}
+		used := map[int]bool{} // levels of the trend that r has
 		for j := range r.Levels {
 			l := &r.Levels[j]
 			level := -1
-			for k := 0; k < i && level < 0; k++ {
-				if at := finds[k](l, taken[k]); at >= 0 {
-					taken[k][at], level = true, sources[k][at]
+			for k := 0; k < i && level < 0; {
+				at := finds[k](l, taken[k])
+				if at < 0 {
+					k++
+					continue
+				}
+				taken[k][at] = true
+				if !used[sources[k][at]] { // an earlier level of r may have taken it from another result
+					level = sources[k][at]
 					if differ := settingsDiffer(results[k], r, &results[k].Levels[at], l); differ != "" {
 						t.Notes = append(t.Notes, differ)
 					}
@@ -102,6 +109,7 @@ func NewTrend(results []*Result, labels []string, byLoad bool) (*Trend, error) {
 				level = len(t.Levels)
 				t.Levels = append(t.Levels, TrendLevel{Name: l.Name(), Mode: l.Mode, Value: l.Value})
 			}
+			used[level] = true
 			sources[i] = append(sources[i], level)
 			x := &t.Levels[level]
 			for n := range l.Figures {

@@ -290,6 +290,9 @@ func (r *Reader) addLoads(i int, extents [][]extent) (warning string, err error)
 	var names []string
 	for k, s := range r.shards {
 		x, e := extents[k][i], &s.run.Experiments[i]
+		if x.to == 0 {
+			return "", &ClientError{Text: fmt.Sprintf("%s has no request of %s, so it does not say when the client sent it; report the files apart", s.Name, loadName(e))}
+		}
 		if x.from > from {
 			from, late = x.from, k
 		}
@@ -359,7 +362,11 @@ func (r *Reader) keepCommon() {
 		whole := *m.Import
 		whole.Results, whole.Totals, whole.Lacks = nil, nil, nil
 		for _, s := range r.shards {
-			for _, l := range metaOf(s).Import.Lacks {
+			own := metaOf(s).Import
+			if own == nil { // a file that names no format is not told from a recording
+				continue
+			}
+			for _, l := range own.Lacks {
 				l.Mode, l.Value = "", ""
 				if !slices.Contains(whole.Lacks, l) {
 					whole.Lacks = append(whole.Lacks, l)

@@ -1,6 +1,7 @@
 package shards_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strconv"
@@ -101,6 +102,33 @@ func TestMergeClientsRates(t *testing.T) {
 	// 4 requests in half a second, 1000 ns for the last answer, and 5 ns for the later client.
 	if e := &rep.Experiments[0]; e.OK != 4 || e.DurationNS != int64(second/2)+1005 || e.Throughput.Requests.PerSecond != 4/(float64(second/2+1005)/1e9) {
 		t.Errorf("%d requests in %d ns: %v", e.OK, e.DurationNS, e.Throughput.Requests)
+	}
+}
+
+// A rereadable is a Reader that can be read twice.
+type rereadable struct{ *memrun.Reader }
+
+func (r rereadable) Reopen(context.Context) (export.Reader, bool, error) {
+	return &memrun.Reader{Header: r.Header, Requests: r.Requests}, true, nil
+}
+
+// A client without requests in a level, and without times of the level, is refused for this reason.
+func TestMergeClientsNoRequests(t *testing.T) {
+	a, b := client("a", "concurrency", second, "8"), client("a", "concurrency", second, "8")
+	b.Header.Experiments[0].Meta, b.Requests[0] = nil, nil
+	all := []shards.Shard{{Name: "a", Reader: a}, {Name: "b", Reader: rereadable{b}}}
+	_, err := shards.MergeClients(t.Context(), all, shards.ClientConfig{})
+	if want := "b has no request of concurrency 8"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error %v, want %q", err, want)
+	}
+}
+
+// A header of an import without a format is no panic.
+func TestMergeClientsUnnamedImport(t *testing.T) {
+	a, b := client("a", "concurrency", second, "8"), client("a", "concurrency", second+5, "8")
+	a.Header.Meta.Import = &export.Import{}
+	if _, err := shards.MergeClients(t.Context(), inMemory([]*memrun.Reader{a, b}), shards.ClientConfig{}); err != nil {
+		t.Error(err)
 	}
 }
 

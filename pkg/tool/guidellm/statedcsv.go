@@ -27,6 +27,9 @@ var percentilesOfList = []string{"min", "p001", "p01", "p05", "p10", "p25", "p75
 
 // readTable reads the levels of a report in CSV. It does not say the rate or the streams of a level: the place in the run tells levels apart.
 func readTable(content []byte, r *stated.Result) error {
+	if err := resultfile.CheckTable(content); err != nil {
+		return err
+	}
 	rows, err := csv.NewReader(bytes.NewReader(content)).ReadAll()
 	if err != nil {
 		return err

@@ -31,7 +31,12 @@ func (f Format) NS(n int64) int64 {
 	if !f.known() || n <= 0 {
 		return 0
 	}
-	ns := float64(n) / float64(f.FrameBytes) / float64(f.Rate) * 1e9
+	return nanoseconds(float64(n) / float64(f.FrameBytes) / float64(f.Rate))
+}
+
+// nanoseconds returns seconds in ns, at most the largest int64.
+func nanoseconds(seconds float64) int64 {
+	ns := seconds * 1e9
 	if ns >= math.MaxInt64 {
 		return math.MaxInt64
 	}
@@ -140,5 +145,5 @@ func flacNS(clip []byte) (ns int64, why string) {
 	if rate == 0 || samples == 0 {
 		return 0, "its FLAC header does not state it"
 	}
-	return int64(math.Round(float64(samples) / float64(rate) * 1e9)), ""
+	return nanoseconds(float64(samples) / float64(rate)), ""
 }

@@ -2,6 +2,7 @@ package audio_test
 
 import (
 	"encoding/binary"
+	"math"
 	"slices"
 	"testing"
 
@@ -47,6 +48,7 @@ func TestDurationNS(t *testing.T) {
 		"a header of 6 bytes":      {[]byte("RIFF\x00\x00"), 0, "its WAV header has no known format"},
 		"a chunk of 4 GB":          {[]byte("RIFF\x00\x00\x00\x00WAVELIST\xff\xff\xff\xff"), 0, "its WAV header has no known format"},
 		"FLAC":                     {flac(44100, 88200), 2e9, ""},
+		"FLAC of 2,000 years":      {flac(1, 1<<36-1), math.MaxInt64, ""},
 		"FLAC of unknown length":   {flac(44100, 0), 0, "its FLAC header does not state it"},
 		"FLAC without a rate":      {flac(0, 5), 0, "its FLAC header does not state it"},
 		"FLAC with another block":  {slices.Concat([]byte("fLaC\x04"), make([]byte, 60)), 0, "its FLAC header has no STREAMINFO"},

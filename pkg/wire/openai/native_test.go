@@ -31,6 +31,14 @@ func TestResponsesDone(t *testing.T) {
 			event("function_call_arguments.delta", `,"output_index":0,"delta":"{"`), event("function_call_arguments.delta", `,"output_index":1,"delta":"{"`),
 			event("function_call_arguments.done", `,"output_index":0,"arguments":"{}"`), event("function_call_arguments.done", `,"output_index":1,"arguments":"{}"`),
 		}, 2},
+		{"a call whose input is text", []string{
+			event("custom_tool_call_input.delta", `,"output_index":0,"delta":"l"`), event("custom_tool_call_input.delta", `,"output_index":0,"delta":"s"`),
+			event("custom_tool_call_input.done", `,"output_index":0,"input":"ls"`), event("custom_tool_call_input.done", `,"output_index":1,"input":"pwd"`),
+		}, 3},
+		{"code for an interpreter", []string{
+			event("code_interpreter_call_code.delta", `,"output_index":0,"delta":"1+"`), event("code_interpreter_call_code.done", `,"output_index":0,"code":"1+1"`),
+			event("code_interpreter_call.interpreting", `,"output_index":0`), event("code_interpreter_call_code.done", `,"output_index":1,"code":"2"`),
+		}, 2},
 		{"parts and items repeat the text", []string{
 			event("reasoning_summary_text.delta", `,"output_index":0,"summary_index":0,"delta":"a"`), event("reasoning_summary_text.done", `,"output_index":0,"summary_index":0,"text":"a"`),
 			event("reasoning_summary_part.done", `,"output_index":0,"summary_index":0,"part":{"type":"summary_text","text":"a"}`),

@@ -92,7 +92,7 @@ func (e *responsesEvent) member(w *jsonscan.Walker) bool {
 		e.piece.output, e.hasOutput = count(w)
 	case "content_index", "summary_index":
 		e.piece.part, _ = count(w)
-	case "arguments", "refusal":
+	case "arguments", "refusal", "input", "code":
 		e.text = w.String()
 	case "item":
 		e.item = w.Value()
@@ -204,7 +204,7 @@ func (n *native) responsesEnd(c *Chunk) bool {
 		n.choice.Reasoning = text
 	case bytes.Contains(kind, []byte("refusal")):
 		n.choice.Refusal = text
-	case bytes.Contains(kind, []byte("arguments")):
+	case bytes.Contains(kind, []byte("arguments")), bytes.HasSuffix(kind, []byte("_call_input")), bytes.HasSuffix(kind, []byte("_call_code")):
 		n.choice.ToolCalls = text
 	case bytes.Contains(kind, []byte("text")), bytes.Contains(kind, []byte("transcription")):
 		n.choice.Content = text

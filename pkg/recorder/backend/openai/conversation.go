@@ -99,6 +99,7 @@ func (c *conversation) turn(e *workload.Entry) (*payload, error) {
 		c.withoutReply()
 	}
 	c.say(asked)
+	c.beforeReply, c.replaced.history = len(c.history), nil // until AddReply there is no answer to take back
 	var set []byte
 	if len(c.history) > len(asked) {
 		set = slices.Concat([]byte(`"`+member+`":[`), c.history, []byte{']'})

@@ -72,6 +72,14 @@ func TestResponsesConversation(t *testing.T) {
 	compareTurns(t, turns(t, kept.NewConversation(), recorded, []string{answerWithID("1"), answerWithID("2")})[2:], []string{
 		`{"model":"m","input":[` + user + `b"},{"role":"assistant","content":"r"},` + user + `c"}],"store":true,"previous_response_id":"1"}`,
 	})
+	// It also follows the turn of an answer that failed, and replaces no answer before that turn.
+	compareTurns(t, turns(t, kept.NewConversation(), recorded, []string{answerWithID("1"), `{"error":{"message":"m"}}`})[2:], []string{
+		`{"model":"m","input":[` + user + `b"},{"role":"assistant","content":"r"},` + user + `c"}],"store":true,"previous_response_id":"1"}`,
+	})
+	chat := newBackend(t, Config{URL: "localhost:1", Model: "m"})
+	compareTurns(t, turns(t, chat.NewConversation(), recorded, []string{`{"choices":[{"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`, `{"error":{"message":"m"}}`})[2:], []string{
+		`{"model":"m","messages":[` + user + `a"},{"role":"assistant","content":"x"},` + user + `b"},{"role":"assistant","content":"r"},` + user + `c"}]}`,
+	})
 	// Branches follow the answer at which they begin.
 	c = kept.NewConversation()
 	turns(t, c, prompts[:1], []string{answerWithID("1")})

@@ -30,7 +30,7 @@ func (e *rowError) Error() string { return e.err.Error() }
 
 func (e *rowError) Unwrap() error { return e.err }
 
-// at returns an error of the row.
+// fault returns an error of the row.
 func (r groupRow) fault(format string, args ...any) error {
 	return &rowError{r.i, fmt.Errorf(format, args...)}
 }

@@ -44,6 +44,9 @@ func TableStatement(definitions, dialect string, is func(content []byte) bool) S
 //
 // Other columns label a metric, such as the GPU of a power. Numbers lose the commas between their thousands.
 func TableFigures(content []byte) (all []stated.Figure, err error) {
+	if err := CheckTable(content); err != nil {
+		return nil, err
+	}
 	r := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(content, []byte("\ufeff"))))
 	r.FieldsPerRecord, r.LazyQuotes = -1, true
 	var header []string

@@ -16,6 +16,14 @@ import (
 // maxTableCells bounds the cells of a table of figures, far above what tools write.
 const maxTableCells = 1 << 20
 
+// CheckTable returns an error for CSV with more cells than tables of figures have.
+func CheckTable(text []byte) error {
+	if bytes.Count(text, []byte(",")) > maxTableCells {
+		return fmt.Errorf("a table of figures has at most %d cells, and this file has more", maxTableCells)
+	}
+	return nil
+}
+
 // Rows returns a [Statement.Decode] for CSV that begins with these columns and, if cell is not "", has such a cell: each line below the
 // first is an object, whose paths are the names of the columns. Empty cells are left out.
 func Rows(columns, cell string) func([]byte, *stated.Result) ([]*Object, bool, error) {
@@ -33,8 +41,8 @@ func Rows(columns, cell string) func([]byte, *stated.Result) ([]*Object, bool, e
 
 // readRows reads the lines below the first.
 func readRows(text []byte) (all []*Object, err error) {
-	if bytes.Count(text, []byte(",")) > maxTableCells {
-		return nil, fmt.Errorf("a table of figures has at most %d cells, and this file has more", maxTableCells)
+	if err := CheckTable(text); err != nil {
+		return nil, err
 	}
 	r := csv.NewReader(bytes.NewReader(text))
 	r.FieldsPerRecord, r.LazyQuotes = -1, true
