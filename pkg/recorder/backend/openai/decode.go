@@ -93,7 +93,7 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 		d.frame(i, raw)
 		return
 	}
-	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther {
+	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther && !openai.IsPage(raw) {
 		d.whole = true
 		d.tokens.Add(i)
 		return
