@@ -178,6 +178,8 @@ func (d *decoder) status() {
 		if len(bytes.TrimSpace(d.r.Responses[0].Outputs[0].Value.Data)) == 0 {
 			r.Status, r.Message = export.StatusProtocolError, "the answer is empty"
 		}
+	case len(r.Responses) == 0:
+		r.Status, r.Message = export.StatusTruncated, "the stream ended before its first event"
 	case !d.st.Complete() && d.st.Speech():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without speech.audio.done"
 	case !d.st.Complete() && d.st.Messages():
