@@ -153,6 +153,9 @@ func (p *parser) inputs(s *settings) {
 	s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage")
 	p.refuse(s.ServiceKind == kindTriton && c.IsSet("include-usage"), "--include-usage belongs to --service-kind openai")
 	p.requestTemplate(s)
+	if api, ok := render.APIOf(s.endpointPath()); ok && s.OutputLaw != "" && s.ServiceKind == kindOpenAI && s.template == nil {
+		s.OutputLimits = when(api.AsksNoLength(), "none") + when(!api.LeastLength(), "most")
+	}
 }
 
 // batchSize reads how many requests make one: Triton's batch.

@@ -57,6 +57,7 @@ type syntheticSettings struct {
 	InputLaw      string  `json:"synthetic_input_tokens,omitempty"`
 	OutputLaw     string  `json:"output_tokens,omitempty"`
 	ExactOutput   bool    `json:"output_tokens_exact,omitempty"`
+	OutputLimits  string  `json:"output_limits,omitempty"` // "none" or "most": what an endpoint that has no least length can be asked for
 	LengthField   string  `json:"max_tokens_field,omitempty"`
 	PromptIDs     string  `json:"prompt_ids,omitempty"`
 	Prefixes      int     `json:"num_prefix_prompts,omitempty"`
