@@ -23,6 +23,9 @@ func TestMistakesOnce(t *testing.T) {
 		{"--block-tokens 0", "--block-tokens 0: must be at least 1"},
 		{"--speed-up 0", "--speed-up belongs to --request-intervals or --fixed-schedule; give that, or drop it"},
 		{"--prefix-prompt-length 0", "--prefix-prompt-length 0: must be at least 1"},
+		{"--endpoint v1/realtime --audio-length-mean 0.2 --streaming=false", "--streaming=false: the answers of v1/realtime are always streamed; drop it"},
+		{"--endpoint v1/realtime --audio-length-mean 0.2 --batch-size-text 2", "--batch-size-text 2: a request to v1/realtime has one audio clip; drop it"},
+		{"--endpoint v1/audio/transcriptions --audio-length-mean 0.2 --batch-size-text 2", "--batch-size-text 2: a request to v1/audio/transcriptions has one audio clip; drop it"},
 		{"--session-turns-mean -1", "--session-turns-mean belongs to --num-sessions; give that, or drop it"},
 	} {
 		code, _, stderr := inProcess(t.Context(), t, append(strings.Fields("-u sim:// --dry-run "+tt.args), "--quiet")...)
