@@ -153,8 +153,12 @@ func (p *parser) inputs(s *settings) {
 	s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage")
 	p.refuse(s.ServiceKind == kindTriton && c.IsSet("include-usage"), "--include-usage belongs to --service-kind openai")
 	p.requestTemplate(s)
-	if api, ok := render.APIOf(s.endpointPath()); ok && s.OutputLaw != "" && s.ServiceKind == kindOpenAI && s.template == nil {
-		s.OutputLimits = when(api.AsksNoLength(), "none") + when(!api.LeastLength(), "most")
+	switch api, _ := s.api(); {
+	case s.OutputLaw == "" || s.ServiceKind != kindOpenAI:
+	case s.extraLength != "" || s.noLength(api) != "":
+		s.OutputLimits = "none"
+	case s.template == nil && !api.LeastLength():
+		s.OutputLimits = "most"
 	}
 }
 

@@ -51,6 +51,9 @@ func (s *Settings) Read(c *cli.Context, endpoint string, streaming *bool) error 
 	if c.IsSet("streaming") && !*streaming {
 		errs = append(errs, errors.New("--streaming=false: the answers of v1/realtime are always streamed; drop it"))
 	}
+	if c.IsSet("request-template") {
+		errs = append(errs, errors.New("--request-template: a request to v1/realtime is a session with audio, not a body; drop it"))
+	}
 	*streaming = true
 	*s = Settings{Dialect: realtime.VLLM.String(), ChunkNS: (100 * time.Millisecond).Nanoseconds(), Speed: 1}
 	if c.IsSet(dialectFlag) {
