@@ -40,6 +40,13 @@ a prefix cache could have held.`,
 		Flags: slices.Concat(flags, outputFlags(), []cli.Flag{namesFlag("jsonl", &otel), widthFlag()}, a.measureOwnFlags(), []cli.Flag{a.metricsFlag()}, a.sessionFlags(), a.qualityFlags(), inputFlags()),
 		Action: analyzed(a, oneRunFiles, func(c *call, files fileNames, cfg analyze.Config) error {
 			l.Config = cfg
+			const without = "--metrics %s has no effect: it has no columns for a request; pa-analyze report shows its figures"
+			if a.groups.Images {
+				c.notef(without, "images")
+			}
+			if a.groups.Realtime {
+				c.notef(without, "realtime")
+			}
 			return c.listRequests(files, &l, a.groups, otel)
 		}, checkSort),
 	}

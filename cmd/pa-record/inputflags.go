@@ -153,6 +153,13 @@ func (p *parser) inputs(s *settings) {
 	s.IncludeUsage = s.ServiceKind == kindOpenAI && c.Bool("include-usage")
 	p.refuse(s.ServiceKind == kindTriton && c.IsSet("include-usage"), "--include-usage belongs to --service-kind openai")
 	p.requestTemplate(s)
+	switch api, _ := s.api(); {
+	case s.OutputLaw == "" || s.ServiceKind != kindOpenAI:
+	case s.extraLength != "" || s.noLength(api) != "":
+		s.OutputLimits = "none"
+	case s.template == nil && !api.LeastLength():
+		s.OutputLimits = "most"
+	}
 }
 
 // batchSize reads how many requests make one: Triton's batch.
@@ -171,6 +178,9 @@ func (p *parser) batchSize(s *settings) {
 func (p *parser) batches(s *settings) {
 	s.BatchTexts = p.positive("batch-size-text", p.c.Int("batch-size-text"))
 	p.refuse(s.BatchTexts > 1 && (s.MadeSessions > 0 || s.conversations()), "--batch-size-text %d: the turns of a conversation have one text each", s.BatchTexts)
+	if api, ok := render.APIOf(s.endpointPath()); ok && s.template == nil && (api == render.Transcription || api == render.Realtime) {
+		p.refuse(s.BatchTexts > 1, "--batch-size-text %d: a request to %s has one audio clip; drop it", s.BatchTexts, s.Endpoint)
+	}
 	p.refuse(s.BatchImages > 1 && (s.MadeSessions > 0 || s.conversations()), "--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
 	p.refuse(s.BatchImages > 0 && !s.hasMedia() && !s.readsFiles(), "--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
 	p.refuse(s.BatchTexts > 0 && s.inputLengths == nil && !s.readsFiles(), "--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")

@@ -23,6 +23,12 @@ func TestMistakesOnce(t *testing.T) {
 		{"--block-tokens 0", "--block-tokens 0: must be at least 1"},
 		{"--speed-up 0", "--speed-up belongs to --request-intervals or --fixed-schedule; give that, or drop it"},
 		{"--prefix-prompt-length 0", "--prefix-prompt-length 0: must be at least 1"},
+		{"--endpoint v1/realtime --audio-length-mean 0.2 --streaming=false", "--streaming=false: the answers of v1/realtime are always streamed; drop it"},
+		{"--endpoint v1/realtime --audio-length-mean 0.2 --batch-size-text 2", "--batch-size-text 2: a request to v1/realtime has one audio clip; drop it"},
+		{"--endpoint v1/audio/transcriptions --audio-length-mean 0.2 --batch-size-text 2", "--batch-size-text 2: a request to v1/audio/transcriptions has one audio clip; drop it"},
+		{`--endpoint v1/realtime --audio-length-mean 0.2 --request-template {"a":"{{prompt}}"}`, "--request-template: a request to v1/realtime is a session with audio, not a body; drop it"},
+		{"--endpoint v1beta/models/sim:streamGenerateContent?alt=sse --streaming=false", "--streaming=false: the path asks for a stream; give one that ends with :generateContent"},
+		{"--endpoint v1/messages --output-tokens 4 --max-tokens-field max_completion_tokens", "--max-tokens-field does not fit --endpoint v1/messages: only chats, completions and responses have such a member; drop it"},
 		{"--session-turns-mean -1", "--session-turns-mean belongs to --num-sessions; give that, or drop it"},
 	} {
 		code, _, stderr := inProcess(t.Context(), t, append(strings.Fields("-u sim:// --dry-run "+tt.args), "--quiet")...)

@@ -127,6 +127,7 @@ func (p *parser) openAI(s *settings) {
 	p.endpointKnown(s)
 	err := s.Realtime.Read(p.c, s.endpointPath(), &s.Streaming)
 	p.refuse(err != nil, "%w", err)
+	p.refuse(p.c.IsSet("streaming") && !s.Streaming && strings.HasSuffix(s.endpointPath(), ":streamGenerateContent"), "--streaming=false: the path asks for a stream; give one that ends with :generateContent")
 	if what, ok := wireopenai.Numbers(s.rawEndpoint); ok && s.Streaming && what != wireopenai.ImageAnswers && wireopenai.AudioOf(s.rawEndpoint) == wireopenai.NoAudio {
 		p.errorf("--streaming does not fit --endpoint %s: %s are not streamed", s.Endpoint, what)
 	}

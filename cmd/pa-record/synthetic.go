@@ -13,6 +13,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 	"github.com/pa-tools/pa/pkg/recorder/workload/synth"
 )
 
@@ -57,6 +58,7 @@ type syntheticSettings struct {
 	InputLaw      string  `json:"synthetic_input_tokens,omitempty"`
 	OutputLaw     string  `json:"output_tokens,omitempty"`
 	ExactOutput   bool    `json:"output_tokens_exact,omitempty"`
+	OutputLimits  string  `json:"output_limits,omitempty"` // "none": no request asks for these lengths; "most": requests cannot ask for a least length
 	LengthField   string  `json:"max_tokens_field,omitempty"`
 	PromptIDs     string  `json:"prompt_ids,omitempty"`
 	Prefixes      int     `json:"num_prefix_prompts,omitempty"`
@@ -178,7 +180,7 @@ func (p *parser) lengthField(s *settings) {
 		p.errorOnce(flag, "--%s: --request-template says all that is in a request; drop one", flag)
 	case s.extraLength != "" && s.extraLength != s.LengthField:
 		p.errorOnce(flag, "--%s %s: --extra-body sets %s, and a request has one length; drop one", flag, s.LengthField, s.extraLength)
-	case api.LengthMembers() == nil:
+	case api.LengthMembers() == nil, api != render.Chat && api != render.Completions && api != render.Responses && !slices.Contains(api.LengthMembers(), s.LengthField):
 		p.errorOnce(flag, "--%s does not fit --endpoint %s: only chats, completions and responses have such a member; drop it", flag, s.Endpoint)
 	}
 }

@@ -23,6 +23,7 @@ const (
 type askedLengths struct {
 	input, output askedLength
 	exact         bool   // --output-tokens-mean-deterministic was given
+	noLeast       bool   // the endpoint cannot be asked for a least length of the answer
 	tokenizer     string // of the prompts; "" for the built-in one
 }
 
@@ -38,6 +39,7 @@ func askedOf(run *export.Run) (a askedLengths) {
 		Input     string          `json:"synthetic_input_tokens"`
 		Output    string          `json:"output_tokens"`
 		Exact     bool            `json:"output_tokens_exact"`
+		Limits    string          `json:"output_limits"`
 		Tokenizer string          `json:"tokenizer"`
 		Default   string          `json:"default_tokenizer"`
 		Prefixes  int             `json:"num_prefix_prompts"`
@@ -52,9 +54,12 @@ func askedOf(run *export.Run) (a askedLengths) {
 	if json.Unmarshal(run.Meta.Config, &config) != nil {
 		return a
 	}
-	a.exact, a.tokenizer = config.Exact, config.Tokenizer
+	a.exact, a.noLeast, a.tokenizer = config.Exact, config.Limits == "most", config.Tokenizer
 	if a.tokenizer == "" {
 		a.tokenizer = config.Default
+	}
+	if config.Limits == "none" {
+		config.Output = "" // no request asked for it
 	}
 	if n, err := strconv.Atoi(run.Meta.Parameters["max_tokens"]); err == nil && n > 0 && config.Output != "" {
 		a.output = askedLength{mean: float64(n)}
@@ -147,7 +152,10 @@ func (l *lengths) warnings() (w []error) {
 	}
 	if below, _ := a.output.off(l.outputs, l.outputTokens, 0); below {
 		advice := "--output-tokens-mean-deterministic asks for all of them"
-		if a.exact {
+		switch {
+		case a.noLeast:
+			advice = "the endpoint cannot be asked for a least length"
+		case a.exact:
 			advice = "the server does not follow min_tokens and ignore_eos"
 		}
 		w = append(w, counted(KindTokenCount, SubAskedOutput, func(n []int64) string {

@@ -78,14 +78,14 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.known, h.counted, h.ids, h.carried = false, true, 0, carriedTokens{}
 	h.envelopes.reset()
 	d.tensor.reset()
-	switch form, _ := bodyForm(r); form {
+	switch form, head := bodyForm(r); form {
 	case openai.FormJSON:
 		h.json(d, r)
 	case openai.FormEvents:
 		d.a.shape = StreamedYes
 		h.events(d, r)
 	case openai.FormOther:
-		if d.Audio == openai.Transcribes { // response_format text, srt or vtt
+		if d.Audio == openai.Transcribes && !openai.IsPage(head) { // response_format text, srt or vtt
 			h.text(d, r)
 			break
 		}

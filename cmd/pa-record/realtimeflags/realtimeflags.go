@@ -47,6 +47,13 @@ func (s *Settings) Read(c *cli.Context, endpoint string, streaming *bool) error 
 		}
 		return errors.Join(errs...)
 	}
+	var errs []error
+	if c.IsSet("streaming") && !*streaming {
+		errs = append(errs, errors.New("--streaming=false: the answers of v1/realtime are always streamed; drop it"))
+	}
+	if c.IsSet("request-template") {
+		errs = append(errs, errors.New("--request-template: a request to v1/realtime is a session with audio, not a body; drop it"))
+	}
 	*streaming = true
 	*s = Settings{Dialect: realtime.VLLM.String(), ChunkNS: (100 * time.Millisecond).Nanoseconds(), Speed: 1}
 	if c.IsSet(dialectFlag) {
@@ -58,7 +65,6 @@ func (s *Settings) Read(c *cli.Context, endpoint string, streaming *bool) error 
 	if c.IsSet(speedFlag) {
 		s.Speed = c.Float64(speedFlag)
 	}
-	var errs []error
 	if _, err := realtime.ParseDialect(s.Dialect); err != nil {
 		errs = append(errs, fmt.Errorf("--%s %w", dialectFlag, err))
 	}

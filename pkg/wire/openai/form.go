@@ -55,6 +55,17 @@ func TrimFront(body []byte) []byte {
 	return bytes.TrimLeft(body, byteOrderMark+blanks)
 }
 
+// IsPage reports whether a body begins as an HTML page does, such as the error page of a proxy.
+func IsPage(body []byte) bool {
+	body = TrimFront(body)
+	for _, start := range [...]string{"<!doctype html", "<html"} {
+		if len(body) >= len(start) && strings.EqualFold(string(body[:len(start)]), start) {
+			return true
+		}
+	}
+	return false
+}
+
 // IsJSONLines reports whether a body of FormJSON, or its beginning, is a stream of JSON objects in lines
 // of their own (NDJSON): its first line is a whole object, and another object follows. first is the
 // length of the body up to the end of that line; 0 if body has no second line yet. Other bodies are one

@@ -46,3 +46,16 @@ func TestFormOf(t *testing.T) {
 		}
 	}
 }
+
+// A body that begins as HTML is a page, whatever its case and the blanks before it.
+func TestIsPage(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]bool{
+		"": false, "<": false, "<htm": false, "<i>a</i>": false, "1\n00:00:00,000 --> 00:00:01,000\n": false,
+		"<html>": true, "\n <!DOCTYPE html>": true, "<HTML lang=en>": true,
+	} {
+		if got := IsPage([]byte(body)); got != want {
+			t.Errorf("%q: %v, want %v", body, got, want)
+		}
+	}
+}

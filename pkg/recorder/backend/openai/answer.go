@@ -132,7 +132,7 @@ func (a *answer) decide(p []byte) {
 		a.kind = bodyLines // the first line does not wait for the second
 	case form == openai.FormJSON:
 		a.kind = bodyJSON
-	case a.b.target.api == render.Speech:
+	case a.b.target.api == render.Speech && !hasType(a.resp, "text/html"): // a page is a proxy's error
 		a.kind = bodyAudio
 	default:
 		a.kind = bodyWhole

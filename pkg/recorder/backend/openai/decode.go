@@ -93,7 +93,7 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 		d.frame(i, raw)
 		return
 	}
-	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther {
+	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther && !openai.IsPage(raw) {
 		d.whole = true
 		d.tokens.Add(i)
 		return
@@ -178,6 +178,8 @@ func (d *decoder) status() {
 		if len(bytes.TrimSpace(d.r.Responses[0].Outputs[0].Value.Data)) == 0 {
 			r.Status, r.Message = export.StatusProtocolError, "the answer is empty"
 		}
+	case len(r.Responses) == 0:
+		r.Status, r.Message = export.StatusTruncated, "the stream ended before its first event"
 	case !d.st.Complete() && d.st.Speech():
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without speech.audio.done"
 	case !d.st.Complete() && d.st.Messages():

@@ -87,6 +87,10 @@ func TestMatrixTranscriptions(t *testing.T) {
 					want: matrixRow{responses: 1, events: 1},
 				},
 				{
+					name: "a page", contentType: "text/html; charset=utf-8", pieces: []string{"<!DOCTYPE html>\n<html>502 Bad Gateway</html>\n"},
+					msg: "neither an event nor JSON", want: matrixRow{status: export.StatusProtocolError, responses: 1},
+				},
+				{
 					name: "no `transcript.text.done`", pieces: []string{delta("a")},
 					msg: "neither [DONE] nor a finish reason", want: matrixRow{status: export.StatusTruncated, responses: 1, events: 1, first: 1},
 				},
@@ -134,6 +138,10 @@ func TestMatrixSpeech(t *testing.T) {
 			{
 				name: "unknown events", pieces: []string{`data: {"type":"new.event","audio":7}` + "\n\n", piece("AAAA"), ": a comment\n\n", end},
 				want: matrixRow{responses: 4, usage: "12 in"},
+			},
+			{
+				name: "a page", contentType: "text/html; charset=utf-8", pieces: []string{"<html>502 Bad Gateway</html>\n"},
+				msg: "neither an event nor JSON", want: matrixRow{status: export.StatusProtocolError, responses: 1},
 			},
 			{name: "raw audio like events", contentType: "audio/wav", pieces: []string{"data: x\n\n"}, want: matrixRow{responses: 1}},
 			{name: "raw audio like JSON", contentType: "application/octet-stream", pieces: []string{"{[\n"}, want: matrixRow{responses: 1}},

@@ -57,7 +57,7 @@ var streams = []struct {
 	},
 	{
 		name: "nothing", status: export.StatusTruncated, final: -1,
-		msg: "the stream ended with neither [DONE] nor a finish reason for every choice",
+		msg: "the stream ended before its first event",
 	},
 	{
 		name: "one of two choices finished", events: []string{event("a"), `data: {"choices":[{"index":1,"text":"b","finish_reason":"stop"}]}` + "\n\n"}, status: export.StatusTruncated, final: -1,
