@@ -137,9 +137,11 @@ func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, erro
 		return nil, fmt.Errorf("%s states figures by the definitions of %s, which pa-analyze cannot compute from the requests of %s; compare two files with requests, or two of figures", like.File, like.Definitions, path)
 	}
 	var out bytes.Buffer
+	var run *export.Run
 	err := c.use(fileRecording(path), func(r export.Reader) error {
 		return c.useMemory(analyze.ValueMemory(analyze.DefaultMemoryLimit)/2, func(memory *dialect.Memory) error {
 			d := dialectReport{call: c, tool: t, run: fileRecording(path), format: "json", memory: memory, out: &out}
+			run = r.Run()
 			return d.write(r)
 		})
 	})
@@ -154,6 +156,12 @@ func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, erro
 		return nil, err
 	}
 	s.Release, s.Computed = "", true
+	if l := &s.Levels[0]; l.Mode == "" && len(s.Levels) == 1 && len(run.Experiments) == 1 { // the tool's file takes the load from its command line
+		l.Mode, l.Value = run.Experiments[0].Mode, run.Experiments[0].Value
+	}
+	if run.Meta != nil {
+		s.Model = cmp.Or(s.Model, run.Meta.Model)
+	}
 	return s, nil
 }
 

@@ -72,7 +72,7 @@ func stateFigures(f *File, statements []Statement, why error) error {
 // readStated reads the figures of a file; nil if no statement knows it.
 func readStated(f *File, statements []Statement) (*stated.Result, error) {
 	if f.size > MaxStatedBytes {
-		return nil, nil
+		return nil, fmt.Errorf("the file has %d bytes, and figures are read from files of at most %d", f.size, MaxStatedBytes)
 	}
 	content := make([]byte, f.size)
 	if _, err := f.Src.ReadAt(content, 0); err != nil && !errors.Is(err, io.EOF) {
