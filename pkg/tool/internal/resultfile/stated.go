@@ -314,14 +314,10 @@ func ReadObjects(text []byte) (all []*Object, err error) {
 			}
 			all = append(all, NewObject(f.values))
 			continue
-		case '[', ']':
-			if d.StackDepth() > 1 {
-				err = d.SkipValue()
-			} else {
-				_, err = d.ReadToken()
-			}
+		case ']':
+			_, err = d.ReadToken()
 		default:
-			if d.StackDepth() > 0 {
+			if d.StackDepth() > 0 { // no object
 				err = d.SkipValue()
 			} else if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
 				return all, nil
