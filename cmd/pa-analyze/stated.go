@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -48,10 +49,19 @@ func (c *call) statedIn(paths []string) (all []*stated.Result, err error) {
 
 // reportStated writes the report of files of figures. Flags about requests are refused.
 func (c *call) reportStated(all []*stated.Result) error {
-	if f := c.ownFlag(); f != "" {
-		return cmdline.Usagef("--%s: %s holds figures only, and no requests that the flag could choose or measure; drop it", f, all[0].File)
+	if err := c.refuseStated(all[0]); err != nil {
+		return err
 	}
 	return c.write(stated.Report(all).In(c.String("format"), c.width()))
+}
+
+// refuseStated refuses flags that choose or measure requests, for a file of figures only.
+func (c *call) refuseStated(s *stated.Result) error {
+	f := cmp.Or(c.ownFlag(), c.given("experiment", "streaming", "tokenizer"))
+	if f == "" {
+		return nil
+	}
+	return cmdline.Usagef("--%s: %s holds figures only, and no requests that the flag could choose or measure; drop it", f, s.File)
 }
 
 // convertStated writes the figures of a file as JSON or CSV.
@@ -88,8 +98,13 @@ func (c *call) diffStated(s sides, o *diffOptions) (done bool, err error) {
 	if len(s.older) > 1 || len(s.newer) > 1 {
 		return true, cmdline.Usagef("%s holds figures only, and figures of several runs cannot be pooled; give one file a side", known.File)
 	}
-	if f := c.given("html", "primary", "exclude-run", "drop-first", "single-run"); f != "" {
+	if f := c.given("html", "primary", "exclude-run", "drop-first", "single-run", "margin", "explain"); f != "" {
 		return true, cmdline.Usagef("--%s: %s holds figures only; drop it", f, known.File)
+	}
+	if f := c.ownFlag(); f != "" || results[0] != nil && results[1] != nil {
+		if err := c.refuseStated(known); err != nil {
+			return true, err
+		}
 	}
 	for i := range results {
 		if results[i] == nil {
@@ -122,9 +137,11 @@ func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, erro
 		return nil, fmt.Errorf("%s states figures by the definitions of %s, which pa-analyze cannot compute from the requests of %s; compare two files with requests, or two of figures", like.File, like.Definitions, path)
 	}
 	var out bytes.Buffer
+	var run *export.Run
 	err := c.use(fileRecording(path), func(r export.Reader) error {
 		return c.useMemory(analyze.ValueMemory(analyze.DefaultMemoryLimit)/2, func(memory *dialect.Memory) error {
 			d := dialectReport{call: c, tool: t, run: fileRecording(path), format: "json", memory: memory, out: &out}
+			run = r.Run()
 			return d.write(r)
 		})
 	})
@@ -139,6 +156,12 @@ func (c *call) figuresAs(path string, like *stated.Result) (*stated.Result, erro
 		return nil, err
 	}
 	s.Release, s.Computed = "", true
+	if l := &s.Levels[0]; l.Mode == "" && len(s.Levels) == 1 && len(run.Experiments) == 1 { // the tool's file takes the load from its command line
+		l.Mode, l.Value = run.Experiments[0].Mode, run.Experiments[0].Value
+	}
+	if run.Meta != nil {
+		s.Model = cmp.Or(s.Model, run.Meta.Model)
+	}
 	return s, nil
 }
 

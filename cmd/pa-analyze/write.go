@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"slices"
@@ -72,8 +71,10 @@ func (c *call) publish(files fileNames, cfg analyze.Config, form *publish.Form, 
 	for _, s := range all {
 		runs = append(runs, publish.Stated(s))
 	}
-	if f := cmp.Or(c.ownFlag(), c.given("experiment", "streaming", "tokenizer")); f != "" && all != nil {
-		return cmdline.Usagef("--%s: %s holds figures only, and no requests that the flag could choose or measure; drop it", f, all[0].File)
+	if all != nil {
+		if err := c.refuseStated(all[0]); err != nil {
+			return err
+		}
 	}
 	if all == nil {
 		recordings, err := c.runs(files)

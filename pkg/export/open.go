@@ -280,6 +280,11 @@ func describe(head []byte) string {
 	case spool.Compression([]byte(text)) != "":
 		return spool.Compression([]byte(text)) + " data within the compressed file"
 	}
+	for _, c := range []struct{ magic, name, program string }{{"\xfd7zXZ\x00", "xz", "xz -d"}, {"BZh", "bzip2", "bzip2 -d"}, {"PK\x03\x04", "zip", "unzip"}} {
+		if strings.HasPrefix(text, c.magic) {
+			return c.name + " data; decompress the file first, with " + c.program
+		}
+	}
 	kind := "a file"
 	switch text[0] {
 	case '{':

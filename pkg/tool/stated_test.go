@@ -14,6 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/levelpair"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
 
 // Each result file and summary that tools wrote states figures with the digits of the file.
@@ -121,6 +122,22 @@ func TestStatedError(t *testing.T) {
 	if found == 0 {
 		t.Error("no format knows the file")
 	}
+}
+
+// A file that is too large for a file of figures is named as such.
+func TestStatedSize(t *testing.T) {
+	data := []byte(`{"date":"d","backend":"b","model_id":"m","tokenizer_id":"m","num_prompts":1,"request_rate":1,"max_concurrency":1,"duration":1,"completed":1,"request_throughput":1.0` + strings.Repeat(" ", resultfile.MaxStatedBytes) + `}`)
+	for _, format := range Formats() {
+		if !format.Sniff(data[:4096]) {
+			continue
+		}
+		_, err := format.Open(t.Context(), "big.json", bytes.NewReader(data), int64(len(data)), export.Limits{})
+		if !strings.Contains(fmt.Sprint(err), "figures are read from files of at most 16777216") {
+			t.Errorf("error %v", err)
+		}
+		return
+	}
+	t.Error("no format knows the file")
 }
 
 // Long names, many values and deep nesting cost no more memory than the bound, and no more time than their size.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -154,7 +155,15 @@ func nameOf(l *Level, i int) string {
 }
 
 // sameLoad reports whether the loads of two levels are the same, or both unknown.
-func (l *Level) sameLoad(m *Level) bool { return l.Mode == m.Mode && l.Value == m.Value }
+func (l *Level) sameLoad(m *Level) bool { return l.load() == m.load() }
+
+// load returns the mode and the value of a load. Values that are the same number are equal: tools write 10 and 10.0.
+func (l *Level) load() [2]string {
+	if n, err := strconv.ParseFloat(l.Value, 64); err == nil {
+		return [2]string{l.Mode, strconv.FormatFloat(n, 'g', -1, 64)}
+	}
+	return [2]string{l.Mode, l.Value}
+}
 
 // alike reports whether two levels have the same load and, as far as both files state them, the same settings that tell levels apart.
 func (l *Level) alike(m *Level) bool {
@@ -175,11 +184,11 @@ func (l *Level) alike(m *Level) bool {
 func (r *Result) finder() func(l *Level, taken []bool) int {
 	of := map[[2]string][]int{} // by load
 	for j := range r.Levels {
-		load := [2]string{r.Levels[j].Mode, r.Levels[j].Value}
+		load := r.Levels[j].load()
 		of[load] = append(of[load], j)
 	}
 	return func(l *Level, taken []bool) int {
-		for _, j := range of[[2]string{l.Mode, l.Value}] {
+		for _, j := range of[l.load()] {
 			if !taken[j] && l.alike(&r.Levels[j]) {
 				return j
 			}

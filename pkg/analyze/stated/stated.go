@@ -79,8 +79,7 @@ func (r *Result) TellApart() {
 	for i := range r.Levels {
 		l := &r.Levels[i]
 		l.Apart = nil
-		load := [2]string{l.Mode, l.Value}
-		groups[load] = append(groups[load], l)
+		groups[l.load()] = append(groups[l.load()], l)
 	}
 	for _, levels := range groups {
 		differs := map[string]bool{} // by name

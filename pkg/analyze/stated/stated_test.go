@@ -66,6 +66,12 @@ func TestCompare(t *testing.T) {
 			want:  []string{"concurrency 2", "concurrency 1 is only in a", "concurrency 8 is only in b"},
 		},
 		{
+			name:  "loads are compared as numbers",
+			older: &Result{File: "a", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "2"}, {Mode: "request_rate", Value: "10.0"}}},
+			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "request_rate", Value: "10"}, {Mode: "request_rate", Value: "2.5"}}},
+			want:  []string{"request rate 10.0", "!the loads differ", "request rate 2 is only in a", "request rate 2.5 is only in b"},
+		},
+		{
 			name:  "no level in common",
 			older: &Result{File: "a", Definitions: "t", Levels: []Level{{}, {}}},
 			new:   &Result{File: "b", Definitions: "t", Levels: []Level{{Mode: "concurrency", Value: "2"}}},

@@ -91,6 +91,9 @@ func (cfg *ClientConfig) check(all []Shard) (bound int64, err error) {
 	host := ""
 	oneMachine := true
 	for i, s := range all {
+		if slices.ContainsFunc(all[:i], func(other Shard) bool { return other.Name == s.Name }) {
+			return refuse("%s is given twice: give the file of each client once", s.Name)
+		}
 		run := s.Reader.Run()
 		m := run.Meta
 		if m != nil && (m.Shard != nil || m.Merged != nil) {

@@ -2,6 +2,8 @@ package aiperf
 
 import (
 	"bytes"
+	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
@@ -27,6 +29,9 @@ func statement() resultfile.Statement {
 			r.Model, r.URL = run.Meta.Model, run.Meta.URL
 			if o.Text("was_cancelled") == "true" {
 				r.Notes = append(r.Notes, "the run was cancelled")
+			}
+			if slices.ContainsFunc(o.Values, func(v resultfile.Value) bool { return strings.HasPrefix(v.Path, "telemetry_data.endpoints.") }) {
+				r.Notes = append(r.Notes, "the telemetry of GPUs that the file also holds is not read; the CSV beside it has it as figures")
 			}
 			e := run.Experiments[0]
 			r.Levels = append(r.Levels, stated.Level{Mode: e.Mode, Value: e.Value, Figures: resultfile.TaggedFigures(o)})

@@ -16,7 +16,11 @@ func statements() (all []resultfile.Statement) {
 	for _, t := range []struct {
 		tool    *fileTool
 		dialect string
-	}{{&vllmTool, "vllm"}, {&vllmRustTool, ""}, {&sglangTool, "sglang"}, {&trtllmTool, "trtllm"}} {
+		has     string // a member that only the release of the dialect writes; "" for none
+	}{
+		{&vllmTool, "vllm", ""}, {&vllmRustTool, "", ""}, {&sglangTool, "sglang", ""},
+		{&trtllmTool, "trtllm-1.0", "mean_request_ar"}, {&trtllmTool, "trtllm-main", ""},
+	} {
 		all = append(all, resultfile.Statement{
 			Definitions: t.tool.name, Dialect: t.dialect,
 			Is: func(o *resultfile.Object) bool {
@@ -24,7 +28,7 @@ func statements() (all []resultfile.Statement) {
 					return false
 				}
 				tool := toolOf(func(name string) bool { return o.Has(name) }, true)
-				return tool == t.tool
+				return tool == t.tool && (t.has == "" || o.Has(t.has))
 			},
 			Read: func(o *resultfile.Object, r *stated.Result) {
 				r.Model, r.Began = cmp.Or(r.Model, o.Text("model_id")), cmp.Or(r.Began, o.Text("date"))
@@ -42,7 +46,7 @@ func statedLevel(o *resultfile.Object) stated.Level {
 		switch rate, err := resultfile.ParseFloat([]byte(v.Text)); {
 		case v.Quoted && err == nil: // "inf"
 			return rate
-		case ok && v.Text == "null": // Python's Infinity
+		case ok && v.Text == "null" && name == "request_rate": // Python's Infinity
 			return math.Inf(1)
 		}
 		return v.Number
@@ -55,6 +59,9 @@ func statedLevel(o *resultfile.Object) stated.Level {
 		case strings.Contains(v.Path, "."):
 		case latency && v.IsNumber():
 			l.Figures = append(l.Figures, v.Figure(metric, statistic, "ms"))
+		case strings.HasSuffix(v.Path, "_request_ar") && v.IsNumber(): // accepted tokens of speculation, of TensorRT-LLM
+			statistic, metric, _ = strings.Cut(v.Path, "_")
+			l.Figures = append(l.Figures, v.Figure(metric, statistic, ""))
 		case isFigure(v.Path) && v.IsNumber():
 			l.Figures = append(l.Figures, v.Figure(v.Path, "", unitOf(v.Path)))
 		case isLoad(v.Path, e.Mode), v.Path == "date", v.Text == "null" && !v.Quoted:
@@ -80,7 +87,7 @@ func unitOf(name string) string {
 	switch {
 	case name == "duration":
 		return "s"
-	case name == "request_throughput", name == "request_goodput":
+	case name == "request_throughput", strings.TrimSuffix(name, ":") == "request_goodput": // TensorRT-LLM writes "request_goodput:"
 		return "requests/s"
 	case strings.HasSuffix(name, "_throughput"), strings.HasSuffix(name, "_per_s"):
 		return "tokens/s"

@@ -72,7 +72,7 @@ func stateFigures(f *File, statements []Statement, why error) error {
 // readStated reads the figures of a file; nil if no statement knows it.
 func readStated(f *File, statements []Statement) (*stated.Result, error) {
 	if f.size > MaxStatedBytes {
-		return nil, nil
+		return nil, fmt.Errorf("the file has %d bytes, and figures are read from files of at most %d", f.size, MaxStatedBytes)
 	}
 	content := make([]byte, f.size)
 	if _, err := f.Src.ReadAt(content, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -314,14 +314,10 @@ func ReadObjects(text []byte) (all []*Object, err error) {
 			}
 			all = append(all, NewObject(f.values))
 			continue
-		case '[', ']':
-			if d.StackDepth() > 1 {
-				err = d.SkipValue()
-			} else {
-				_, err = d.ReadToken()
-			}
+		case ']':
+			_, err = d.ReadToken()
 		default:
-			if d.StackDepth() > 0 {
+			if d.StackDepth() > 0 { // no object
 				err = d.SkipValue()
 			} else if _, err = d.ReadToken(); errors.Is(err, io.EOF) {
 				return all, nil
