@@ -832,7 +832,7 @@ class AudioFigures(Object):
     audio_bytes: Optional["LevelFigure"] = None
     """audio bytes [bytes]: Σ bytes of the audio of the answers, without headers of WAV files"""
     real_time_factor: Optional["LevelFigure"] = None
-    """real-time factor of all requests [ratio]: Σ E2EL / Σ audio length"""
+    """real-time factor of all requests [ratio]: Σ E2EL / Σ audio length, of requests with both"""
     underruns: Optional["LevelFigure"] = None
     """underruns [count]: Σ underruns"""
     underrun_requests: Optional["LevelFigure"] = None

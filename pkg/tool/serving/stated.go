@@ -18,8 +18,11 @@ func statements() (all []resultfile.Statement) {
 		dialect string
 		has     string // a member that only the release of the dialect writes; "" for none
 	}{
-		{&vllmTool, "vllm", ""}, {&vllmRustTool, "", ""}, {&sglangTool, "sglang", ""},
-		{&trtllmTool, "trtllm-1.0", "mean_request_ar"}, {&trtllmTool, "trtllm-main", ""},
+		{&vllmTool, "vllm", ""},
+		{&vllmRustTool, "", ""},
+		{&sglangTool, "sglang", ""},
+		{&trtllmTool, "trtllm-1.0", "mean_request_ar"},
+		{&trtllmTool, "trtllm-main", ""},
 	} {
 		all = append(all, resultfile.Statement{
 			Definitions: t.tool.name, Dialect: t.dialect,
