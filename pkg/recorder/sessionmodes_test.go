@@ -99,8 +99,8 @@ func number(l workload.List) map[string]int {
 	return n
 }
 
-// A request count sends the same requests in every mode, at every level: the requests of the first sessions, the last of which it
-// cuts off. The data begins again.
+// A request count sends the same requests in every mode, at every level: the requests of the first sessions. It cuts
+// off the last session, and the data begins again.
 func TestSessionRequestCount(t *testing.T) {
 	asked := func(level load.Level, warmup int) (got []string, res *Result) {
 		w, res, _, err := recordSessions(t, ok(100*time.Millisecond), Config{Entries: turns("aaabbc"), Levels: []load.Level{level}, Warmup: warmup, Measure: window.Measure{Requests: 10 - warmup}}, nil)

@@ -61,7 +61,7 @@ func appendVLLMDetails(b []byte, d *requestDetails) []byte {
 	return append(b, '}')
 }
 
-// appendSGLangDetails appends SGLang's meta_info, as it stands beside the choices of its own protocol.
+// appendSGLangDetails appends SGLang's meta_info. SGLang writes it beside the choices.
 func appendSGLangDetails(b []byte, d *requestDetails) []byte {
 	b = fmt.Appendf(b, `,"meta_info":{"queue_time":%v,"e2e_latency":%v,"response_sent_to_client_ts":%.9f,"num_retractions":0`,
 		d.queue.Seconds(), (d.queue + d.prefill + d.decode).Seconds(), float64(d.sent.UnixNano())/1e9)

@@ -45,7 +45,7 @@ func TestStatedTable(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			release := "" // of which the archive says nothing
+			release := "" // only the archive of GenAI-Perf names releases
 			if archive == "genai_perf" {
 				release, _, _ = strings.Cut(name, "/")
 			}

@@ -2,7 +2,6 @@ package genaibench
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"strconv"
 
@@ -155,23 +154,10 @@ func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1
 
 // Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
-	more, err := s.c.Elem(s.index == 0)
-	if err != nil {
-		return 0, err
-	}
-	if !more {
-		return 0, io.EOF
-	}
-	r.ID = uint64(s.index)
-	s.index++
-	v, err := s.c.Value("the request")
-	if err != nil {
-		return 0, err
-	}
-	at := s.c.Pos - int64(len(v))
 	var q fileRequest
-	if err := resultfile.Decode(v, &q); err != nil {
-		return 0, resultfile.TypeError(at, err)
+	at, err := resultfile.NextRequest(s.c, &s.index, r, &q)
+	if err != nil {
+		return 0, err
 	}
 	if bad := s.request(r, &q); bad != nil {
 		bad.At = at

@@ -18,7 +18,7 @@ const (
 	quantiles = "_quantiles_"
 )
 
-// metrics are the metrics of a request, of which the summary has statistics.
+// metrics are the metrics of a request. The summary has statistics of each.
 var metrics = [...]string{
 	"inter_token_latency_s", "ttft_s", "end_to_end_latency_s", "request_output_throughput_token_per_s", "number_input_tokens", "number_output_tokens",
 }
@@ -83,7 +83,7 @@ func unitOf(metric string) string {
 	return ""
 }
 
-// totals are the values of the requests, of which the summary has statistics. nil ignores them.
+// totals are the values of the requests. The summary has statistics of each. nil ignores them.
 type totals struct {
 	stored          *resultfile.Summary
 	spreads         [len(metrics)]resultfile.Spread

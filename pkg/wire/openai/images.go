@@ -115,7 +115,7 @@ const imageMember = `"b64_json"`
 //
 //	"b64_json":{"bytes":12345,"sha256":"…"}
 //
-// Of an image whose end is missing it replaces what is there. Text that is not base64 stays.
+// It also replaces an image that is cut. Text that is not base64 stays.
 func AppendWithoutImages(dst, text []byte) []byte {
 	for {
 		i := bytes.Index(text, []byte(imageMember))

@@ -333,7 +333,7 @@ func ReadObjects(text []byte) (all []*Object, err error) {
 type flattener struct {
 	*jsontext.Decoder
 	values []Value
-	memory int // what is left
+	memory int // bytes that the values may still take
 }
 
 // join returns the path of a member, or of an element.
