@@ -31,6 +31,8 @@ type fileSize struct {
 	// Formats that keep repeated text have what a request and an event of the API take more.
 	streamed, event float64
 	repeats         bool
+	// again says that a text that later events repeat takes as much again: it is too far away for the compression.
+	again bool
 }
 
 // fileSizes has the most common format last, which is also of a name without a suffix. Compressed
@@ -38,17 +40,17 @@ type fileSize struct {
 var fileSizes = []fileSize{
 	{suffix: ".json.gz", file: 2500, input: 0.45, whole: 70, text: 1.7, streamed: 85, event: 12},
 	{suffix: ".json.zst", file: 2500, input: 0.33, whole: 70, text: 1.7, streamed: 110, event: 10.2},
-	{suffix: ".parquet", file: 20_500, input: 0.36, whole: 60, text: 1.9, streamed: 100, event: 10.2},
+	{suffix: ".parquet", file: 20_500, input: 0.36, whole: 60, text: 1.9, streamed: 100, event: 10.2, again: true},
 	{suffix: ".arrow", file: 20_500, input: 1.05, whole: 860, text: 6.2, event: -10, repeats: true},
 	{suffix: ".json", file: 1700, input: 1.05, whole: 800, text: 6.2, repeats: true},
 }
 
 // journalSize is of the journal.
-var journalSize = fileSize{file: 1700, input: 1, whole: 450, text: 6.2, streamed: 600, event: 13.5}
+var journalSize = fileSize{file: 1700, input: 1, whole: 450, text: 6.2, streamed: 600, event: 13.5, again: true}
 
 // apiSizes are what a request and an event take in formats that keep repeated text, without the
-// model's name, which events have if named is set. In the journal, a request takes around more for events without tokens, and
-// events repeat the whole text again times beside the one that all APIs have.
+// model's name, which events have if named is set. In the journal, a request takes around more for events without tokens.
+// Events repeat the whole text again times beside the one that all APIs have.
 var apiSizes = map[render.API]struct {
 	request, event float64
 	named          bool
@@ -88,7 +90,10 @@ func (l *Load) fileBytes(size fileSize, requests, output recorder.Figure, data *
 	if l.Answers.Streaming {
 		request, token = size.streamed, size.event
 		if size == journalSize {
-			request, token = request+kept.around, token+kept.again*size.text
+			request += kept.around
+		}
+		if size.again {
+			token += kept.again * size.text
 		}
 		if size.repeats {
 			name := float64(cmp.Or(len(l.Answers.Model), usualName))
