@@ -10,10 +10,14 @@ command=$1
 dir=$(mkdir -p "$2" && cd "$2" && pwd)
 export SLURM_CONF=$dir/slurm.conf
 
+# free says whether nothing listens on a port of this machine.
+free() {
+	! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null
+}
+
 up() {
 	local host port
 	host=$(hostname -s)
-	port=$((20000 + $$ % 10000))
 	install -d -o munge -g munge -m 755 /run/munge
 	install -d -o munge -g munge -m 700 /var/log/munge /var/lib/munge
 	if ! pgrep -x munged >/dev/null; then
@@ -21,6 +25,11 @@ up() {
 		touch "$dir/munged"
 	fi
 	mkdir -p "$dir/state" "$dir/spool"
+	# Below 32768, where the kernel takes the ports of clients from.
+	port=$((20000 + $$ % 10000))
+	until free "$port" && free $((port + 1)); do
+		port=$((port + 2))
+	done
 	# Four tasks on fewer cores: the node pretends to have eight.
 	cat >"$SLURM_CONF" <<-CONF
 		ClusterName=ci
@@ -39,7 +48,7 @@ up() {
 		SchedulerType=sched/backfill
 		ReturnToService=2
 		SlurmctldPort=$port
-		SlurmdPort=$((port + 10000))
+		SlurmdPort=$((port + 1))
 		SlurmctldPidFile=$dir/slurmctld.pid
 		SlurmdPidFile=$dir/slurmd.pid
 		SlurmctldLogFile=$dir/slurmctld.log
