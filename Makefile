@@ -116,8 +116,8 @@ quickstart: build ## record against the built-in simulated server, then print th
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: site
-site: gallery-pages ## make a static site of docs/ in out/site: open out/site/index.html (Linux)
-	$(GO) run -C tools/site . -root ../.. -gallery $(abspath $(OUT))/gallery -out $(abspath $(OUT))/site
+site: gallery-pages ## make a static site of docs/ in out/site: open out/site/index.html (the pages of the gallery: Linux)
+	gallery=$(abspath $(OUT))/gallery; $(GO) run -C tools/site . -root ../.. $$(test ! -d "$$gallery" || echo -gallery "$$gallery") -out $(abspath $(OUT))/site
 
 .PHONY: gallery
 gallery: gallery-pages test/browser/node_modules ## make the pages of docs/gallery in out/gallery, and its pictures (Linux, Node.js 20, chromium; RECORD=1 records again from real servers)
