@@ -116,8 +116,21 @@ quickstart: build ## record against the built-in simulated server, then print th
 	bin/pa-analyze report $(OUT)/quickstart/profile_export.json
 
 .PHONY: site
-site: ## make a static site of docs/ in out/site: open out/site/index.html
-	$(GO) run -C tools/site . -root ../.. -out $(abspath $(OUT))/site
+site: gallery-pages ## make a static site of docs/ in out/site: open out/site/index.html (the pages of the gallery: Linux)
+	gallery=$(abspath $(OUT))/gallery; $(GO) run -C tools/site . -root ../.. $$(test ! -d "$$gallery" || echo -gallery "$$gallery") -out $(abspath $(OUT))/site
+
+.PHONY: gallery
+gallery: gallery-pages test/browser/node_modules ## make the pages of docs/gallery in out/gallery, and its pictures (Linux, Node.js 20, chromium; RECORD=1 records again from real servers)
+	node test/browser/gallery.mjs $(OUT)/gallery docs/gallery/images
+
+.PHONY: gallery-pages
+gallery-pages: $(if $(RECORD),gallery-record)
+	@rm -rf $(OUT)/gallery
+	$(GO) test -count=1 -run '^TestBlocks$$/^docs$$/^gallery$$' ./test/docs -gallery $(abspath $(OUT))/gallery $(if $(RECORD),-update)
+
+.PHONY: gallery-record
+gallery-record: build
+	docs/gallery/record.sh
 
 .PHONY: bench
 bench: build ## exactness, CPU time and memory under load, as tables (SECTIONS=clock,grpc,cpu,rank,schedule REPS=5 STREAMS=64,512,1024; memory: SECTIONS=memory; on files: SECTIONS=analysis,definitions,columnar)

@@ -12,6 +12,7 @@ import { after, before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { bin, command, figuresOf, hostile, largeRun, makeRuns } from './runs.mjs';
+import { inside, shape } from './checks.mjs';
 import { decode, marks } from './pixels.mjs';
 
 const artifacts = resolve(process.env.ARTIFACTS || 'out/browser');
@@ -72,18 +73,6 @@ async function violations(page) {
   return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.length} nodes: ${v.nodes.slice(0, 3).map((n) => n.target.join(' ') + ' ' + n.html.slice(0, 120)).join(' | ')}`);
 }
 
-// shape fails unless the page fits its window: it never scrolls sideways.
-async function shape(page) {
-  const wide = await page.evaluate(() => {
-    const root = document.documentElement;
-    if (root.scrollWidth <= root.clientWidth) return '';
-    const clipped = (e) => e && (getComputedStyle(e).overflowX !== 'visible' || clipped(e.parentElement));
-    const over = [...document.body.querySelectorAll('*')].filter((e) => e.getBoundingClientRect().right > root.clientWidth + 1 && !clipped(e.parentElement));
-    return `${root.scrollWidth} of ${root.clientWidth} pixels: ` + over.slice(0, 5).map((e) => e.tagName + '#' + e.id + '.' + e.className + ' ' + e.textContent.slice(0, 40)).join('; ');
-  });
-  assert.equal(wide, '', 'wider than the window');
-}
-
 const screenshot = async (page, name) => page.screenshot({ path: join(artifacts, 'screens', name + '.png'), fullPage: true });
 
 // drawn fails unless each visible chart and canvas has marks. It returns their number.
@@ -122,19 +111,6 @@ async function sections(page, c) {
   }
   assert.equal(all.some((s) => s.id === 'sessions'), Boolean(c.has.sessions), 'section of sessions');
   assert.deepEqual(all.filter((s) => s.empty).map((s) => s.id), [], 'sections with nothing but their heading');
-}
-
-// inside fails unless all text of the visible charts lies within its picture.
-async function inside(page) {
-  const out = await page.locator('svg').evaluateAll((all) => all.flatMap((svg) => {
-    const frame = svg.getBoundingClientRect();
-    if (frame.width === 0) return [];
-    return [...svg.querySelectorAll('text')].filter((t) => {
-      const r = t.getBoundingClientRect();
-      return r.left < frame.left - 1 || r.right > frame.right + 1 || r.top < frame.top - 1 || r.bottom > frame.bottom + 1;
-    }).map((t) => t.textContent);
-  }));
-  assert.deepEqual(out, [], 'text that is cut off');
 }
 
 // get follows a path such as experiments[0].metrics.ttft_ns.p99.9, whose last name holds a point.

@@ -6,26 +6,24 @@
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { chromium } from 'playwright-core';
+import { inside, shape } from './checks.mjs';
+import { launch, pagesIn, picture } from './gallery.mjs';
+import { decode, different } from './pixels.mjs';
 
 const site = resolve(process.env.SITE || 'out/site');
 const screens = join(resolve(process.env.ARTIFACTS || 'out/browser'), 'site');
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const widths = { narrow: { width: 360, height: 740 }, usual: { width: 1280, height: 900 } };
-const names = (await readdir(site, { recursive: true })).filter((n) => n.endsWith('.html')).sort();
+const gallery = await pagesIn(join(site, 'gallery')), inGallery = gallery.map((n) => `gallery/${n}.html`);
+const names = (await readdir(site, { recursive: true })).filter((n) => n.endsWith('.html') && !inGallery.includes(n)).sort();
 await mkdir(screens, { recursive: true });
 
 let browser;
-before(async () => {
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-    args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND'],
-  });
-});
+before(async () => { browser = await launch(); });
 after(() => browser.close());
 
 const address = (name) => pathToFileURL(join(site, name)).href;
@@ -108,6 +106,36 @@ test('links of the site lead to a page and its heading', async () => {
   }
   assert.ok(inner > names.length, `${inner} links`);
 });
+
+describe('pages of the gallery', { concurrency: 2 }, () => gallery.forEach((name) => test(name, async () => {
+  await opened(`gallery/${name}.html`, {}, async (page) => {
+    await page.waitForFunction(() => window.paPage && window.paPage.ready);
+    for (const width of [1280, 400]) {
+      await page.setViewportSize({ width, height: 900 });
+      await shape(page);
+      await inside(page);
+      const cut = await page.locator('th, .verdict').evaluateAll((all) => all.filter((e) => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent));
+      assert.deepEqual(cut, [], `text that is cut off at ${width} pixels`);
+    }
+    const lost = await page.locator('a[href]').evaluateAll((all) => all.map((e) => e.getAttribute('href')).filter((h) => !h.startsWith('#') || !document.getElementById(h.slice(1))));
+    assert.deepEqual(lost, [], 'links of the page');
+  });
+  const kept = await readFile(join(site, 'gallery/images', name + '.png'));
+  assert.ok(kept.length < 60_000, `${kept.length} bytes of the picture`);
+  const now = await picture(browser, join(site, 'gallery'), name);
+  await writeFile(join(screens, `gallery-${name}.png`), now);
+  const share = different(decode(now), decode(kept));
+  assert.ok(share < 0.03, `${(100 * share).toFixed(1)} % of docs/gallery/images/${name}.png differ from the page: look at the page, then run make gallery`);
+})));
+
+test('pictures of the gallery open its pages', () => opened('gallery/index.html', {}, async (page) => {
+  assert.ok(gallery.length > 0);
+  for (const name of gallery) {
+    await page.locator(`a[href="${name}.html"] img`).click();
+    await page.waitForFunction(() => window.paPage && window.paPage.ready);
+    await page.goBack();
+  }
+}));
 
 test('the navigation opens pages', () => opened('index.html', {}, async (page) => {
   const nav = page.getByRole('navigation', { name: 'Pages' });

@@ -25,9 +25,11 @@
 //	<!-- test: files NAME -->   the files of testdata/golden/NAME.tar.zst appear, and
 //	                            this and later blocks of the page compare exactly
 //
-// A picture images/NAME.svg of a page must be the file NAME.svg that a block of the page makes.
+// A picture images/NAME.svg of a page must be the file NAME.svg that a block of the page makes. A page NAME.html that a
+// block of docs/gallery makes has a picture images/NAME.png, which make gallery takes of it.
 //
-// With -update the tests write outputs without "…", pictures, and the pages of flags.
+// With -update the tests write outputs without "…", pictures, and the pages of flags. With -gallery they write the
+// HTML pages that blocks of docs/gallery make, for the site.
 package docs
 
 import (
@@ -50,7 +52,13 @@ import (
 	"github.com/pa-tools/pa/internal/test/golden"
 )
 
-var update = flag.Bool("update", false, "write what the programs print into the pages")
+var (
+	update  = flag.Bool("update", false, "write what the programs print into the pages")
+	gallery = flag.String("gallery", "", "write the HTML pages of docs/gallery into this folder")
+)
+
+// galleryPage is the page with pictures of HTML pages.
+const galleryPage = "docs/gallery/README.md"
 
 // A block is a fenced block of a page.
 type block struct {

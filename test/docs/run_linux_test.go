@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,13 +78,13 @@ func withPrograms(tests func() int) int {
 }
 
 // The blocks of every page run, and print what the page shows. make test runs the first
-// two pages.
+// two pages and the gallery.
 func TestBlocks(t *testing.T) {
 	t.Parallel()
 	addresses, printed := startServer(t)
 	for _, name := range pages(t) {
 		t.Run(name, func(t *testing.T) {
-			if name != "README.md" && name != "docs/start.md" && !*update {
+			if !slices.Contains([]string{"README.md", "docs/start.md", galleryPage}, name) && !*update {
 				testenv.Long(t)
 			}
 			t.Parallel()
@@ -94,6 +95,9 @@ func TestBlocks(t *testing.T) {
 				mended = append(mended, r.block(t, b))
 			}
 			r.pictures(t, text)
+			if name == galleryPage {
+				r.gallery(t, text)
+			}
 			if *update {
 				write(t, name, mend(text, mended))
 			}
@@ -119,6 +123,29 @@ func (r *runner) pictures(t *testing.T, text string) {
 		}
 		if want := read(t, kept); string(got) != want {
 			t.Errorf("%s: the blocks of %s make another picture; look at it, then run with -update", kept, r.page)
+		}
+	}
+}
+
+// gallery checks that the page shows a small picture of each HTML page that its blocks made, and keeps these pages if
+// that was asked for. make test-browser compares the pictures with the pages.
+func (r *runner) gallery(t *testing.T, text string) {
+	t.Helper()
+	made, err := filepath.Glob(filepath.Join(r.dir, "*.html"))
+	if err != nil || len(made) == 0 {
+		t.Fatalf("the blocks made %d HTML pages, %v", len(made), err)
+	}
+	for _, file := range made {
+		name := strings.TrimSuffix(filepath.Base(file), ".html")
+		if !strings.Contains(text, "](images/"+name+".png)") {
+			t.Errorf("%s shows no picture images/%s.png", r.page, name)
+		}
+		if *gallery == "" {
+			continue
+		}
+		content, err := os.ReadFile(file)
+		if err := errors.Join(err, os.MkdirAll(*gallery, 0o755), os.WriteFile(filepath.Join(*gallery, filepath.Base(file)), content, 0o644)); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

@@ -32,8 +32,9 @@ type navSection struct {
 	Pages []*page
 }
 
-// build makes the site of the repository root. The error lists all links that lead nowhere.
-func build(root fs.FS) (*site, error) {
+// build makes the site of the repository root, with the pages of the gallery unless gallery is nil. The error lists all
+// links that lead nowhere.
+func build(root, gallery fs.FS) (*site, error) {
 	pages, err := readPages(root)
 	if err != nil {
 		return nil, err
@@ -42,6 +43,11 @@ func build(root fs.FS) (*site, error) {
 	var broken []error
 	for _, p := range pages {
 		broken = append(broken, p.resolveLinks(root, pages, s.files)...)
+	}
+	if gallery != nil {
+		if err := s.addGallery(gallery, pages[galleryPage]); err != nil {
+			return nil, err
+		}
 	}
 	nav, err := navigation(pages)
 	if err := errors.Join(append(broken, err)...); err != nil {
@@ -75,6 +81,28 @@ func build(root fs.FS) (*site, error) {
 		}
 	}
 	return s, nil
+}
+
+// addGallery adds the pages of the gallery, and makes their pictures on the page first lead to them.
+func (s *site) addGallery(gallery fs.FS, first *page) error {
+	names, err := fs.Glob(gallery, "*.html")
+	if err != nil {
+		return err
+	}
+	if first == nil || len(names) == 0 {
+		return fmt.Errorf("the gallery has %d pages, and %s is there: %t; make gallery-pages writes the pages", len(names), galleryPage, first != nil)
+	}
+	for _, name := range names {
+		content, err := fs.ReadFile(gallery, name)
+		if err != nil {
+			return err
+		}
+		if !first.linkPicture(strings.TrimSuffix(name, ".html")+".png", name) {
+			return fmt.Errorf("%s shows no picture of %s", galleryPage, name)
+		}
+		s.files[path.Join(path.Dir(first.Name), name)] = content
+	}
+	return nil
 }
 
 // readPages parses the pages of docs and schemas, the tables of the statistics and the list of changes, by source.

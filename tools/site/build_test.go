@@ -19,7 +19,7 @@ func repository() fstest.MapFS {
 }
 
 func TestBuild(t *testing.T) {
-	s, err := build(repository())
+	s, err := build(repository(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +49,33 @@ func TestBuild(t *testing.T) {
 	}
 }
 
+// Pictures of the gallery lead to its pages, each of which needs a picture.
+func TestGallery(t *testing.T) {
+	r := repository()
+	r["docs/README.md"] = &fstest.MapFile{Data: []byte("# Documentation\n\n[Gallery](gallery/README.md) [Start](start.md) [A](reference/a.md)\n")}
+	r[galleryPage] = &fstest.MapFile{Data: []byte("# Gallery\n\n![A *sweep*](images/sweep.png)\n")}
+	r["docs/gallery/images/sweep.png"] = &fstest.MapFile{Data: []byte("png")}
+	s, err := build(r, fstest.MapFS{"sweep.html": {Data: []byte("page")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `<a href="sweep.html"><img src="images/sweep.png" alt="A sweep"></a>`
+	if got := string(s.files["gallery/index.html"]); !strings.Contains(got, want) || string(s.files["gallery/sweep.html"]) != "page" {
+		t.Errorf("no %s, or no page:\n%s", want, got)
+	}
+	for _, tt := range []struct {
+		gallery fstest.MapFS
+		says    string
+	}{
+		{fstest.MapFS{"other.html": {}}, "docs/gallery/README.md shows no picture of other.html"},
+		{fstest.MapFS{}, "the gallery has 0 pages"},
+	} {
+		if _, err := build(r, tt.gallery); err == nil || !strings.Contains(err.Error(), tt.says) {
+			t.Errorf("error %v, want %q", err, tt.says)
+		}
+	}
+}
+
 // A link that leads nowhere, and a page without a place in the navigation, are errors.
 func TestBuildErrors(t *testing.T) {
 	for _, tt := range []struct{ name, page, text, says string }{
@@ -63,19 +90,19 @@ func TestBuildErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := repository()
 			r[tt.page] = &fstest.MapFile{Data: []byte(tt.text)}
-			if _, err := build(r); err == nil || !strings.Contains(err.Error(), tt.says) {
+			if _, err := build(r, nil); err == nil || !strings.Contains(err.Error(), tt.says) {
 				t.Errorf("error %v, want %q", err, tt.says)
 			}
 		})
 	}
-	if _, err := build(fstest.MapFS{}); err == nil || !strings.Contains(err.Error(), "docs/README.md is missing") {
+	if _, err := build(fstest.MapFS{}, nil); err == nil || !strings.Contains(err.Error(), "docs/README.md is missing") {
 		t.Errorf("of an empty folder: error %v", err)
 	}
 }
 
 // All links of this repository's documentation lead somewhere, and no page needs the network.
 func TestDocumentation(t *testing.T) {
-	s, err := build(os.DirFS("../.."))
+	s, err := build(os.DirFS("../.."), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,9 @@
 // of docs that it does not link to is an error, as is a link to a file or a heading that does
 // not exist.
 //
+// With -gallery the site also has the pages of that folder, which make gallery writes, and a picture NAME.png of
+// docs/gallery leads to the page NAME.html.
+//
 // The site needs no server and no network: a browser opens its files from a folder. Without
 // scripts only the search, the choice of a theme and the copying of commands do not work.
 package main
@@ -15,14 +18,20 @@ package main
 import (
 	"flag"
 	"fmt"
+	"io/fs"
 	"os"
 )
 
 func main() {
 	root := flag.String("root", ".", "root of the repository")
 	out := flag.String("out", "out/site", "folder of the site; it is replaced")
+	gallery := flag.String("gallery", "", "folder of the pages of docs/gallery; without it its pictures lead nowhere")
 	flag.Parse()
-	s, err := build(os.DirFS(*root))
+	var pages fs.FS
+	if *gallery != "" {
+		pages = os.DirFS(*gallery)
+	}
+	s, err := build(os.DirFS(*root), pages)
 	if err == nil {
 		err = s.write(*out)
 	}

@@ -17,7 +17,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-const firstPage = "docs/README.md"
+const (
+	firstPage   = "docs/README.md"
+	galleryPage = "docs/gallery/README.md"
+)
 
 // A page is a page of the documentation.
 type page struct {
@@ -139,6 +142,24 @@ func (p *page) walkLinks(f func(part string, to *page)) {
 			f(title, to)
 		}
 	})
+}
+
+// linkPicture makes the picture of that name lead to a file of the site, and reports whether there is one.
+func (p *page) linkPicture(name, to string) bool {
+	var picture ast.Node
+	walk(p.document, func(node ast.Node) {
+		if n, ok := node.(*ast.Image); ok && path.Base(string(n.Destination)) == name {
+			picture = n
+		}
+	})
+	if picture == nil {
+		return false
+	}
+	link := ast.NewLink()
+	link.Destination = []byte(to)
+	picture.Parent().ReplaceChild(picture.Parent(), picture, link)
+	link.AppendChild(link, picture)
+	return true
 }
 
 // html returns the body of the page.

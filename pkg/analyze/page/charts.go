@@ -119,6 +119,9 @@ func (d *document) pareto(p *Page, x *drawing) {
 	case len(p.Pareto.All.Points) == 0:
 		d.ParetoNotes = []string{"n/a (" + plain(p.Pareto.Points[0].Why) + ")"}
 		return
+	case len(p.Pareto.Points) == 1:
+		d.ParetoNotes = []string{"a frontier needs several load levels, and there is one"}
+		return
 	}
 	d.ParetoCharts = chartGroup{Charts: []template.HTML{x.draw(plot.Pareto(withSides(p), plot.Options{Width: panelWidth}))}}
 }

@@ -159,7 +159,7 @@ func heat(h *view.Heatmap, b *bins) *svg.Cells {
 	if h.N == 0 {
 		return nil
 	}
-	c := &svg.Cells{X: b.columns, Y: b.rows, Of: "gaps"}
+	c := &svg.Cells{X: b.columns, Y: b.rows, Of: "gap"}
 	rows := len(c.Y) - 1
 	c.Counts = make([]uint64, (len(c.X)-1)*rows)
 	for i := range len(h.X) - 1 {

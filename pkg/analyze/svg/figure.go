@@ -96,7 +96,7 @@ type Cells struct {
 	X, Y []float64
 	// Counts holds the count of column i and row j at i*(len(Y)-1)+j. A count of 0 is not drawn.
 	Counts []uint64
-	Of     string // what is counted, in the plural: "gaps"
+	Of     string // what is counted, in the singular: "gap"
 }
 
 // at returns the count of column i and row j; 0 if Counts is too short.

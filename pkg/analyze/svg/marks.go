@@ -246,6 +246,7 @@ func path(at [][2]float64, shape Shape) string {
 	}
 	var b strings.Builder
 	var last [2]float64
+	var between sleeve
 	joined := false
 	for i, v := range at {
 		if math.IsNaN(v[0]) {
@@ -262,12 +263,40 @@ func path(at [][2]float64, shape Shape) string {
 			if px(v[1]) != px(last[1]) {
 				b.WriteString("V" + px(v[1]))
 			}
+		case between.skips(at, i):
+			continue
 		default:
 			b.WriteString("L" + px(v[0]) + " " + px(v[1]))
 		}
 		joined, last = true, v
+		between = sleeve{from: v, low: math.Inf(-1), high: math.Inf(1)}
 	}
 	return b.String()
+}
+
+// A sleeve holds the slopes of the lines from a drawn point that pass all points skipped since by at most nearLine. The curve of a distribution has hundreds of points, most of them on a line with their neighbors.
+type sleeve struct {
+	from      [2]float64
+	low, high float64
+}
+
+// nearLine is the distance in pixels that nobody sees.
+const nearLine = 0.1
+
+// skips reports whether the line from s.from to the point after i passes point i and all skipped ones, and then narrows
+// the slopes. The x of points grow; the last point of a line is never skipped.
+func (s *sleeve) skips(at [][2]float64, i int) bool {
+	if i+1 == len(at) || math.IsNaN(at[i+1][0]) {
+		return false
+	}
+	dx, next := at[i][0]-s.from[0], at[i+1][0]-s.from[0]
+	if dx <= 0 || next <= dx {
+		return false
+	}
+	s.low = max(s.low, (at[i][1]-nearLine-s.from[1])/dx)
+	s.high = min(s.high, (at[i][1]+nearLine-s.from[1])/dx)
+	slope := (at[i+1][1] - s.from[1]) / next
+	return s.low <= slope && slope <= s.high
 }
 
 // barWidth returns the width of a bar: the least distance of two points, divided among the series.
@@ -753,12 +782,9 @@ func (s heatStep) name() string {
 // drawKey draws which color stands for which count, in one line from x, y.
 func (p *panel) drawKey(w *writer, x, y float64) {
 	end := p.wide
-	quantity := clean(p.Cells.Of)
-	if quantity != "" {
-		quantity = fit(quantity+":", tickSize, (p.wide+p.left)/3)
-		w.element("text", quantity, append(quiet.class(), "x", px(x), "y", px(y+10), "font-size", px(tickSize), "fill", "currentColor")...)
-		x += width(quantity, tickSize) + 6
-	}
+	quantity := fit(clean(p.Cells.Of)+"s:", tickSize, (p.wide+p.left)/3)
+	w.element("text", quantity, append(quiet.class(), "x", px(x), "y", px(y+10), "font-size", px(tickSize), "fill", "currentColor")...)
+	x += width(quantity, tickSize) + 6
 	total := 0.0
 	for _, s := range p.key {
 		total += 12 + 4 + width(s.name(), tickSize) + 8
@@ -804,7 +830,7 @@ func (p *panel) cells(w *writer) {
 					w.line()
 					begun = true
 				}
-				title := strings.Join([]string{p.x.cellLine(c.X[i], c.X[i+1]), p.y.cellLine(c.Y[j], c.Y[j+1]), strings.TrimSpace(plural.Grouped(n) + " " + clean(c.Of))}, "\n")
+				title := strings.Join([]string{p.x.cellLine(c.X[i], c.X[i+1]), p.y.cellLine(c.Y[j], c.Y[j+1]), plural.GroupedOf(n, clean(c.Of))}, "\n")
 				w.empty("rect", title, "x", px(x0), "y", px(min(y0, y1)), "width", px(x1-x0), "height", px(math.Abs(y1-y0)))
 				w.line()
 			}

@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,7 +87,7 @@ func gallery() []struct {
 		tail = append(tail, Point{X: q, Y: 40e6 + float64(i*i)*9e6})
 		other = append(other, Point{X: q, Y: 60e6 + float64(i*i)*4e6})
 	}
-	cells := &Cells{X: []float64{0, 1e9, 2e9, 3e9}, Y: []float64{1e6, 10e6, 100e6}, Counts: []uint64{5, 0, 1200, 44, 3, 1}, Of: "gaps"}
+	cells := &Cells{X: []float64{0, 1e9, 2e9, 3e9}, Y: []float64{1e6, 10e6, 100e6}, Counts: []uint64{5, 0, 1200, 44, 3, 1}, Of: "gap"}
 	return []struct {
 		name string
 		f    Figure
@@ -240,11 +242,62 @@ func TestBreaks(t *testing.T) {
 
 // Points are where the axes say: the corners of the panel are the ends of the axes.
 func TestPlaces(t *testing.T) {
-	s := document(t, &Figure{Width: 400, Panels: []Panel{{Height: 100, X: Axis{Tight: true}, Y: Axis{Tight: true}, Series: []Series{{Shape: Lines, Points: []Point{{X: 0, Y: 0}, {X: 5, Y: 5}, {X: 10, Y: 10}}}}}}})
+	s := document(t, &Figure{Width: 400, Panels: []Panel{{Height: 100, X: Axis{Tight: true}, Y: Axis{Tight: true}, Series: []Series{{Shape: Lines, Points: []Point{{X: 0, Y: 0}, {X: 2, Y: 5}, {X: 10, Y: 10}}}}}}})
 	m := regexp.MustCompile(`d="M0 100L([0-9.]+) 50L([0-9.]+) 0" stroke`).FindStringSubmatch(s)
 	axis := regexp.MustCompile(`d="M0 0V100H([0-9.]+)"`).FindStringSubmatch(s)
 	if m == nil || axis == nil || m[2] != axis[1] {
 		t.Fatalf("no line from corner to corner:\n%s", s)
+	}
+}
+
+// A line leaves out the points that it passes anyway, and no other.
+func TestNearLine(t *testing.T) {
+	gap := [2]float64{math.NaN(), math.NaN()}
+	for _, tt := range []struct {
+		name string
+		at   [][2]float64
+		want string
+	}{
+		{"straight", [][2]float64{{0, 0}, {1, 1}, {2, 2}, {3, 3}}, "M0 0L3 3"},
+		{"corner", [][2]float64{{0, 0}, {1, 0}, {2, 0}, {3, 5}, {4, 5}}, "M0 0L2 0L3 5L4 5"},
+		{"slow bend", [][2]float64{{0, 0}, {1, 0.09}, {2, 0.3}, {3, 0.6}}, "M0 0L2 0.3L3 0.6"},
+		{"gap", [][2]float64{{0, 0}, {1, 0}, {2, 0}, gap, {3, 0}, {4, 0}, {5, 0}}, "M0 0L2 0M3 0L5 0"},
+		{"back and up", [][2]float64{{0, 0}, {1, 0}, {0.5, 0}, {0.5, 4}, {0.5, 8}}, "M0 0L1 0L0.5 0L0.5 4L0.5 8"},
+	} {
+		if got := path(tt.at, Lines); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	drawn := 0
+	for range 200 {
+		at := make([][2]float64, 100)
+		for i := range at {
+			at[i] = [2]float64{float64(i), 0}
+			if i > 0 {
+				at[i][1] = at[i-1][1] + r.ExpFloat64()*r.Float64()*0.3
+			}
+		}
+		var line [][2]float64
+		for _, v := range regexp.MustCompile(`[ML]([\d.]+) ([\d.]+)`).FindAllStringSubmatch(path(at, Lines), -1) {
+			x, _ := strconv.ParseFloat(v[1], 64)
+			y, _ := strconv.ParseFloat(v[2], 64)
+			line = append(line, [2]float64{x, y})
+		}
+		drawn += len(line)
+		k := 1
+		for _, v := range at {
+			for line[k][0] < v[0] {
+				k++
+			}
+			a, b := line[k-1], line[k]
+			if y := a[1] + (b[1]-a[1])*(v[0]-a[0])/(b[0]-a[0]); math.Abs(y-v[1]) > nearLine+0.01 {
+				t.Fatalf("the line passes (%g, %g) at %g", v[0], v[1], y)
+			}
+		}
+	}
+	if drawn > 200*50 {
+		t.Errorf("%d of 20,000 points are drawn", drawn)
 	}
 }
 

@@ -50,6 +50,16 @@ type Session struct {
 	Recorded bool
 }
 
+// Turns returns the position of each node among the requests of its agent.
+func (s *Session) Turns() []int {
+	turns, next := make([]int, len(s.Nodes)), make([]int, max(1, len(s.Agents)))
+	for i, n := range s.Nodes {
+		turns[i] = next[n.Agent]
+		next[n.Agent]++
+	}
+	return turns
+}
+
 // A Node is a request of a Session.
 type Node struct {
 	// After are the edges to the node. The request is due when the time of each has come; without edges,

@@ -113,7 +113,7 @@ func graphs(t testing.TB, all workload.Sessions) []string {
 			if n.Continues >= 0 {
 				line += " on " + names[n.Continues]
 			}
-			if want := turnsOf(s)[i]; e.Session != s.ID || e.Turn != want {
+			if want := s.Turns()[i]; e.Session != s.ID || e.Turn != want {
 				t.Errorf("%s is turn %d of %q, want %d of %q", names[i], e.Turn, e.Session, want, s.ID)
 			}
 			e.Session = ""
@@ -153,7 +153,7 @@ func agentName(s *workload.Session, agent int) string {
 
 // nodeNames returns the names of the nodes of a session for tests.
 func nodeNames(s *workload.Session) []string {
-	turns := turnsOf(s)
+	turns := s.Turns()
 	names := make([]string, len(s.Nodes))
 	for i, n := range s.Nodes {
 		names[i] = fmt.Sprintf("%s:%d", agentName(s, n.Agent), turns[i])

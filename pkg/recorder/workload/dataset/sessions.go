@@ -330,7 +330,7 @@ func (f *file) sessionFault(i int, err error) error {
 // placeEntries makes the entries of a session name their file, their session and their turn. An entry whose row the layout did
 // not set has row step.
 func (f *file) placeEntries(s *workload.Session, step int) {
-	entry, turns := s.Entry, turnsOf(s)
+	entry, turns := s.Entry, s.Turns()
 	s.Entry = func(i int) (workload.Entry, error) {
 		e, err := entry(i)
 		if err != nil {
@@ -356,16 +356,6 @@ func (all agentIDs) next(id string) string {
 	}
 	all[name]++
 	return name
-}
-
-// turnsOf returns the position of each node among the requests of its agent.
-func turnsOf(s *workload.Session) []int {
-	turns, next := make([]int, len(s.Nodes)), make([]int, max(1, len(s.Agents)))
-	for i, n := range s.Nodes {
-		turns[i] = next[n.Agent]
-		next[n.Agent]++
-	}
-	return turns
 }
 
 // session reads session k of the file again.

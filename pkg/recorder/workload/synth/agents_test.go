@@ -143,11 +143,16 @@ func TestAgentTextsKept(t *testing.T) {
 	k := 0
 	for of := range a.Sessions() {
 		s, alone := a.session(of), []byte(nil)
+		turns := map[int]int{} // requests so far, by agent
 		for i := range s.Nodes {
 			e, err := s.Entry(i)
 			if err != nil {
 				t.Fatal(err)
 			}
+			if agent := s.Nodes[i].Agent; e.Session != s.ID || e.Turn != turns[agent] {
+				t.Fatalf("request %d of %s: turn %d of session %q, want turn %d", i, s.ID, e.Turn, e.Session, turns[agent])
+			}
+			turns[s.Nodes[i].Agent]++
 			one, err := a.At(k)
 			if alone = one.Prompt.Messages; err != nil || !bytes.Equal(alone, e.Prompt.Messages) || one.Step != k || e.Step != k {
 				t.Fatalf("request %d: %s after others, %s alone (%v)", k, e.Prompt.Messages, alone, err)

@@ -242,7 +242,9 @@ func (a *Agents) session(k int) *workload.Session {
 		}
 	}
 	s.kept = make([]keptMessages, len(s.heads))
-	return &workload.Session{ID: agentID(k), Agents: s.agents, Nodes: s.nodes, Recorded: !a.c.Live, Entry: s.entry}
+	made := &workload.Session{ID: agentID(k), Agents: s.agents, Nodes: s.nodes, Recorded: !a.c.Live, Entry: s.entry}
+	s.turns = made.Turns()
+	return made
 }
 
 // An agentSession makes the requests of a session.
@@ -251,6 +253,7 @@ type agentSession struct {
 
 	c      *AgentsConfig
 	number int            // of the first request, among the requests of all sessions
+	turns  []int          // of each request, among the requests of its agent
 	kept   []keptMessages // of each agent
 }
 
@@ -264,7 +267,7 @@ type keptMessages struct {
 // entry implements workload.Session.Entry.
 func (s *agentSession) entry(i int) (workload.Entry, error) {
 	q := &s.requests[i]
-	e := workload.Entry{Step: s.number + i, Whole: !s.c.Live}
+	e := workload.Entry{Step: s.number + i, Session: agentID(s.session), Turn: s.turns[i], Whole: !s.c.Live}
 	messages, err := s.messages(i)
 	if err != nil {
 		return e, fmt.Errorf("made-up session %s, request %d: %w", agentID(s.session), i+1, err)
