@@ -29,7 +29,7 @@ func TestServerHistoryAfterAFailure(t *testing.T) {
 			`{"model":"m","input":"turn 0","store":true}|{"model":"m","input":"turn 1","store":true,"previous_response_id":"r1"}`,
 		},
 		"continue": {
-			"1 turn was asked without the answer before, since the request for it failed (--on-session-failure continue)", `"completed":1,"unanswered":1`,
+			"1 turn was sent without the previous answer, because its request failed (--on-session-failure continue)", `"completed":1,"unanswered":1`,
 			`{"model":"m","input":"turn 0","store":true}|{"model":"m","input":"turn 1","store":true,"previous_response_id":"r1"}` +
 				`|{"model":"m","input":[{"role":"user","content":"turn 1"},{"role":"user","content":"turn 2"}],"store":true,"previous_response_id":"r1"}` +
 				`|{"model":"m","input":"turn 3","store":true,"previous_response_id":"r3"}`,

@@ -71,7 +71,7 @@ func TestUsageErrors(t *testing.T) {
 		{"--service-kind openai --endpoint x/predict?key=s --input-data a.json", "--endpoint x/predict?[redacted]: no API is known that has this path"},
 		{"--service-kind openai --endpoint /v1/chat/completion", "--endpoint v1/chat/completion: did you mean v1/chat/completions? no API is known"},
 		{"--service-kind openai --endpoint v1/embeddings --session-concurrency 2", "--session-concurrency holds conversations with a chat endpoint, and --endpoint v1/embeddings is not one; use --endpoint v1/chat/completions"},
-		{"--service-kind openai --session-concurrency 2 --history-reasoning some", `--history-reasoning: "some" is none of keep, drop, auto`},
+		{"--service-kind openai --session-concurrency 2 --history-reasoning some", `--history-reasoning: "some" : expected keep, drop or auto`},
 		{"--service-kind openai --history-reasoning keep", "--history-reasoning"},
 		{"--service-kind openai --extra-body [1]", "--extra-body: not a JSON object"},
 		{"--service-kind openai --input-data zero", "made-up tensors are for Triton"},

@@ -90,7 +90,7 @@ func TestParsePlaces(t *testing.T) {
 		{"{{session}}", "{{session}}", []Place{PlaceSession}, ""},
 		{"Bearer sk-1 {{session}}/{{turn}}!", "…{{session}}…{{turn}}…", []Place{PlaceSession, PlaceTurn}, ""},
 		{"{{parent}}{{request}}", "{{parent}}{{request}}", []Place{PlaceParent, PlaceRequest}, ""},
-		{"{{sesion}}", "{{sesion}}", nil, "{{sesion}} is no place; expected {{session}}, {{parent}}, {{turn}} or {{request}}"},
+		{"{{sesion}}", "{{sesion}}", nil, "{{sesion}} is not a placeholder; expected {{session}}, {{parent}}, {{turn}} or {{request}}"},
 		{"{{}}", "{{}}", nil, "{{}} is no place"},
 		{"{{ open", "…", nil, ""},
 	} {

@@ -210,7 +210,7 @@ func TestSessionFiles(t *testing.T) {
 		want  []string
 		notes string
 	}{
-		{"all", Options{}, []string{"a@1s:2", "b:1", "c:1", "1.jsonl: a@5s:1"}, "1.jsonl: the ids of 1 session are in a file before, too: they have the name of this file in front; 1.jsonl: left out: a row without a session (1)"},
+		{"all", Options{}, []string{"a@1s:2", "b:1", "c:1", "1.jsonl: a@5s:1"}, "1.jsonl: the ids of 1 session too, so they get the name of this file as a prefix; 1.jsonl: left out: a row without a session (1)"},
 		{"a window", Options{From: 2 * time.Second}, []string{"b:1", "c:1", "a@3s:1"}, "0.jsonl: left out: sessions outside the window of the trace (1); 1.jsonl: left out: a row without a session (1)"},
 		{"rows", Options{MaxRows: 4}, []string{"a@1s:2", "b:1", "c:1"}, ""},
 	} {
