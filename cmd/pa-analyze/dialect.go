@@ -210,7 +210,7 @@ func (d *dialectReport) write(r export.Reader) error {
 		advice = "check the tokenizer file"
 	}
 	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && d.run.canReopen() {
-		d.warnf("%s: %v; this report is by our own definitions; %s", d.run.name, err, advice)
+		d.warnf("%s: %v; this report uses pa-analyze's own definitions; %s", d.run.name, err, advice)
 		return d.strictInstead()
 	}
 	d.warnings(r)

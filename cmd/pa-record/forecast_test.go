@@ -225,7 +225,7 @@ func TestUnsentRows(t *testing.T) {
 		{"--fixed-schedule --duration 90s", ""},
 		{"--fixed-schedule", ""},
 		{"--request-rate-range 1 --duration 2s", ""},
-		{"--request-rate-range 1 --duration 2s --num-dataset-entries 3", "--duration 2s at the given rates sends about 2 of the 3 rows of --num-dataset-entries: 1 unsent; give a longer --duration, a higher rate, or --request-count all"},
+		{"--request-rate-range 1 --duration 2s --num-dataset-entries 3", "--duration 2s at the given rates sends about 2 of the 3 rows of --num-dataset-entries and leaves 1 unsent; give a longer --duration, a higher rate, or --request-count all"},
 		{"--request-rate-range 1 --duration 2s --num-dataset-entries 3 --repeat 2", ""},
 		{"--concurrency-range 1 --duration 2s --num-dataset-entries 3", ""},
 	} {

@@ -25,7 +25,7 @@ func TestServerHistoryAfterAFailure(t *testing.T) {
 	}
 	for flag, want := range map[string]struct{ warning, counts, bodies string }{
 		"stop": {
-			"2 turns were not asked, since an earlier turn failed in 1 conversation", `"failed":1,"not_sent":{"failed":2}`,
+			"2 turns were not sent, because an earlier turn failed in 1 conversation", `"failed":1,"not_sent":{"failed":2}`,
 			`{"model":"m","input":"turn 0","store":true}|{"model":"m","input":"turn 1","store":true,"previous_response_id":"r1"}`,
 		},
 		"continue": {

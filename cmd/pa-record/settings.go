@@ -331,7 +331,7 @@ const (
 	catInput  = "Inputs"
 	catMadeUp = "Synthetic prompts"
 	catMedia  = "Media of synthetic prompts"
-	catAgents = "Synthetic agents"
+	catAgents = "Agents with tools"
 	catTriton = "Triton"
 
 	catSequence = "Sequences, for models that keep state"

@@ -107,7 +107,7 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 	case answer.TokenEvents, answer.Quantity(answer.ReasoningTokens):
 		return fmt.Sprintf("%s stated an impossible number of %s, such as %s (%s): left out", requests, q.Label(), example, t.where())
 	}
-	return fmt.Sprintf("%s had an impossible %s, such as %s ns (%s): left out", requests, q.Label(), example, t.where())
+	return fmt.Sprintf("%s had impossible values of %s, such as %s ns (%s): left out", requests, q.Label(), example, t.where())
 }
 
 // unavailable returns the metrics and rates that have no value because of numbers that cannot be true, of ok requests.

@@ -30,7 +30,8 @@ func TestRecorderWarning(t *testing.T) {
 		{"the disk did not keep up: the outputs of 3 requests are lost, their times are kept", KindDropped, ""},
 		{"98.9 of the 100 requests per second that were asked for were sent: 7 had to wait, because the most requests allowed were in flight", KindLoad, ""},
 		{"ended early: disk full", KindIncomplete, ""},
-		{"3 turns were not asked, since 1 conversations broke off with a turn that failed", KindFailed, ""},
+		{"3 turns were not asked, since 1 conversations broke off with a turn that failed", KindFailed, ""}, // of earlier recordings
+		{"2 turns were not sent, because an earlier turn failed in 1 conversation", KindFailed, ""},
 		{"no metrics from http://h: 404", KindServer, ""},
 		{"something else", KindOther, ""},
 	} {

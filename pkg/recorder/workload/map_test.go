@@ -29,7 +29,7 @@ func TestAdapt(t *testing.T) {
 		}},
 		{"prefix", WithPrefix(words), []string{
 			`"" "w0 a" 0 false [] 1s`, `"w1 s" "b" 7 false [] 0s`,
-			"input data, row 3: it cannot get a prefix: it is not a conversation", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
+			"input data, row 3: it cannot get a prefix: it is not a conversation", "input data, row 4: it cannot get a prefix", "input data, stream 0, step 4: it cannot get a prefix",
 		}},
 		{"slower", (&Delays{Ratio: new(1.5)}).changeEntry, []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
 	} {

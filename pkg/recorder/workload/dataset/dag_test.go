@@ -231,7 +231,7 @@ func TestDAGErrors(t *testing.T) {
 		{"a join in the past", one(`"turns":[{` + q + `},{` + q + `,"spawns":[{"children":["x"],"join_at":1}]},{` + q + `}]`), Options{}, `in: line 2: "turns": turn 1: "spawns": element 0: "join_at": 1 is not a later turn; turn 1 of 3 can wait at turn 2`},
 		{"a join after the end", one(`"turns":[{` + q + `,"spawns":["x",{"children":["x"],"join_at":3}]},{` + q + `},{` + q + `}]`), Options{}, `in: line 2: "turns": turn 0: "spawns": element 1: "join_at": 3 is not a later turn; turn 0 of 3 can wait at turns 1 to 2`},
 		{"a join in the background", one(`"turns":[{` + q + `,"spawns":[{"children":["x"],"join_at":1,"background":true}]},{` + q + `}]`), Options{}, `"join_at" and "background"`},
-		{"a misspelt member of a turn", one(`"turns":[{` + q + `,"max_token":5}]`), Options{}, `in: line 2: "turns": turn 0: "max_token" is no member of a turn`},
+		{"a misspelt member of a turn", one(`"turns":[{` + q + `,"max_token":5}]`), Options{}, `in: line 2: "turns": turn 0: "max_token" is not a member of a turn`},
 		{"a misspelt member of a conversation", one(`"turns":[{` + q + `}],"spawn":["x"]`), Options{}, `in: line 2: "spawn" is not a member of a conversation; expected one of "session_id"`},
 		{"a misspelt member of a spawn", one(`"turns":[{` + q + `,"spawns":[{"kids":["x"]}]}]`), Options{}, `"turns": turn 0: "spawns": element 0: "kids" is not known; expected one of "child", "children", "background", "join_at"`},
 		{"no messages", one(`"turns":[{` + q + `},{"max_tokens":5}]`), Options{}, `in: line 2: "turns": turn 1: no "messages": it has "max_tokens"`},
