@@ -90,7 +90,7 @@ func TestDamagedBaseline(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, ".accepting-7"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if got := trend(nil, next); !strings.Contains(got.stderr, ".accepting-7 was left by an --accept that is running or was killed; the folder is no point: delete it if no --accept is running") {
+	if got := trend(nil, next); !strings.Contains(got.stderr, ".accepting-7 was left by an --accept that is running or was killed, and is not a point; delete the folder if no --accept is running") {
 		t.Errorf("a leftover: %s", got.stderr)
 	}
 	if now, err := filepath.Glob(filepath.Join(base, "2023*")); err != nil || len(now) != 3 {

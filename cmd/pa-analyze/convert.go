@@ -55,7 +55,7 @@ profile_export.json as that release did.`,
 // convert writes a run in another of our own formats.
 func (c *call) convert(args copyArguments, source answer.TokenSource) error {
 	if f := c.resultFlag(); f != "" { // a tokenizer also counts for the derived columns of a table
-		return cmdline.Usagef("--%s is about another tool's file; give --as too", f)
+		return cmdline.Usagef("--%s applies only to another tool's file; add --as", f)
 	}
 	create, noFormat := createFor(args.out)
 	if noFormat != nil && !strings.HasSuffix(args.out, ".csv") { // which figures have
@@ -153,7 +153,7 @@ func (c *call) convertAs(args copyArguments, foreign dialect.Config) error {
 		return cmdline.Usagef("--as %q: give one of %s", name, resultNames())
 	}
 	if c.IsSet("token-source") {
-		return cmdline.Usagef("--token-source is about the derived columns of .parquet and .arrow; drop it, or drop --as")
+		return cmdline.Usagef("--token-source applies to the derived columns of .parquet and .arrow; drop it, or drop --as")
 	}
 	result := t.Result
 	if f := cmp.Or(c.given("tokenizer"), c.resultFlag()); f != "" && result.WholeRun {

@@ -176,7 +176,7 @@ func selectDialects(given []string) ([]*dialect.Tool, error) {
 	}
 	for _, g := range given {
 		if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, g) }) {
-			return nil, cmdline.Usagef("--dialect %q: give one of %s, or how some of them begin", g, strings.Join(names, ", "))
+			return nil, cmdline.Usagef("--dialect %q: give one of %s, or the beginning of several", g, strings.Join(names, ", "))
 		}
 	}
 	return slices.DeleteFunc(known, func(t *dialect.Tool) bool {
@@ -197,7 +197,7 @@ func (c *call) pickLevel(path string, run *export.Run) (index int, warning strin
 		return 0, "", named(path, dialect.ErrNoExperiment)
 	case len(wishes) == 0:
 		if len(all) > 1 {
-			warning = fmt.Sprintf("%s has the load levels %s; this is the first (choose with --experiment)", path, strings.Join(all, ", "))
+			warning = fmt.Sprintf("%s has the load levels %s; these are the definitions of the first (--experiment chooses another)", path, strings.Join(all, ", "))
 		}
 		return 0, warning, nil
 	}

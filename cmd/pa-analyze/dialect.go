@@ -38,8 +38,8 @@ func toolFlags(to *dialect.Config, streaming **bool) []cli.Flag {
 		&cli.StringFlag{Name: "dialect", Usage: "report as `TOOL` does, to the character: " + registry().Names(), Value: dialect.Strict, Category: catTools},
 	}, serverFlags(to, streaming), []cli.Flag{
 		goodputFlag(),
-		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Usage: "requests were batches of `N` (perf_analyzer; default: by the file, 1)", Category: catTools, Destination: &to.BatchSize, Action: atLeast(1, "-b %d: the batch size must be at least 1")},
-		&cli.IntFlag{Name: "percentile", Usage: "report the `N`th percentile of latency; -1: the mean (perf_analyzer; default: by the file, -1)", Category: catTools, Destination: &to.Percentile, Action: checkPercentile},
+		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Usage: "requests were batches of `N` (perf_analyzer; default: as the file says, else 1)", Category: catTools, Destination: &to.BatchSize, Action: atLeast(1, "-b %d: the batch size must be at least 1")},
+		&cli.IntFlag{Name: "percentile", Usage: "report the `N`th percentile of latency; -1: the mean (perf_analyzer; default: as the file says, else -1)", Category: catTools, Destination: &to.Percentile, Action: checkPercentile},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "show each measurement window (perf_analyzer)", Category: catTools, Destination: &to.Verbose},
 		&cli.BoolFlag{Name: "verbose-csv", Usage: "more columns in the CSV report (perf_analyzer)", Category: catTools, Destination: &to.VerboseCSV},
 		argFlag(to),
@@ -52,7 +52,7 @@ func serverFlags(to *dialect.Config, ours ...**bool) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "service-kind", Usage: "`KIND` of server: openai, triton or tensorrtllm_engine (default: as in the file)", Category: catTools, Destination: &to.ServiceKind},
 		&cli.StringFlag{Name: "endpoint", Usage: "`PATH` of the requests (default: as in the file)", Category: catTools, Destination: &to.Endpoint},
-		choice(&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: by the file)", Category: catTools}, dialect.EndpointTypes()...),
+		choice(&cli.StringFlag{Name: "endpoint-type", Usage: "`TYPE` of the endpoint: chat, completions, embeddings, … (default: as the file says)", Category: catTools}, dialect.EndpointTypes()...),
 		&cli.StringFlag{Name: "backend", Usage: "`BACKEND` of Triton: vllm or tensorrtllm; of a serving benchmark its own --backend: openai-chat, …", Category: catTools},
 		streamingFlag(append(ours, &to.Streaming)...),
 	}
@@ -210,7 +210,7 @@ func (d *dialectReport) write(r export.Reader) error {
 		advice = "check the tokenizer file"
 	}
 	if (uncounted || errors.Is(err, dialect.ErrNoTokenizer)) && d.format == "table" && d.run.canReopen() {
-		d.warnf("%s: %v; this report is by our own definitions; %s", d.run.name, err, advice)
+		d.warnf("%s: %v; this report uses pa-analyze's own definitions; %s", d.run.name, err, advice)
 		return d.strictInstead()
 	}
 	d.warnings(r)

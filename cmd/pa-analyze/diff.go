@@ -85,9 +85,9 @@ func (o *diffOptions) flags() []cli.Flag {
 		inconclusiveFlag(&o.inconclusiveCode),
 		&cli.BoolFlag{Name: "single-run", Usage: "let gates judge changes between two single runs, which also differ by chance", Category: catGates, Destination: &o.SingleRun},
 		parsed(&o.Margin, parseMargin, &cli.StringFlag{Name: "margin", Value: "5%", Usage: "the smallest change that matters: `PERCENT`. The answer is \"no difference\" only if the runs show that every change is smaller", Category: category}),
-		&cli.StringSliceFlag{Name: "exclude-run", Usage: "leave out `SIDE.N`, run N of a side in the order of the starts: old.1 (repeatable)", Category: category},
+		&cli.StringSliceFlag{Name: "exclude-run", Usage: "leave out `SIDE.N`, run N of a side in the order of their starts: old.1 (repeatable)", Category: category},
 		&cli.IntFlag{Name: "drop-first", Usage: "leave out the first `N` runs of each side", Category: category, Destination: &o.LeaveOut.First, Action: atLeast(1, "--drop-first %d: give a number of runs above 0")},
-		parsed(&o.Pair, levelpair.Parse, &cli.StringFlag{Name: "pair", Value: "load", Usage: "how levels are paired, `BY` load, order or kind: order pairs the first with the first, kind does so for each mode, whatever the loads are", Category: category}),
+		parsed(&o.Pair, levelpair.Parse, &cli.StringFlag{Name: "pair", Value: "load", Usage: "pair levels `BY` load, order or kind: order pairs the first with the first, kind does so for each mode, whatever the loads are", Category: category}),
 		ignoreFlag("compare"),
 	})
 }
@@ -107,7 +107,7 @@ func (o *diffOptions) check(c *call) (err error) {
 		return err
 	}
 	if c.IsSet("inconclusive") && o.failOn == nil && o.require == nil {
-		return cmdline.Usagef("--inconclusive is about gates; give --fail-on or --require")
+		return cmdline.Usagef("--inconclusive decides about gates; give --fail-on or --require")
 	}
 	if path := c.String("html"); path != "" {
 		return disk.CheckOutput(path, c.Bool("overwrite"))
@@ -211,7 +211,7 @@ func (o *diffOptions) single(c *call, older, newer int) (bool, error) {
 			if i >= len(o.failOn) {
 				flag, i = "require", i-len(o.failOn)
 			}
-			return false, cmdline.Usagef("--%s %q: with one run a side, a change may be no more than how one run differs from the next; give several runs a side, or --single-run if these two runs are meant", flag, c.StringSlice(flag)[i])
+			return false, cmdline.Usagef("--%s %q: one run a side does not show how much runs differ by chance; give several runs a side, or --single-run to judge these two", flag, c.StringSlice(flag)[i])
 		}
 	}
 	return single, nil

@@ -274,7 +274,7 @@ func (a *analysis) objectiveFlags() []cli.Flag {
 
 // objectiveGateFlag makes an objective decide about the exit code.
 func (a *analysis) objectiveGateFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "slo-gate", Usage: "exit code 3 when a level does not attain the target, or that cannot be told", Category: catObjective, Destination: &a.Verify}
+	return &cli.BoolFlag{Name: "slo-gate", Usage: "exit with code 3 when a level misses the target, or when the data cannot tell", Category: catObjective, Destination: &a.Verify}
 }
 
 // parseShare parses a share such as "99%" or "0.99". It must be above 0 and at most 1.
@@ -296,13 +296,13 @@ var metricGroups = []struct {
 	of          func(*report.Groups) *bool
 }{
 	{"quality", "fluidity, token deadlines, stalls, interactivity", func(g *report.Groups) *bool { return &g.Quality }},
-	{"economics", "energy and price of a token", func(g *report.Groups) *bool { return &g.Economics }},
+	{"economics", "energy and price per token", func(g *report.Groups) *bool { return &g.Economics }},
 	{"prefix", "prefix cache, and TTFT by uncached tokens", func(g *report.Groups) *bool { return &g.Prefix }},
 	{"phases", "parts of the TTFT: send, queue, prefill, network and rest; speculation; cache by level", func(g *report.Groups) *bool { return &g.Phases }},
 	{"audio", "audio seconds per second, real-time factor, first audio, underruns", func(g *report.Groups) *bool { return &g.Audio }},
-	{"sessions", "conversations and agents as jobs, and what the prefix cache could have held", func(g *report.Groups) *bool { return &g.Sessions }},
+	{"sessions", "conversations and agents as jobs, and the possible hits of a prefix cache", func(g *report.Groups) *bool { return &g.Sessions }},
 	{"images", "images per second and per request, time to the first", func(g *report.Groups) *bool { return &g.Images }},
-	{"realtime", "how soon the text of speech came", func(g *report.Groups) *bool { return &g.Realtime }},
+	{"realtime", "delay of the text of a realtime transcription", func(g *report.Groups) *bool { return &g.Realtime }},
 }
 
 // metricsFlag is --metrics.
@@ -341,8 +341,8 @@ func (a *analysis) qualityFlags() []cli.Flag {
 	return []cli.Flag{
 		length("due-first", &q.FirstTokenNS, "the first token is due after `TIME`"),
 		length("due-next", &q.TokenNS, "each later token is due `TIME` after the previous token"),
-		share("fluidity", &q.Target, "the fluid token rate has requests with a fluidity index of `INDEX`"),
-		share("fluid-share", &q.Share, "the fluid token rate is met by a `SHARE` of the requests"),
+		share("fluidity", &q.Target, "the fluid token rate counts requests with a fluidity index of at least `INDEX`"),
+		share("fluid-share", &q.Share, "the fluid token rate is the rate that a `SHARE` of the requests keeps"),
 		length("reader-pace", &q.PaceNS, "a reader takes `TIME` for each token"),
 		length("stall", &q.StallNS, "a stall is a gap longer than `TIME`"),
 		&cli.Float64Flag{Name: "stall-factor", Usage: "and longer than `N` times the median gap of its request", Value: q.StallFactor, Category: catQuality, Destination: &q.StallFactor, Action: within(0.0, 1e6, "--stall-factor %v: give a number from 0 to 1000000")},
@@ -482,7 +482,7 @@ func inconclusiveFlag(to *int) cli.Flag {
 		}
 		return 0, fmt.Errorf("%q: give fail, pass or 4", value)
 	}
-	return parsed(to, parse, &cli.StringFlag{Name: "inconclusive", Value: "4", Usage: "what a gate does if the data cannot tell: `fail` (exit code 3), pass (exit code 0) or 4 (exit code 4)", Category: catGates})
+	return parsed(to, parse, &cli.StringFlag{Name: "inconclusive", Value: "4", Usage: "exit code if the data cannot tell: `fail` (3), pass (0) or 4", Category: catGates})
 }
 
 // inconclusive reports err, which says what a gate cannot tell, with the exit code of

@@ -58,7 +58,7 @@ func (c *call) hintedDialect(files fileNames) string {
 	}
 	if len(names) != 1 || names[""] {
 		if len(names) > 1 {
-			c.warnf("the files were made to be reported in several ways (%s): they are reported by our own definitions; --dialect asks for another", hintNames(names))
+			c.warnf("the files ask for different reports (%s), so all are reported by pa-analyze's own definitions; --dialect chooses one", hintNames(names))
 		}
 		return dialect.Strict
 	}
@@ -67,7 +67,7 @@ func (c *call) hintedDialect(files fileNames) string {
 		return name
 	}
 	if _, err := findTool(name); err != nil {
-		c.warnf("the file asks for a report as %s prints it, which pa-analyze does not know; it is reported by our own definitions", strconv.Quote(name))
+		c.warnf("the file asks for a report as %s prints it, which pa-analyze does not know; the report uses pa-analyze's own definitions", strconv.Quote(name))
 		return dialect.Strict
 	}
 	own := c.ownFlag()
@@ -75,7 +75,7 @@ func (c *call) hintedDialect(files fileNames) string {
 		own = "format markdown"
 	}
 	if own != "" {
-		c.warnf("the file asks to be reported as %s does, but --%s is of our own definitions, which go before; --dialect %s reports so", name, own, name)
+		c.warnf("the file asks for the report of %s, but --%s belongs to pa-analyze's own report, which is printed; --dialect %s prints the tool's", name, own, name)
 		return dialect.Strict
 	}
 	return name

@@ -134,7 +134,7 @@ func impossibleFigures(line, out string) []string {
 	}
 	var all []string
 	for l := range strings.Lines(out) {
-		if strings.Contains(l, "cannot be true") || strings.Contains(l, "contradict the recorded") || strings.Contains(l, "is as low as") || strings.Contains(l, "is as high as") || strings.Contains(l, " fell from ") || strings.Contains(l, "comes to") {
+		if strings.Contains(l, "impossible") || strings.Contains(l, "contradict the recorded") || strings.Contains(l, "is as low as") || strings.Contains(l, "is as high as") || strings.Contains(l, " fell from ") || strings.Contains(l, "comes to") {
 			continue // it names the number
 		}
 		found := append(notFinite.FindAllString(l, 2), belowZero.FindAllString(l, 2)...)
@@ -340,18 +340,18 @@ func TestImpossibleMessages(t *testing.T) {
 		report, stderr string // what the report and the warnings hold
 		check          string
 	}{
-		{"usage completion_tokens", -7, "token rates: n/a (1 of 8 requests stated a number of output tokens that cannot be true)", "1 of 8 requests stated a number of output tokens that cannot be true, such as -7 (request 3): left out, and token rates are n/a; --token-source responses counts chunks", "fail  values: 1 of 8 requests stated a number of output tokens"},
+		{"usage completion_tokens", -7, "token rates: n/a (1 of 8 requests stated an impossible number of output tokens)", "1 of 8 requests stated an impossible number of output tokens, such as -7 (request 3): left out, and token rates are n/a; --token-source responses counts chunks", "fail  values: 1 of 8 requests stated an impossible number of output tokens"},
 		{"usage completion_tokens", 1 << 62, "output tokens", "such as 4611686018427387904 (request 3)", "fail  values: "},
 		{"usage completion_tokens", math.MaxInt64, "token rates: n/a", "such as 9223372036854775807 (request 3)", "fail  values: "},
-		{"usage prompt_tokens", -7, "input tokens", "1 of 8 requests stated a number of input tokens that cannot be true, such as -7 (request 3): left out, and the rate of all tokens is n/a", "fail  values: "},
-		{"usage cached_tokens", 10, "input tokens", "1 of 8 requests stated a number of cached tokens that cannot be true, below 0 or above the input tokens, such as 10 (request 3): left out", "fail  values: "},
-		{"start", 1, "rates: n/a (1 of 8 requests started or ended at a time that cannot be true)", "1 of 8 requests started or ended at a time that cannot be true, such as 1 (request 2): latencies that need the time, and rates, are n/a", "fail  values: "},
+		{"usage prompt_tokens", -7, "input tokens", "1 of 8 requests stated an impossible number of input tokens, such as -7 (request 3): left out, and the rate of all tokens is n/a", "fail  values: "},
+		{"usage cached_tokens", 10, "input tokens", "1 of 8 requests stated an impossible number of cached tokens, below 0 or above the input tokens, such as 10 (request 3): left out", "fail  values: "},
+		{"start", 1, "rates: n/a (1 of 8 requests started or ended at an impossible time)", "1 of 8 requests started or ended at an impossible time, such as 1 (request 2): latencies that need the time, and rates, are n/a", "fail  values: "},
 		{"start", math.MinInt64, "rates: n/a", "such as 9223372036854775808 (request 2)", "fail  values: "},
 		{"all starts", math.MaxInt64, "rates: n/a (8 of 8 requests", "8 of 8 requests started or ended", "fail  values: "},
 		{"end", math.MaxInt64, "rates: n/a", "such as 9223372036854775807 (request 2)", "fail  values: "},
-		{"client.cpu.cores", 0, "client (pa-record): 16 MB of memory", "the figures of the client about itself cannot be true and are left out: cpu.cores is 0", "fail  client: the figures of the client about itself cannot be true"},
+		{"client.cpu.cores", 0, "client (pa-record): 16 MB of memory", "the client's measurements of itself are impossible and left out: cpu.cores is 0", "fail  client: the client's measurements of itself are impossible"},
 		{"client.turnaround.p50_ns", math.MinInt64, "client (pa-record): 10.00% of 2 CPU cores", "turnaround is -9223372036854775808", "fail  client: "},
-		{"calibration", -5, "ITL", "errors of the calibration cannot be true and are left out: the p99 error of openai with user stamps is -5 ns", "fail  clock: errors of the calibration cannot be true"},
+		{"calibration", -5, "ITL", "errors of the calibration are impossible and left out: the p99 error of openai with user stamps is -5 ns", "fail  clock: errors of the calibration are impossible"},
 		{"telemetry", -1, "running requests", "vllm:num_requests_running is as low as -1", "fail  values: running requests of http://h/metrics: vllm:num_requests_running is as low as -1"},
 	} {
 		t.Run(fmt.Sprintf("%s %d", tt.lie, tt.v), func(t *testing.T) {
@@ -378,7 +378,7 @@ func TestHonestNumbers(t *testing.T) {
 	t.Parallel()
 	file := writeHonest(t, t.TempDir())
 	res := runLine(t, "check FILE", file, "")
-	if all := res.stdout + res.stderr + runLine(t, "report FILE", file, "").stderr; strings.Contains(all, "values") || strings.Contains(all, "cannot be true") {
+	if all := res.stdout + res.stderr + runLine(t, "report FILE", file, "").stderr; strings.Contains(all, "values") || strings.Contains(all, "impossible") {
 		t.Errorf("check says\n%s", all)
 	}
 }

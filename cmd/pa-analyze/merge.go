@@ -59,7 +59,7 @@ func (c *call) merge(args copyArguments) error {
 	run := recording{name: cmp.Or(args.in.name, args.in.paths[0]+" and other clients"), paths: args.in.paths, clients: c.Bool("clients")}
 	if !run.clients {
 		if c.IsSet("clock-bound") {
-			return cmdline.Usagef("--clock-bound is about --clients; shards say how far their clocks differ")
+			return cmdline.Usagef("--clock-bound needs --clients; shards record how far their clocks differ")
 		}
 		if run, err = c.onlyShards(args.in); err != nil {
 			return err

@@ -102,7 +102,7 @@ func recoverable(path string, err error) error {
 	if _, ok := formats.ForName(path); ok && filepath.Ext(path) != ".json" { // which recover writes by itself
 		words = append(words, "--profile-export-file", sanitize.PathArgument(path))
 	}
-	return fmt.Errorf("%s: no such file yet, but %s lies beside it, the journal of a run that was killed or has not ended: %s", path, journal, sanitize.Command(words...))
+	return fmt.Errorf("%s: no such file yet; %s beside it is the journal of a run that was killed or has not ended: %s", path, journal, sanitize.Command(words...))
 }
 
 // isFolder reports whether path names a folder.

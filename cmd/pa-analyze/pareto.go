@@ -61,7 +61,7 @@ func rateFlags(o *pareto.Options, category string) []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "gpus", Usage: "the server of all runs had `N` GPUs, or a number for each run: 4,8 (default: as many as the telemetry of the file has)", Category: category, Action: checkGPUs},
 		either(&cli.StringFlag{Name: "user-rate", Usage: "the speed for a user is `KIND`: decode (1 / mean TPOT) or request (mean of output tokens / E2EL)"}, "decode", "request", &o.WholeRequest),
-		either(&cli.StringFlag{Name: "tokens", Usage: "the throughput of a GPU is of `KIND`: output tokens, or total, input tokens too"}, "output", "total", &o.TotalTokens),
+		either(&cli.StringFlag{Name: "tokens", Usage: "the throughput of a GPU counts `KIND`: output tokens, or total (input tokens too)"}, "output", "total", &o.TotalTokens),
 	}
 }
 

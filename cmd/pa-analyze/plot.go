@@ -107,7 +107,7 @@ Exit codes: 0 ok, 1 not readable, 2 wrong usage.`,
 				return err
 			}
 			if c.IsSet("figure") {
-				return cmdline.Usagef("--figure is about files that hold figures only")
+				return cmdline.Usagef("--figure works only with files that hold figures and no requests")
 			}
 			if args.chart.draw == nil {
 				return c.plotTrend(args.points, cfg, p.Options)
@@ -157,7 +157,7 @@ func findChart(c *call) (*chart, error) {
 	if _, err := os.Stat(first); err == nil {
 		return nil, cmdline.Usagef("no chart given before %s; give one of %s, for example: pa-analyze plot sweep %s", first, list, first)
 	}
-	return nil, cmdline.Usagef("%q is no chart; give one of %s", first, list)
+	return nil, cmdline.Usagef("%q is not a chart; give one of %s", first, list)
 }
 
 // checkFlags refuses flags that only other charts have.

@@ -95,7 +95,7 @@ func checkReport(c *call) error {
 	switch {
 	case c.String("format") == "html":
 		if c.IsSet("dialect") && name != dialect.Strict {
-			return cmdline.Usagef("--format html shows our own definitions; --dialect %s has no page", name)
+			return cmdline.Usagef("--format html shows pa-analyze's own definitions; --dialect %s has no page", name)
 		}
 		if err := c.checkStrict(); err != nil {
 			return err
@@ -189,7 +189,7 @@ func (c *call) noteIdleFlags(inputs []report.Input, format string) {
 		c.notef("--without-pauses has no effect: no level was paused")
 	}
 	if c.Bool("percentiles") && format != "table" {
-		c.notef("--percentiles has no effect: it belongs to --format table; --format %s has percentiles of its own", format)
+		c.notef("--percentiles has no effect: it belongs to --format table; --format %s always has all percentiles", format)
 	}
 	if c.Bool("all-warnings") && (format == "json" || format == "markdown") {
 		c.notef("--all-warnings has no effect: --format %s holds the same warnings without it", format)

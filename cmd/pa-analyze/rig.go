@@ -22,8 +22,8 @@ func rigCommand() *cli.Command {
 	var o rig.Options
 	flags := slices.Concat([]cli.Flag{formatFlag("text", "markdown", "csv", "json")}, outputFlags(), []cli.Flag{
 		widthFlag(), experimentFlag(),
-		parsed(&o.RunsASide, parseRunsASide, &cli.StringFlag{Name: "runs", Usage: "the smallest change that `N` runs a side find, for each N of a list", Value: "3,5,10", Category: category}),
-		parsed(&o.Effect, parseChange, &cli.StringFlag{Name: "effect", Usage: "the number of runs a side that find a change of `PERCENT`, such as 2%", Category: category}),
+		parsed(&o.RunsASide, parseRunsASide, &cli.StringFlag{Name: "runs", Usage: "show the smallest change that `N` runs a side find, for each N of a list", Value: "3,5,10", Category: category}),
+		parsed(&o.Effect, parseChange, &cli.StringFlag{Name: "effect", Usage: "show the number of runs a side that find a change of `PERCENT`, such as 2%", Category: category}),
 		ignoreFlag(ignoreOfSet),
 	})
 	return &cli.Command{

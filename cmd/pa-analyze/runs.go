@@ -293,7 +293,7 @@ func (c *call) onlyShards(files fileNames) (recording, error) {
 			continue
 		}
 		if meta, err := shards.Of(shards.Shard{Name: path, Reader: r}); err == nil && meta == nil {
-			return recording{}, cmdline.Usagef("%s is a whole run, not a shard (it has no pa.shard): merge takes the files that the ranks of one run wrote, and with --clients whole runs of several clients at the same time; pa-analyze report FILE… reports several runs, and convert writes one in another format", path)
+			return recording{}, cmdline.Usagef("%s is a whole run, not a shard (it has no pa.shard): merge joins the files of the ranks of one run, or with --clients whole runs of simultaneous clients; to report several runs use pa-analyze report FILE…, to change a format pa-analyze convert", path)
 		}
 	}
 	if len(unread) == len(files.paths) {

@@ -40,7 +40,7 @@ func (c *call) statedIn(paths []string) (all []*stated.Result, err error) {
 			if _, err := c.keepOpen(path); err != nil {
 				return nil, err
 			}
-			return nil, cmdline.Usagef("%s holds figures only, %s holds requests: their reports have nothing in common; report them apart", paths[0], path)
+			return nil, cmdline.Usagef("%s holds figures only, %s holds requests: report them in separate commands", paths[0], path)
 		}
 		all = append(all, s)
 	}

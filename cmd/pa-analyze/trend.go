@@ -44,7 +44,7 @@ func (g *gate) flags() []cli.Flag {
 		parsed(&g.noise, parseNoise, &cli.StringFlag{Name: "accept-noise", Usage: "add the runs to --baseline although they are worse, because a person found that `WHY` is noise; the manifest keeps WHY", Category: catGates}),
 		&cli.BoolFlag{Name: "require-baseline", Usage: "exit code 3 if --baseline has no accepted point", Category: catGates},
 		parsed(&g.Allow, parsePercent, &cli.StringFlag{Name: "allow", Usage: "let changes of up to `PERCENT` for the worse pass: 2%", Category: catGates}),
-		parsed(&g.Margin, parseMargin, &cli.StringFlag{Name: "margin", Usage: "pass only if it is shown that no metric is worse by `PERCENT`; otherwise the gate cannot tell", DefaultText: "5%, or --allow if that is more", Category: catGates}),
+		parsed(&g.Margin, parseMargin, &cli.StringFlag{Name: "margin", Usage: "pass only if the runs show that no metric is worse by `PERCENT`; otherwise the gate cannot tell", DefaultText: "5%, or --allow if that is more", Category: catGates}),
 		inconclusiveFlag(&g.inconclusive),
 	}
 }
@@ -86,10 +86,10 @@ func (g *gate) check(c *call) error {
 		return nil
 	}
 	if c.String("format") == "junit" {
-		return cmdline.Usagef("--format junit is about the gate of --baseline DIR, which is not given")
+		return cmdline.Usagef("--format junit needs --baseline DIR: it prints the gate")
 	}
 	f := c.given("accept", "accept-noise", "require-baseline", "last", "allow", "margin", "inconclusive")
-	return refuse(f != "", "--%s is about --baseline DIR, which is not given", f)
+	return refuse(f != "", "--%s needs --baseline DIR", f)
 }
 
 // allPoints returns the files of the points that all arguments name.
@@ -175,7 +175,7 @@ func (c *call) judged(g *gate, j *trend.Judgement, added bool) error {
 	case failures == nil:
 		return c.inconclusive(g.inconclusive, unclear)
 	case added:
-		c.warnf("accepted although worse, as each of the first %d points is, so that they show how much points differ; if the difference is no noise, delete the folder", trend.BurnIn)
+		c.warnf("accepted although worse, as each of the first %d points is, so that they show how much points differ; if the difference is not noise, delete the folder", trend.BurnIn)
 	}
 	return &cmdline.CodeError{Code: cmdline.ExitGate, Err: failures}
 }
@@ -190,7 +190,7 @@ func (c *call) checkBaseline(dir string, b *trend.Baseline) (unverified []string
 		}
 	}
 	for _, folder := range b.Leftovers {
-		c.warnf("%s was left by an --accept that is running or was killed; the folder is no point: delete it if no --accept is running", folder)
+		c.warnf("%s was left by an --accept that is running or was killed, and is not a point; delete the folder if no --accept is running", folder)
 	}
 	return unverified
 }

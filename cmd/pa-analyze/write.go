@@ -28,7 +28,7 @@ func writeCommand() *cli.Command {
 	when := parsed(&at, func(text string) (time.Time, error) {
 		t, err := time.Parse(time.RFC3339, text)
 		return t, refuse(text != "" && err != nil, "--time %q: give a time such as 2026-01-31T12:00:00Z", text)
-	}, &cli.StringFlag{Name: "time", Usage: "the figures are of this `TIME`, such as 2026-01-31T12:00:00Z (default: the time of each level in the file)", Category: catOutput})
+	}, &cli.StringFlag{Name: "time", Usage: "give the figures this `TIME`, such as 2026-01-31T12:00:00Z (default: the time of each level in the file)", Category: catOutput})
 	folder := cmdline.Derives(&cli.StringFlag{Name: "folder", Usage: "with --to mlflow: write into the folder `DIR`, such as mlruns", Category: catOutput})
 	flags := slices.Concat([]cli.Flag{to, folder, when}, outputFlags(), []cli.Flag{experimentFlag()}, a.measureOwnFlags(), a.selectionFlags(), a.objectiveFlags(),
 		[]cli.Flag{a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(), a.sessionFlags(), inputFlags(), []cli.Flag{perFileFlag(), memoryFlag(&a.MemoryLimit)})

@@ -155,7 +155,7 @@ func sentTwice(rep *analyze.Report) string {
 		where += " and " + plural.Of(levels-1, "other level")
 		share, sender = "up to "+share, "each"
 	}
-	return fmt.Sprintf("%s: %s of the input tokens were in the server's cache, because %s sent prompts more than once; give it more: --num-dataset-entries makes up more, or more input data", where, share, sender)
+	return fmt.Sprintf("%s: %s of the input tokens were in the server's cache, because %s sent prompts more than once; give it more: --num-dataset-entries N generates more, or give more input data", where, share, sender)
 }
 
 // warnings returns the warnings about levels for which keep is true, with one line for all

@@ -38,18 +38,18 @@ type agentAmount struct {
 func agentAmounts(x *synth.AgentShape) []agentAmount {
 	return []agentAmount{
 		{"agent-system-tokens", "begin the agent of each session with a system prompt of `AMOUNT` tokens, one text for all sessions; AMOUNT is 0, a LAW of --synthetic-input-tokens, or P%:LAW, which follows LAW in P % of the draws and is 0 in the others", &x.SystemTokens},
-		{"agent-group-tokens", "and with `AMOUNT` tokens that the sessions of a group share", &x.GroupTokens},
-		{"agent-session-tokens", "and with `AMOUNT` tokens of the session's own", &x.SessionTokens},
-		{"agent-tasks", "`AMOUNT` tasks that the user gives in a session, one after the other", &x.Tasks},
-		{"agent-turns", "`AMOUNT` requests for a task: the first has the task, each other one what a tool returned", &x.Turns},
-		{"agent-task-tokens", "`AMOUNT` tokens of a task", &x.TaskTokens},
-		{"agent-tool-tokens", "`AMOUNT` tokens that a tool returns", &x.ToolTokens},
+		{"agent-group-tokens", "then `AMOUNT` tokens that the sessions of a group share", &x.GroupTokens},
+		{"agent-session-tokens", "then `AMOUNT` tokens of the session's own", &x.SessionTokens},
+		{"agent-tasks", "the user gives `AMOUNT` tasks in a session, one after the other", &x.Tasks},
+		{"agent-turns", "`AMOUNT` requests for a task: the first holds the task, each later one the result of a tool", &x.Turns},
+		{"agent-task-tokens", "a task has `AMOUNT` tokens", &x.TaskTokens},
+		{"agent-tool-tokens", "a tool returns `AMOUNT` tokens", &x.ToolTokens},
 		{"agent-answer-tokens", "ask for answers of exactly `AMOUNT` tokens (min_tokens, ignore_eos)", &x.AnswerTokens},
-		{"agent-tool-delay", "`AMOUNT` ms between an answer and what the tool returns", &x.ToolDelay},
-		{"agent-think-time", "`AMOUNT` ms between the end of a task and the next one", &x.ThinkTime},
-		{"agent-subagents", "`AMOUNT` sub-agents in a session, whose last answers the next request of the agent holds", &x.Subagents},
+		{"agent-tool-delay", "a tool returns `AMOUNT` ms after the answer that calls it", &x.ToolDelay},
+		{"agent-think-time", "the user waits `AMOUNT` ms between the end of a task and the next one", &x.ThinkTime},
+		{"agent-subagents", "a session has `AMOUNT` sub-agents; the agent's next request holds their last answers", &x.Subagents},
 		{"agent-subagent-after", "sub-agents begin after request `AMOUNT` of the session's agent; 0 is any", &x.SubagentAfter},
-		{"agent-subagent-turns", "`AMOUNT` requests of a sub-agent", &x.SubagentTurns},
+		{"agent-subagent-turns", "a sub-agent sends `AMOUNT` requests", &x.SubagentTurns},
 		{"agent-subagent-tokens", "begin sub-agents with a system prompt of `AMOUNT` tokens, one text for all", &x.SubagentTokens},
 	}
 }
@@ -64,8 +64,8 @@ type agentPart struct {
 func agentParts(x *synth.AgentShape) []agentPart {
 	return []agentPart{
 		{"agent-background", "`PART` of the sub-agents run in the background: no request waits for them; 0.1 or 10%", &x.Background},
-		{"agent-resets", "replace the history before `PART` of the later requests by a shorter text, as agents do that compact it", &x.Resets},
-		{"agent-reset-keep", "which has `PART` of the tokens of the history", &x.ResetKeep},
+		{"agent-resets", "replace the history by a shorter text before `PART` of the later requests, like agents that compact their context", &x.Resets},
+		{"agent-reset-keep", "the shorter text has `PART` of the tokens of the history", &x.ResetKeep},
 	}
 }
 
@@ -73,10 +73,10 @@ func agentParts(x *synth.AgentShape) []agentPart {
 func agentFlags() []cli.Flag {
 	const ofProfile = "of the profile"
 	flags := []cli.Flag{
-		&cli.IntFlag{Name: "agents", Category: catAgents, Usage: "make up `N` sessions of agents; --num-sessions makes up plain conversations"},
-		&cli.StringFlag{Name: "agent-profile", Category: catAgents, Usage: "take what no other flag sets from `NAME`: " + strings.Join(synth.AgentProfiles(), ", "), DefaultText: defaultAgentProfile},
+		&cli.IntFlag{Name: "agents", Category: catAgents, Usage: "generate `N` sessions of agents; --num-sessions generates plain conversations"},
+		&cli.StringFlag{Name: "agent-profile", Category: catAgents, Usage: "take the settings that no other flag sets from the profile `NAME`: " + strings.Join(synth.AgentProfiles(), ", "), DefaultText: defaultAgentProfile},
 		&cli.IntFlag{Name: "agent-groups", Category: catAgents, Usage: "`N` groups of sessions, which take turns", DefaultText: "0"},
-		&cli.IntFlag{Name: "agent-context", Category: catAgents, Usage: "reset the history where a prompt and its answer would have more than `N` tokens", DefaultText: ofProfile},
+		&cli.IntFlag{Name: "agent-context", Category: catAgents, Usage: "reset the history where a prompt with its answer would exceed `N` tokens", DefaultText: ofProfile},
 	}
 	for _, f := range agentAmounts(&synth.AgentShape{}) {
 		flags = append(flags, readsLaw(&cli.StringFlag{Name: f.flag, Category: catAgents, Usage: f.usage, DefaultText: ofProfile}))
@@ -147,25 +147,25 @@ func (p *parser) agents(s *settings) {
 func (p *parser) agentsAlone(s *settings) {
 	api, _ := s.api()
 	p.refuse(s.ServiceKind != kindOpenAI || api != render.Chat && api != render.Responses, "--agents needs --service-kind openai and its chat endpoint, or v1/responses")
-	p.refuse(len(s.InputData) > 0 || s.namesDataset(), "--agents and --input-data or --dataset exclude each other: agents are made up; drop one")
-	p.refuse(p.c.IsSet("num-sessions"), "--agents and --num-sessions exclude each other: the one makes up agents, the other plain conversations; drop one")
+	p.refuse(len(s.InputData) > 0 || s.namesDataset(), "--agents and --input-data or --dataset exclude each other: --agents generates the inputs; drop one")
+	p.refuse(p.c.IsSet("num-sessions"), "--agents and --num-sessions exclude each other: --agents generates agents, --num-sessions plain conversations; drop one")
 	for _, of := range []struct{ flag, instead string }{
 		{"synthetic-input-tokens", "--agent-task-tokens, --agent-tool-tokens and the like"}, {"output-tokens", "--agent-answer-tokens"},
 	} {
 		for _, one := range p.given(of.flag, of.flag+"-mean", of.flag+"-stddev") {
-			p.errorOnce(one, "--%s: made-up agents have their lengths from %s; drop it", one, of.instead)
+			p.errorOnce(one, "--%s: the lengths of synthetic agents come from %s; drop it", one, of.instead)
 		}
 	}
 	for _, one := range p.given("output-tokens-mean-deterministic") {
-		p.errorOnce(one, "--%s: the answers to made-up agents have exact lengths without it; drop it", one)
+		p.errorOnce(one, "--%s: the answers to synthetic agents have exact lengths without it; drop it", one)
 	}
 	for _, one := range p.given("num-prefix-prompts", "prefix-prompt-length") {
-		p.errorOnce(one, "--%s: made-up agents begin with --agent-system-tokens and --agent-group-tokens; drop it", one)
+		p.errorOnce(one, "--%s: synthetic agents begin with --agent-system-tokens and --agent-group-tokens; drop it", one)
 	}
 	for _, one := range p.given("num-dataset-entries") {
 		p.errorOnce(one, "--%s: --agents is the number of sessions; drop it", one)
 	}
-	p.refuse(s.hasMedia(), "--agents: the requests of made-up agents are texts alone; drop the flags for images and audio")
+	p.refuse(s.hasMedia(), "--agents: the requests of synthetic agents hold text only; drop the flags for images and audio")
 }
 
 // makeAgents makes up sessions of agents; texts may be nil if their requests are not needed.
@@ -183,9 +183,9 @@ func (e *inputData) makeAgents(s *settings, texts *synth.Texts) error {
 		facts.Graphs.Waiting, facts.Graphs.Idle = time.Duration(float64(facts.Graphs.Waiting)**s.DelayRatio), time.Duration(float64(facts.Graphs.Idle)**s.DelayRatio)
 	}
 	e.Source, e.sessions = all, &facts.Graphs
-	e.meta = &export.DatasetMeta{Entries: all.Len(), Order: s.Order, Assumed: []string{"what tools and sub-agents return is a message of the user"}}
+	e.meta = &export.DatasetMeta{Entries: all.Len(), Order: s.Order, Assumed: []string{"the results of tools and sub-agents are sent as messages of the user"}}
 	if live {
-		e.meta.Assumed = append(e.meta.Assumed, "what a sub-agent returns is made up, with the length of its last answer")
+		e.meta.Assumed = append(e.meta.Assumed, "the result of a sub-agent is generated, with the length of its last answer")
 	}
 	e.notes = append(e.notes, s.Agents.lengths())
 	return nil
@@ -202,7 +202,7 @@ func (x *agentSettings) lengths() string {
 	if f.Resets > 0 {
 		resets = fmt.Sprintf("; %s of the history", plural.GroupedOf(f.Resets, "reset"))
 	}
-	return fmt.Sprintf("made-up agents%s: prompts of %s tokens on average and %s at most, answers of %s%s; an unlimited prefix cache could hold %.1f %% of the tokens of prompts if the sessions came one after the other",
+	return fmt.Sprintf("synthetic agents%s: prompts of %s tokens on average and %s at most, answers of %s%s; with the sessions in turn, an unlimited prefix cache could hold %.1f %% of the prompt tokens",
 		of, mean(f.Prompt), plural.Grouped(f.Longest), mean(f.Answer), resets, 100*float64(f.Possible)/float64(f.Prompt))
 }
 
@@ -210,7 +210,7 @@ func (x *agentSettings) lengths() string {
 func (x *agentSettings) forecastFacts(d *forecast.Facts, graphs *workload.SessionFacts) {
 	f := &x.facts
 	of := func(sum int64, what string) recorder.Figure {
-		return recorder.Figure{Value: float64(sum) / float64(f.Requests), Bound: recorder.About, Basis: what + " of " + plural.GroupedOf(f.Requests, "made-up request")}
+		return recorder.Figure{Value: float64(sum) / float64(f.Requests), Bound: recorder.About, Basis: what + " of " + plural.GroupedOf(f.Requests, "synthetic request")}
 	}
 	d.Input, d.Output = of(f.Prompt, "prompts"), of(f.Answer, "answers")
 	d.InputBytes = d.Input.Value * forecast.TextPerToken

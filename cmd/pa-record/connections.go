@@ -23,10 +23,10 @@ const noProxy = "none"
 // connectionFlags returns the flags for connections, transport and proxy.
 func (s *settings) connectionFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse: kept, and opened by the first request; prewarm: opened before the load; fresh: a new one for each request (default: reuse; with -i grpc, or more than 128 requests in flight from the start of a level, prewarm)"},
+		&cli.StringFlag{Name: "connection-reuse", Category: catConn, Usage: "each request in flight has its own connection; `WHICH` is reuse (opened by the first request, then kept), prewarm (opened before the load, then kept) or fresh (a new one for each request) (default: reuse; with -i grpc, or more than 128 requests in flight from the start of a level, prewarm)"},
 		&cli.IntFlag{Name: "grpc-connections", Category: catConn, Usage: "share `N` gRPC connections instead", DefaultText: " ", Destination: &s.GRPCConnections},
-		&cli.StringFlag{Name: "transport", Category: catConn, Usage: "how OpenAI requests are sent: `WHICH` is loop: a few event loops, Linux, plain HTTP/1.1 without a proxy; nethttp; or auto: loop where it applies", Value: openai.Auto.String()},
-		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "OpenAI requests over HTTP/2; without TLS by prior knowledge", Destination: &s.HTTP2},
+		&cli.StringFlag{Name: "transport", Category: catConn, Usage: "send OpenAI requests with `WHICH` code: loop (a few event loops; Linux, plain HTTP/1.1, no proxy), nethttp, or auto (loop where it can)", Value: openai.Auto.String()},
+		&cli.BoolFlag{Name: "http2", Category: catConn, Usage: "send OpenAI requests over HTTP/2; without TLS by prior knowledge", Destination: &s.HTTP2},
 		&cli.StringSliceFlag{Name: "source-ip", Category: catConn, Usage: "connect from the local `ADDRESS`, or from several in turn: each has its own ports (repeatable)"},
 		&cli.StringFlag{Name: "proxy", Category: catConn, Usage: "go through the proxy at `URL`; none: through none (default: as $HTTP_PROXY, $HTTPS_PROXY and $NO_PROXY say)"},
 	}
@@ -147,7 +147,7 @@ func (p *parser) tritonTransport(s *settings, asked openai.Transport) {
 	}
 	switch {
 	case asked == openai.Loop:
-		p.errorf("--transport loop: the event loops know OpenAI's answers only, not Triton's; drop it")
+		p.errorf("--transport loop: the event loops read OpenAI's answers only, not Triton's; drop it")
 	case asked == openai.NetHTTP && s.Protocol == protocolGRPC:
 		p.errorf("--transport nethttp: gRPC has a transport of its own; drop it")
 	}
@@ -226,7 +226,7 @@ func (p *parser) proxies(s *settings, secured bool, getenv func(string) string) 
 		}
 	}
 	if len(s.Proxies) > 0 {
-		s.warn("requests go through the proxy %s (%s): its time is in every figure", strings.Join(s.Proxies, ", "), source)
+		s.warn("requests go through the proxy %s (%s), which adds its time to every figure", strings.Join(s.Proxies, ", "), source)
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func tlsFlags() []cli.Flag {
 		readsFile(&cli.StringFlag{Name: "ssl-grpc-private-key-file", Category: catTLS, Usage: "PEM private key of the client in `FILE`"}),
 		readsFile(&cli.StringFlag{Name: "ssl-grpc-certificate-chain-file", Category: catTLS, Usage: "PEM certificate chain of the client in `FILE`"}),
 		&cli.IntFlag{Name: "ssl-https-verify-peer", Category: catTLS, Usage: "verify who issued the server's certificate: `0|1`", Value: 1},
-		&cli.IntFlag{Name: "ssl-https-verify-host", Category: catTLS, Usage: "verify the name in the server's certificate: `0|1|2`, 1 being 2", Value: 2},
+		&cli.IntFlag{Name: "ssl-https-verify-host", Category: catTLS, Usage: "verify the name in the server's certificate: `0|1|2`; 1 means 2", Value: 2},
 		readsFile(&cli.StringFlag{Name: "ssl-https-ca-certificates-file", Category: catTLS, Usage: "trust the PEM certificates in `FILE` instead of the system's"}),
 		readsFile(&cli.StringFlag{Name: "ssl-https-client-certificate-file", Category: catTLS, Usage: "certificate of the client in `FILE`"}),
 		&cli.StringFlag{Name: "ssl-https-client-certificate-type", Category: catTLS, Usage: "its `FORMAT`: PEM or DER", Value: tlsfiles.PEM},

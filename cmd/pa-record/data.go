@@ -174,7 +174,7 @@ func builtinTensors(e *inputData, s *settings, fill workload.Fill) error {
 // builtinPrompts makes the entries for an OpenAI server without --input-data.
 func builtinPrompts(e *inputData, s *settings, _ workload.Fill) error {
 	if _, ok := s.api(); !ok {
-		return cmdline.Usagef("no --input-data, and there are no built-in requests for --endpoint %s", s.Endpoint)
+		return cmdline.Usagef("no --input-data, and pa-record has no built-in requests for --endpoint %s", s.Endpoint)
 	}
 	length := workload.BuiltinMaxTokens
 	if s.outputLengths != nil || s.noOutputLength {
@@ -216,7 +216,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 		return nil, errors.Join(cmdline.Usagef("%s, or data whose requests hold their history", s.needsChat), set.Close())
 	}
 	for _, members := range set.Ignored() {
-		s.noEffect(members, "pa-record does not send these members of a row")
+		s.noEffect(members, "pa-record does not send these members of an entry")
 	}
 	e := &inputData{Source: set, notes: set.Notes(), facts: &facts, meta: &export.DatasetMeta{Order: s.Order, Assumed: set.Assumed()}, close: set.Close}
 	if err := e.readSessions(s, set, &facts); err != nil {
@@ -231,7 +231,7 @@ func readEntries(ctx context.Context, s *settings, tokens *tokenCounter, getenv 
 	}
 	if set.Streams() > 1 {
 		e.meta.Streams = set.Streams()
-		e.notes = append(e.notes, "the input data holds several streams: to a model that keeps state each is sent as a sequence, to another one only the first is sent")
+		e.notes = append(e.notes, "the input data holds several streams: a model that keeps state gets each as a sequence, any other model only the first")
 		if e.Source = set.Stream(0); e.Len() == 0 {
 			return nil, errors.Join(fmt.Errorf("--input-data %s: the first stream holds no request", strings.Join(s.InputData, ", ")), set.Close())
 		}
@@ -273,11 +273,11 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 			string(dataset.RowsNew):   "the row of a later turn is put after the history",
 		}[s.TraceRows])
 	case added == 0:
-		return string(dataset.RowsWhole), turnsText + ": each row is the whole prompt, as its hash_ids or the layout say; the history is not sent again (--trace-rows new puts it before them)"
+		return string(dataset.RowsWhole), turnsText + ": each row holds the whole prompt, as its hash_ids or the layout say, so it is sent without the history (--trace-rows new adds it)"
 	case facts.TraceWhole == 0:
-		return string(dataset.RowsNew), turnsText + ": each row is put after the history, since its hash_ids do not begin with the ids of the turn before (--trace-rows whole sends it alone)"
+		return string(dataset.RowsNew), turnsText + ": each row follows the history, because its hash_ids do not begin with the ids of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, since their hash_ids begin with the ids of the turn before, and %s are put after the history; --trace-rows whole or new takes all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s are whole prompts, because their hash_ids begin with the ids of the turn before, and %s follow the history; --trace-rows whole or new treats all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 
@@ -322,9 +322,9 @@ func sessionModelsNote(s *settings, recorded []string) []string {
 		names = "models " + strings.Join(recorded, ", ")
 	}
 	if len(s.Models) == 0 {
-		return []string{fmt.Sprintf("the sessions were recorded with the %s: all requests go to the one model of this load", names)}
+		return []string{fmt.Sprintf("the sessions were recorded with the %s; here all requests go to one model", names)}
 	}
-	return []string{fmt.Sprintf("the sessions were recorded with the %s: in each session, the first model stands for %s, the next one for the next of -m, and so on around", names, s.Models[0])}
+	return []string{fmt.Sprintf("the sessions were recorded with the %s: in each session, %s replaces the first model, the next of -m the next one, and so on in turn", names, s.Models[0])}
 }
 
 // limit keeps the number of entries, or of sessions, that --num-dataset-entries sets.

@@ -51,7 +51,7 @@ func TestOpen(t *testing.T) {
 		err     string // "" for none
 	}{
 		{"built-in prompts", openAI, "", -1, "no --input-data: sending the built-in prompts", ""},
-		{"an endpoint without built-in requests", append([]string{"--endpoint", "v1/other", "--request-template", `{"q": "{{prompt}}"}`}, openAI...), "", 0, "", "there are no built-in requests for --endpoint v1/other"},
+		{"an endpoint without built-in requests", append([]string{"--endpoint", "v1/other", "--request-template", `{"q": "{{prompt}}"}`}, openAI...), "", 0, "", "pa-record has no built-in requests for --endpoint v1/other"},
 		{"random tensors", []string{"-m", "x"}, "", 1, "no --input-data: sending random tensors and strings", ""},
 		{"a file", append([]string{"--input-data", filepath.Join(dir, "two.jsonl")}, openAI...), "", 2, "", ""},
 		{"standard input", append([]string{"--input-data", "-"}, openAI...), prompts + prompts, 4, "", ""},

@@ -64,21 +64,21 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 
 		// Input.
 		{flags: []string{"shape", "string-length", "string-data"}, why: when(openAI, "tensors are for --service-kind triton")},
-		{flags: []string{"string-length", "string-data"}, why: when(!openAI && !s.madeRandom(), "only random tensors have made-up strings; the input data has its own")},
+		{flags: []string{"string-length", "string-data"}, why: when(!openAI && !s.madeRandom(), "only random tensors have random strings; the input data has its own")},
 		{flags: []string{"string-length"}, why: when(s.StringData != "", "--string-data gives the text")},
 		{flags: []string{"max-spool", "max-ratio"}, why: when(noFiles, "no file is read; give one with --input-data")},
 		{flags: []string{"dataset-sampling-strategy"}, why: when(s.Order != "" && (madeTensors || data.Entries == 1), "there is one entry")},
 		{flags: []string{"dataset-sampling-strategy"}, why: when(s.Order != "" && s.conversations() && data.Sessions.Sessions == 1, "there is one session")},
-		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no row of the input data has "hash_ids"`)},
-		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no row of the input data is a later turn of a trace")},
+		{flags: []string{"block-tokens"}, why: when(opened && data.Blocks == 0, `no entry of the input data has "hash_ids"`)},
+		{flags: []string{"trace-rows"}, why: when(opened && data.TraceWhole+data.TraceNew+data.TraceUnknown == 0, "no entry of the input data is a later turn of a trace")},
 		{flags: []string{"trace-rows", "session-history"}, load: true, why: when(opened && !s.conversations(), "turns are sent as single prompts; --session-concurrency N sends conversations")},
 		{flags: []string{"session-history"}, why: when(s.SessionHistory != serverHistory && opened && s.conversations() && data.Answered == 0, "no conversation of the input data has answers beside its turns")},
-		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
+		{flags: []string{"request-template"}, where: notPrompts, why: when(notPrompts != "", "they are not prompts, and are sent as they are")},
 		{flags: []string{"include-usage"}, why: s.noUsage(api)},
 		{flags: []string{"keep-media"}, why: when(!openAI || api != render.Speech && api != render.Images, "the answers hold no images and no audio")},
 		{flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, why: when(openAI && s.template == nil && api == render.Transcription, "a transcription sends the clip, not the text")},
-		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are no prompts, and are sent as they are")},
-		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it is about prompts, and the requests hold tensors")},
+		{flags: []string{"include-usage"}, where: notPrompts, why: when(notPrompts != "", "they are not prompts, and are sent as they are")},
+		{flags: []string{"backend"}, why: when(madeTensors || opened && data.Prompts == 0, "it applies to prompts, and the requests hold tensors")},
 		{flags: []string{"random-seed"}, why: when((noFiles || opened) && !s.drawsWithoutFiles() && !data.Trace, "nothing in this run is random")},
 		{flags: []string{"model"}, where: "requests", why: s.otherModel(api)},
 		{flags: []string{"streaming"}, why: when(s.Streaming && openAI && s.template != nil && !s.templateStreams, `--request-template decides, and does not say "stream": true`)},
@@ -94,9 +94,9 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{
 			flags: []string{"cache-bust", "cache-salt", "num-prefix-prompts"}, refused: true,
-			why: when(opened && s.inputLengths == nil && notPrompts != "", "the input data holds whole requests or tensors, and nothing can be put in front of them; drop it"),
+			why: when(opened && s.inputLengths == nil && notPrompts != "", "the input data holds whole requests or tensors, which cannot get a prefix; drop it"),
 		},
-		{flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, where: ownLength, why: when(ownLength != "", "they have a length of their own, or are whole requests")},
+		{flags: []string{"output-tokens", "output-tokens-mean", "output-tokens-stddev"}, where: ownLength, why: when(ownLength != "", "they have their own length, or are whole requests")},
 		{flags: []string{"max-tokens-field"}, why: when(noFiles && s.outputLengths == nil && (s.noOutputLength || s.inputLengths != nil), "no request has a length; add --output-tokens-mean")},
 		{flags: []string{"max-tokens-field"}, why: when(opened && s.outputLengths == nil && data.Lengths == data.OwnFields, "no request has a length that pa-record names")},
 		{flags: []string{"max-tokens-field"}, where: ownField, why: when(ownField != "", "they name the member themselves, or are whole requests")},
@@ -123,7 +123,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 			flags: []string{"cache-bust"}, load: true, refused: true,
 			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker is for each play of a session, and none is sent; "+sendConversations),
 		},
-		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker is new for each play of a session, and nothing is played; drop it")},
+		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker marks each play of a session, and no session is played; drop it")},
 		{
 			flags: []string{"session-delay-ratio", "session-delays", "session-delay-cap"},
 			why:   when(noFiles && s.Agents == nil && (s.MadeSessions == 0 || s.DelayMeanMS == 0 && s.DelayStddevMS == 0) || s.Agents.withoutDelays() || opened && data.Delays == 0, "no turn has a think time"),
@@ -139,7 +139,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{flags: []string{"agent-resets", "agent-reset-keep"}, why: when(s.Agents.withoutResets(), "no history is reset; see --agent-resets and --agent-context")},
 
-		{flags: []string{"session-delays"}, why: when((noFiles || opened) && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays are such times already")},
+		{flags: []string{"session-delays"}, why: when((noFiles || opened) && s.delays.Kind == workload.ThinkOnly && data.Sessions.Starts == 0, "the delays already are think times")},
 
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
@@ -200,7 +200,7 @@ func (s *settings) noWindows() string {
 	case s.Measure.Duration > 0:
 		return "with --duration there is one window"
 	}
-	return "the load ends by itself, so that no windows are measured"
+	return "the load ends by itself, so no windows are measured"
 }
 
 // noUsage returns why --include-usage changes nothing: requests cannot ask for numbers of tokens, or do so without the
@@ -241,7 +241,7 @@ func (s *settings) otherPrompts(api render.API) string {
 	member := api.PromptMember()
 	switch {
 	case s.template != nil:
-		return when(!slices.ContainsFunc(promptPlaces, s.template.Uses), "not sent: --request-template has no place for them, such as {{prompt}}")
+		return when(!slices.ContainsFunc(promptPlaces, s.template.Uses), "not sent: --request-template has no placeholder for them, such as {{prompt}}")
 	case s.ServiceKind != kindOpenAI || member == "":
 		return ""
 	}

@@ -71,7 +71,7 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 		return ""
 	}
 	if unsent := data.Entries - int(f.Requests.Value)*max(s.BatchSize, 1); unsent > 0 && !s.world.Several() {
-		return fmt.Sprintf("--duration %v at the rates asked for sends about %s of the %s of --num-dataset-entries: %s are left unsent; give a longer --duration, a higher rate, or --request-count all",
+		return fmt.Sprintf("--duration %v at the given rates sends about %s of the %s of --num-dataset-entries and leaves %s unsent; give a longer --duration, a higher rate, or --request-count all",
 			d, plural.Grouped(data.Entries-unsent), plural.GroupedOf(data.Entries, "row"), plural.Grouped(unsent))
 	}
 	return ""
@@ -138,7 +138,7 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 	case s.ServiceKind == kindOpenAI && (!known || !api.AsksLength()):
 		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
 	case s.template != nil:
-		d.Output = recorder.Figure{Basis: "--request-template decides about the answers"}
+		d.Output = recorder.Figure{Basis: "--request-template decides the length of the answers"}
 	case s.outputLengths != nil:
 		d.Output = recorder.Figure{Value: s.outputLengths.MeanLength(), Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
 		if s.ExactOutput {
@@ -219,7 +219,7 @@ func (s *settings) drySource(ctx context.Context) (e *inputData, release func(),
 	case s.readsFiles():
 		return s.dryFiles(ctx)
 	case s.ServiceKind == kindTriton:
-		return nil, none, forecast.LaterError("tensors are made up when the model is known")
+		return nil, none, forecast.LaterError("tensors are generated when the model is known")
 	}
 	if err := builtinPrompts(e, s, workload.Fill{}); err != nil {
 		return nil, none, err

@@ -47,7 +47,7 @@ func TestForecastText(t *testing.T) {
 		t.Fatal(err)
 	}
 	const noLength = "output tokens and export (the requests ask for no length of the answers)"
-	const pace = " (the server's pace decides)"
+	const pace = " (it depends on the server's speed)"
 	for _, tt := range []struct{ args, want string }{
 		{"--streaming --request-rate-range 10 --duration 2m --isl 550 --osl 256", "2m00s, about 1,200 requests, about 660,000 input tokens, at most 307,000 output tokens, at most 90.2 MB of export"},
 		{"--request-rate-range 10 --request-count 100 --isl 20", "10 s, 100 requests, 2,000 input tokens; unknown: " + noLength},
@@ -57,7 +57,7 @@ func TestForecastText(t *testing.T) {
 		{"--request-count 80 --concurrency-range 1,8 --isl 20 --osl 10", "160 requests, 3,200 input tokens, at most 1,600 output tokens, at most 153 kB of export; unknown: time" + pace},
 		{"--concurrency-range 1:64 --binary-search -l 100 --duration 10s", "at most 1m30s; unknown: requests, input tokens, output tokens and export" + pace},
 		{"--concurrency-range 1:4 -l 100 --request-count 10 --isl 20", "at most 40 requests, at most 800 input tokens; unknown: time" + pace + "; " + noLength},
-		{"--concurrency-range 1:0 -l 100", "unknown: time, requests, input tokens, output tokens and export (nothing but the latency ends the search)"},
+		{"--concurrency-range 1:0 -l 100", "unknown: time, requests, input tokens, output tokens and export (only the latency ends the search)"},
 		{"--auto-sweep --duration 30s", "at most 5m00s; unknown: requests, input tokens, output tokens and export" + pace},
 		{"--auto-sweep --request-count 300 --isl 20", "at most 3,000 requests, at most 60,000 input tokens; unknown: time" + pace + "; " + noLength},
 		{"--session-concurrency 4 --num-sessions 20 --session-turns-mean 3 --session-turn-delay-mean 2000 --isl 20", "at least 20 s, 60 requests, at least 1,200 input tokens; unknown: " + noLength},
@@ -225,7 +225,7 @@ func TestUnsentRows(t *testing.T) {
 		{"--fixed-schedule --duration 90s", ""},
 		{"--fixed-schedule", ""},
 		{"--request-rate-range 1 --duration 2s", ""},
-		{"--request-rate-range 1 --duration 2s --num-dataset-entries 3", "--duration 2s at the rates asked for sends about 2 of the 3 rows of --num-dataset-entries: 1 are left unsent; give a longer --duration, a higher rate, or --request-count all"},
+		{"--request-rate-range 1 --duration 2s --num-dataset-entries 3", "--duration 2s at the given rates sends about 2 of the 3 rows of --num-dataset-entries and leaves 1 unsent; give a longer --duration, a higher rate, or --request-count all"},
 		{"--request-rate-range 1 --duration 2s --num-dataset-entries 3 --repeat 2", ""},
 		{"--concurrency-range 1 --duration 2s --num-dataset-entries 3", ""},
 	} {

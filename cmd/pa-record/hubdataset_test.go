@@ -99,9 +99,9 @@ func TestNamedDatasetErrors(t *testing.T) {
 		{"cut", env, "--dataset openorca", 1, `--dataset openorca: Open-Orca/OpenOrca: byte 10: the datasets server has cut "question"; use the dataset's files`},
 		{"not there", env, "--dataset cnn_dailymail", 1, "--dataset cnn_dailymail: dataset abisee/cnn_dailymail, rows from 0: " + addressOf(cut.URL) + ": 404"},
 		{"offline", offline, "--dataset sharegpt", 1, "--dataset sharegpt: dataset anon8231489123/ShareGPT_Vicuna_unfiltered: not in the cache " + offline["HF_HOME"] + "/hub: HF_HUB_OFFLINE forbids requests to the hub; unset it, or name a file of the dataset"},
-		{"made up", env, "--dataset openorca --num-sessions 3", 2, "--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one"},
-		{"only files", env, "--dataset mooncake", 2, "--dataset is about files; give them with --input-data"},
-		{"window", env, "--dataset openorca --trace-window 1s:", 2, "--trace-window is about files of a trace; give them with --input-data"},
+		{"made up", env, "--dataset openorca --num-sessions 3", 2, "--dataset and synthetic prompts (--synthetic-input-tokens, --num-sessions) exclude each other; drop one"},
+		{"only files", env, "--dataset mooncake", 2, "--dataset applies to files; give them with --input-data"},
+		{"window", env, "--dataset openorca --trace-window 1s:", 2, "--trace-window applies to a trace; give its file with --input-data"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

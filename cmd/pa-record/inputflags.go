@@ -39,27 +39,27 @@ const (
 func (s *settings) inputFlags() []cli.Flag {
 	return []cli.Flag{
 		readsData(&cli.StringSliceFlag{Name: "input-data", Category: catInput, Usage: "`DATA` is zero, random, or the path of a file or folder with requests, prompts or a trace (.txt: a prompt a line; repeatable; - is standard input); default: random tensors for Triton, built-in prompts for OpenAI"}),
-		&cli.BoolFlag{Name: "z", Category: catInput, Usage: "--input-data zero, as perf_analyzer once spelled it"},
-		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "--input-data `DIR`, as perf_analyzer once spelled it"}),
-		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files openorca, cnn_dailymail and sharegpt are taken from Hugging Face's cache, or from its datasets server", Destination: &s.Layout}),
+		&cli.BoolFlag{Name: "z", Category: catInput, Usage: "perf_analyzer's old name for --input-data zero"},
+		readsData(&cli.StringFlag{Name: "data-directory", Category: catInput, Usage: "perf_analyzer's old name for --input-data `DIR`"}),
+		readsNamedDataset(&cli.StringFlag{Name: "dataset", Category: catInput, Usage: "`LAYOUT` of the files: " + strings.Join(dataset.Layouts(), ", ") + " (default: detected). Without files, openorca, cnn_dailymail and sharegpt come from Hugging Face's cache or its datasets server", Destination: &s.Layout}),
 		&cli.StringFlag{Name: "dataset-sampling-strategy", Category: catInput, Usage: "`ORDER` of the entries: sequential, shuffle (each once a round) or random (any at any time)", Value: workload.Sequential.String()},
-		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` each level and each run of --repeat takes its prompts: fresh (prompts that were not sent before, as long as there are any) or restart (from the first prompt on, which the server may have cached)", Value: freshPrompts},
-		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or make up N prompts", DefaultText: "all of a file; 100 of a fetched data set; made up, the requests of the largest level, from 100 to 2,000"},
+		&cli.StringFlag{Name: "prompts", Category: catInput, Usage: "`HOW` each level and each run of --repeat takes its prompts: fresh (prompts not sent before, as long as there are any) or restart (from the first prompt, which the server may have cached)", Value: freshPrompts},
+		&cli.IntFlag{Name: "num-dataset-entries", Category: catInput, Usage: "send `N` of the entries: the first ones, or with shuffle any; or generate N prompts", DefaultText: "all of a file; 100 of a fetched data set; of synthetic prompts as many as the largest level sends, from 100 to 2,000"},
 		&cli.StringFlag{Name: "trace-window", Category: catInput, Usage: "read the part `FROM:TO` of a trace, as times since its start: 10m:15m"},
 		&cli.Int64Flag{Name: "max-spool", Category: catInput, Usage: "keep at most `BYTES` of a decompressed file or of a stream in $TMPDIR", DefaultText: "half of its free space, at most 64 GiB", Destination: &s.spool.MaxBytes},
 		&cli.IntFlag{Name: "max-ratio", Category: catInput, Usage: "refuse a compressed file that decompresses to more than `N` times its size; -1: no limit", DefaultText: "1000", Destination: &s.spool.MaxRatio},
 		&cli.IntFlag{Name: "block-tokens", Category: catInput, Usage: "`N` tokens for each hash id of a trace", DefaultText: "512; Bailian 16; WEKA the trace's block_size"},
 		&cli.StringFlag{Name: "trace-rows", Category: catInput, Usage: "`WHAT` the later turns of a trace with \"session_id\" hold: whole (the prompt with its history) or new (only the new text)", DefaultText: "by the row's hash_ids, whole if they begin with the ids of the turn before; without hash_ids it must be given", Destination: &s.TraceRows},
-		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT), and of made-up agents: live or recorded; or server, which sends new items only and leaves the history to the server (v1/responses)", DefaultText: "live; of made-up agents recorded", Destination: &s.SessionHistory},
+		&cli.StringFlag{Name: "session-history", Category: catInput, Usage: "`WHICH` answers are the history of conversations whose data has answers (ShareGPT), and of synthetic agents: live or recorded; or server, which sends new items only and leaves the history to the server (v1/responses)", DefaultText: "live; of synthetic agents recorded", Destination: &s.SessionHistory},
 		&cli.StringFlag{Name: "backend", Category: catInput, Usage: "how a Triton model takes prompts: `KIND` vllm, tensorrtllm, tensorrtllm_engine or llmapi; of --endpoint generate: sglang", DefaultText: "by the model's inputs; TGI"},
 		&cli.StringFlag{Name: "request-template", Category: catInput, Usage: "build requests from this `JSON` object, which may hold {{" + strings.Join(render.Placeholders, "}}, {{") + "}}", DefaultText: "the service's own form"},
-		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers for the numbers of tokens at the end of streamed answers to prompts", Value: true},
+		&cli.BoolFlag{Name: "include-usage", Category: catInput, Usage: "ask OpenAI servers to state the numbers of tokens at the end of streamed answers to prompts", Value: true},
 		&cli.IntFlag{Name: "batch-size", Aliases: []string{"b"}, Category: catInput, Usage: "Triton batch size `N`", Value: 1, Destination: &s.BatchSize},
-		&cli.IntFlag{Name: "batch-size-text", Category: catInput, Usage: "`N` texts in a request, or passages to be ranked, of prompts that are made up or of files with one each", DefaultText: "1"},
-		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "dimensions that the model leaves open, as `NAME:D1,D2` (repeatable)"},
-		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of made-up strings", Value: 128, Destination: &s.StringLength},
-		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of made-up strings", Destination: &s.StringData},
-		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything made up", Destination: &s.Seed},
+		&cli.IntFlag{Name: "batch-size-text", Category: catInput, Usage: "put `N` texts, or passages to rank, into a request; prompts are synthetic or one in each entry", DefaultText: "1"},
+		&cli.StringSliceFlag{Name: "shape", Category: catInput, Usage: "shape of an input whose dimensions the model leaves open: `NAME:D1,D2` (repeatable)"},
+		&cli.IntFlag{Name: "string-length", Category: catInput, Usage: "length `N` of random strings", Value: 128, Destination: &s.StringLength},
+		&cli.StringFlag{Name: "string-data", Category: catInput, Usage: "`TEXT` instead of random strings", Destination: &s.StringData},
+		&cli.Uint64Flag{Name: "random-seed", Category: catInput, Usage: "seed `N` of everything random", Destination: &s.Seed},
 	}
 }
 
@@ -142,7 +142,7 @@ func (p *parser) inputs(s *settings) {
 		s.InputData = append(s.InputData, dir)
 	}
 	for _, d := range s.InputData {
-		p.refuse((d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI), "--input-data %s: made-up tensors are for Triton, and exclude files", d)
+		p.refuse((d == "zero" || d == "random") && (len(s.InputData) > 1 || s.ServiceKind == kindOpenAI), "--input-data %s: zero and random tensors are for Triton, and exclude files", d)
 	}
 	p.refuse(s.StringLength < 1, "--string-length %d: must be at least 1", s.StringLength)
 	p.batchSize(s)
@@ -181,7 +181,7 @@ func (p *parser) batches(s *settings) {
 	if api, ok := render.APIOf(s.endpointPath()); ok && s.template == nil && (api == render.Transcription || api == render.Realtime) {
 		p.refuse(s.BatchTexts > 1, "--batch-size-text %d: a request to %s has one audio clip; drop it", s.BatchTexts, s.Endpoint)
 	}
-	p.refuse(s.BatchImages > 1 && (s.MadeSessions > 0 || s.conversations()), "--batch-size-image %d: the turns of a conversation are not put together", s.BatchImages)
+	p.refuse(s.BatchImages > 1 && (s.MadeSessions > 0 || s.conversations()), "--batch-size-image %d: the turns of a conversation are not combined", s.BatchImages)
 	p.refuse(s.BatchImages > 0 && !s.hasMedia() && !s.readsFiles(), "--batch-size-image needs --image-width-mean and --image-height-mean, or --input-data with images")
 	p.refuse(s.BatchTexts > 0 && s.inputLengths == nil && !s.readsFiles(), "--batch-size-text puts prompts together; give --input-data or --synthetic-input-tokens-mean")
 }
@@ -215,7 +215,7 @@ func (p *parser) requestTemplate(s *settings) {
 	s.RequestTemplate = redactedJSON(text)
 	s.bodies = append(s.bodies, text)
 	for _, flag := range p.given("backend", "include-usage", "output-tokens-mean-deterministic") {
-		p.errorf("--request-template says all that is in a request; drop --%s", flag)
+		p.errorf("--request-template decides everything in a request; drop --%s", flag)
 	}
 	s.IncludeUsage = false
 	p.refuse(s.ServiceKind == kindTriton && s.inputLengths == nil && !s.readsFiles(), "--request-template needs prompts; give --input-data or --synthetic-input-tokens-mean")
@@ -278,7 +278,7 @@ func (p *parser) aboutFiles(s *settings) {
 		flags = append(flags, "num-dataset-entries")
 	}
 	for _, flag := range p.given(flags...) {
-		p.errorOnce(flag, "--%s is about files; give them with --input-data", flag)
+		p.errorOnce(flag, "--%s applies to files; give them with --input-data", flag)
 	}
 }
 
@@ -342,9 +342,9 @@ func (s *settings) namesDataset() bool {
 
 // nameDataset checks the settings of a dataset without files.
 func (p *parser) nameDataset(s *settings) {
-	p.refuse(s.inputLengths != nil, "--dataset and prompts that are made up (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
+	p.refuse(s.inputLengths != nil, "--dataset and synthetic prompts (--synthetic-input-tokens, --num-sessions) exclude each other; drop one")
 	for _, flag := range p.given("trace-window", "block-tokens", "trace-rows") {
-		p.errorf("--%s is about files of a trace; give them with --input-data", flag)
+		p.errorf("--%s applies to a trace; give its file with --input-data", flag)
 	}
 	if s.DatasetEntries == 0 {
 		s.DatasetEntries = defaultEntries

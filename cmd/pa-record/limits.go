@@ -38,7 +38,7 @@ func (s *settings) warnOfFiles(limit uint64) {
 		connections *= 2 // its side is here too
 	}
 	if need := uint64(connections + spareFiles); need > limit {
-		s.warn("%d connections and what else is open need %d files, but the limit is %d; raise it first: ulimit -n %d", connections, need, limit, need)
+		s.warn("%d connections need %d open files in all, but the limit is %d; raise it first: ulimit -n %d", connections, need, limit, need)
 	}
 }
 
@@ -59,7 +59,7 @@ func (s *settings) warnOfPorts(ports int) {
 	}
 	rate := s.localRate()
 	if resting := rate * restingPort.Seconds() / float64(s.mostURLs()); resting > float64(have) {
-		s.warn("%s requests/s with --connection-reuse fresh use up the local ports: the port of a closed connection rests for %v, and there are %s; give several --source-ip or -u, widen net.ipv4.ip_local_port_range, or keep connections",
+		s.warn("%s requests/s with --connection-reuse fresh use up the local ports: a closed connection blocks its port for %v, and there are %s; keep connections, give several --source-ip or -u, or widen net.ipv4.ip_local_port_range",
 			plural.Grouped(int(rate)), restingPort, plural.Grouped(have))
 	}
 }

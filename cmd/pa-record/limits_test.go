@@ -13,12 +13,12 @@ func TestWarnOfFiles(t *testing.T) {
 		want  string
 	}{
 		{"-m x --concurrency-range 1,1000", 1032, ""},
-		{"-m x --concurrency-range 1,1000", 1031, "1000 connections and what else is open need 1032 files, but the limit is 1031; raise it first: ulimit -n 1032"},
-		{"-m x --concurrency-range 1000 -u a,b", 1031, "2000 connections and what else is open need 2032 files, but the limit is 1031; raise it first: ulimit -n 2032"},
+		{"-m x --concurrency-range 1,1000", 1031, "1000 connections need 1032 open files in all, but the limit is 1031; raise it first: ulimit -n 1032"},
+		{"-m x --concurrency-range 1000 -u a,b", 1031, "2000 connections need 2032 open files in all, but the limit is 1031; raise it first: ulimit -n 2032"},
 		{"-m x -i grpc --grpc-connections 4 --concurrency-range 1000 -u a,b", 40, ""},
 		{"-m x -i grpc --grpc-connections 4 --concurrency-range 2", 34, ""},
-		{"-m x --concurrency-range 1000 -u old=a -u new=b,c", 1032, "2000 connections and what else is open need 2032 files, but the limit is 1032; raise it first: ulimit -n 2032"},
-		{"-u sim:// --concurrency-range 1000", 2031, "2000 connections and what else is open need 2032 files, but the limit is 2031; raise it first: ulimit -n 2032"},
+		{"-m x --concurrency-range 1000 -u old=a -u new=b,c", 1032, "2000 connections need 2032 open files in all, but the limit is 1032; raise it first: ulimit -n 2032"},
+		{"-u sim:// --concurrency-range 1000", 2031, "2000 connections need 2032 open files in all, but the limit is 2031; raise it first: ulimit -n 2032"},
 	} {
 		s, err := parse(t, "", strings.Fields(tt.args)...)
 		if err != nil {
@@ -50,7 +50,7 @@ func TestWarnOfPorts(t *testing.T) {
 		{"-m x --concurrency-range 4000" + ranks, 1000, 2, "2000 connections to one server address need as many local ports, but there are 1000; widen net.ipv4.ip_local_port_range, or give several --source-ip or -u"},
 		// A port rests for a minute: 600 requests a second use 36,000.
 		{"-m x --request-rate-range 100,600 --connection-reuse fresh", 36000, 0, ""},
-		{"-m x --request-rate-range 100,600 --connection-reuse fresh", 35999, 0, "600 requests/s with --connection-reuse fresh use up the local ports: the port of a closed connection rests for 1m0s, and there are 35,999; give several --source-ip or -u, widen net.ipv4.ip_local_port_range, or keep connections"},
+		{"-m x --request-rate-range 100,600 --connection-reuse fresh", 35999, 0, "600 requests/s with --connection-reuse fresh use up the local ports: a closed connection blocks its port for 1m0s, and there are 35,999; keep connections, give several --source-ip or -u, or widen net.ipv4.ip_local_port_range"},
 		{"-m x --request-rate-range 600 --connection-reuse fresh -u a,b", 18000, 0, ""},
 		{"-m x --request-rate-range 600 --connection-reuse fresh --source-ip 127.0.0.1 --source-ip 127.0.0.2", 18000, 0, ""},
 		{"-m x --request-rate-range 600", 100, 0, ""},

@@ -39,7 +39,7 @@ func TestTooFewFiles(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	const want = "40 connections and what else is open need 72 files, but the limit is 64; raise it first: ulimit -n 72"
+	const want = "40 connections need 72 open files in all, but the limit is 64; raise it first: ulimit -n 72"
 	if !strings.Contains(string(out), "pa-record: warning: "+want+"\n") {
 		t.Errorf("got\n%swant %s", out, want)
 	}

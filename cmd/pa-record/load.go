@@ -30,36 +30,36 @@ import (
 func (s *settings) loadFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "concurrency-range", Category: catLoad, Usage: "requests in flight: `LEVELS` is one number, start:end:step (with -l the end may be 0: none), or a list 1,4,8", DefaultText: "1"},
-		&cli.IntFlag{Name: "t", Category: catLoad, Usage: "--concurrency-range `N`, as perf_analyzer once spelled it", DefaultText: "1"},
-		&cli.BoolFlag{Name: "d", Category: catLoad, Usage: "go on from -t to -c, or as far as -l allows, as perf_analyzer once spelled --concurrency-range T:C:1"},
+		&cli.IntFlag{Name: "t", Category: catLoad, Usage: "perf_analyzer's old name for --concurrency-range `N`", DefaultText: "1"},
+		&cli.BoolFlag{Name: "d", Category: catLoad, Usage: "go on from -t to -c, or up to the limit of -l: perf_analyzer's old name for --concurrency-range T:C:1"},
 		&cli.IntFlag{Name: "c", Category: catLoad, Usage: "with -d, end at `N` requests in flight; 0 is no end", DefaultText: "0"},
 		&cli.StringFlag{Name: "request-rate-range", Category: catLoad, Usage: "requests per second, even if the server is slower: `LEVELS` as for --concurrency-range, also 2.5"},
-		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "go through the levels up to the first whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit", Destination: &s.LimitMS},
-		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "go through the levels up to the first that does not meet the objective `EXPR`: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
-		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "look for the highest level that is below -l or meets --slo, by halving the range start:end:step, until it is no wider than a step"},
-		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the requests of a rate, or the sessions of a session rate, follow each other: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
-		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 bursts, 1 is poisson, above 1 more even, inf constant gaps", DefaultText: "1"},
+		&cli.Float64Flag{Name: "latency-threshold", Aliases: []string{"l"}, Category: catLoad, Usage: "stop after the first level whose latency is `MS` or more: the mean, or the percentile of --percentile", DefaultText: "no limit", Destination: &s.LimitMS},
+		&cli.StringFlag{Name: "slo", Category: catLoad, Usage: "stop after the first level that does not meet the objective `EXPR`: 'ttft_p99<=200ms && itl_p99<=30ms'", DefaultText: "no limit"},
+		&cli.BoolFlag{Name: "binary-search", Category: catLoad, Usage: "search the range start:end:step for the highest level that is below -l or meets --slo: halve the range until it is no wider than a step"},
+		&cli.StringFlag{Name: "request-distribution", Category: catLoad, Usage: "`HOW` the starts of a rate's requests or sessions are spaced: " + load.Distributions(), DefaultText: "constant, with --burstiness gamma"},
+		&cli.Float64Flag{Name: "burstiness", Category: catLoad, Usage: "`SHAPE` of the gamma distribution: below 1 is bursty, 1 is poisson, above 1 is more even, inf is constant", DefaultText: "1"},
 		&cli.StringFlag{Name: "schedule", Category: catLoad, Usage: "`HOW` " + load.Drawn("and") + " keep the rate: scaled (the N requests of --request-count, or of the rate times --duration, take N/rate) or unscaled (gaps as drawn, as always with measurement windows)", DefaultText: "scaled"},
 		readsFile(&cli.StringFlag{Name: "request-intervals", Category: catLoad, Usage: "the gaps between requests, in µs, one a line of `FILE`, repeated until the run ends"}),
 		&cli.BoolFlag{Name: "fixed-schedule", Category: catLoad, Usage: "send each entry of the input data once, at its \"timestamp\" (ms) from the first one on"},
 		&cli.StringFlag{Name: "periodic-concurrency-range", Category: catLoad, Usage: "`RANGE` is start:end:step: begin with start requests in flight, and add step more when each of the latest requests has --request-period responses, up to end"},
 		&cli.IntFlag{Name: "request-period", Category: catLoad, Usage: "`N` responses of each request before the next ones are sent", DefaultText: "10"},
-		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "with conversations, `HOW` the history treats the reasoning of answers: keep, drop, or auto, which keeps the reasoning of answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String(), Destination: &s.HistoryReasoning},
+		&cli.StringFlag{Name: "history-reasoning", Category: catLoad, Usage: "`HOW` the history of a conversation treats the reasoning in answers: keep, drop, or auto, which keeps it in answers that call a tool", DefaultText: wireopenai.ReasoningAuto.String(), Destination: &s.HistoryReasoning},
 		&cli.StringFlag{Name: "session-concurrency", Category: catLoad, Usage: "sessions at a time, `LEVELS` as for --concurrency-range: entries with one \"session_id\" are the turns of a conversation; each is sent with the conversation so far, \"delay\" ms after the previous answer"},
 		&cli.StringFlag{Name: "session-rate", Category: catLoad, Usage: "sessions that begin per second, even if the server is slower: `LEVELS` as for --request-rate-range"},
 		&cli.StringFlag{Name: "sessions-as", Category: catLoad, Usage: "with --concurrency-range or --fixed-schedule, send entries with a \"session_id\" as `HOW`: prompts, each alone, or conversations, each turn with the conversation so far", DefaultText: "prompts; conversations where the input data holds whole sessions"},
 		&cli.StringFlag{Name: "on-session-failure", Category: catLoad, Usage: "`WHAT` a session does when one of its requests fails: stop, or continue without that answer; a request longer than the model's context always stops it", DefaultText: "stop"},
 		&cli.BoolFlag{Name: "auto-sweep", Category: catLoad, Usage: "measure one request at a time, then --max-concurrency (256) at a time, then 8 rates between the throughputs of both"},
 		&cli.Float64Flag{Name: "speed-up", Category: catLoad, Usage: "run a schedule or intervals `N` times as fast", DefaultText: "1", Destination: &s.SpeedUp},
-		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight, with sessions N sessions; what is due waits", DefaultText: "no limit"},
-		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "get to the concurrency or rate of each level evenly in `DURATION`; that is warm-up", DefaultText: "at once", Destination: (*time.Duration)(&s.RampUp)},
-		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "`N` is accepted for perf_analyzer's sake: every request in flight has its own connection", DefaultText: " "},
+		&cli.IntFlag{Name: "max-concurrency", Category: catLoad, Usage: "with a rate, intervals or a schedule: at most `N` requests in flight, or N sessions; others wait", DefaultText: "no limit"},
+		&cli.DurationFlag{Name: "ramp-up", Category: catLoad, Usage: "raise the load evenly to the concurrency or rate of each level in `DURATION`, which counts as warm-up", DefaultText: "at once", Destination: (*time.Duration)(&s.RampUp)},
+		&cli.IntFlag{Name: "max-threads", Category: catLoad, Usage: "accepted for perf_analyzer's command lines; `N` has no effect, because every request in flight has its own connection", DefaultText: " "},
 		&cli.IntFlag{Name: "warmup-request-count", Category: catLoad, Usage: "send `N` requests before each level is measured", Destination: &s.Warmup},
 		&cli.DurationFlag{Name: "warmup-duration", Category: catLoad, Usage: "measure each level after `DURATION` of load", DefaultText: "at once", Destination: (*time.Duration)(&s.WarmupDuration)},
 		&cli.StringSliceFlag{Name: "between-levels", Category: catLoad, Usage: "POST to `URL` between levels, and between runs of --repeat: for example to flush the server's cache (repeatable)"},
-		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with exports of its own, x.1.json to x.N.json, to compare with pa-analyze diff; servers with labels get N runs each", DefaultText: "once, into x.json", Destination: &s.Repeat},
-		&cli.IntFlag{Name: "warmup-runs", Category: catLoad, Usage: "make `N` runs of the same load first that are in no export, against each server: a cold cache makes a first run unlike the others", Destination: &s.WarmupRuns},
-		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels, or servers with labels: measure the levels in another order in each run, and let the servers take turns, balanced, so that changes of the machine affect all of them", Destination: &s.Interleave},
+		&cli.IntFlag{Name: "repeat", Category: catLoad, Usage: "make the whole run `N` times, each with its own exports, x.1.json to x.N.json, to compare with pa-analyze diff; servers with labels get N runs each", DefaultText: "once, into x.json", Destination: &s.Repeat},
+		&cli.IntFlag{Name: "warmup-runs", Category: catLoad, Usage: "first make `N` runs of the same load against each server that no export holds: a cold cache makes a first run unlike the others", Destination: &s.WarmupRuns},
+		&cli.BoolFlag{Name: "interleave", Category: catLoad, Usage: "with --repeat and several levels, or servers with labels: change the order of the levels in each run and let the servers take turns, so that a drift of the machine affects all alike", Destination: &s.Interleave},
 	}
 }
 
@@ -352,7 +352,7 @@ func (p *parser) rateLevels(s *settings, flag, instead string, level func(load.R
 	text := p.c.String(flag)
 	sweep, err := load.ParseRates(text)
 	if err != nil && namesInfinity(text) {
-		p.errorf("--%s %s: a rate without end would send all requests at once; %s", flag, text, instead)
+		p.errorf("--%s %s: an infinite rate would send all requests at once; %s", flag, text, instead)
 		return nil, false
 	}
 	if err != nil {
@@ -814,5 +814,5 @@ func (p *parser) autoSweep(s *settings) {
 	if err := probe.Validate(); err != nil {
 		p.errorf("--auto-sweep: %w", err)
 	}
-	p.refuse(p.c.IsSet("repeat"), "--auto-sweep and --repeat exclude each other: every run would find other rates; sweep once, and repeat the rates with --request-rate-range")
+	p.refuse(p.c.IsSet("repeat"), "--auto-sweep and --repeat exclude each other: every run would find other rates; sweep once, then repeat its rates with --request-rate-range")
 }

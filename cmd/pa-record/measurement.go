@@ -20,10 +20,10 @@ func (s *settings) runFlags() []cli.Flag {
 		&cli.StringFlag{Name: "measurement-mode", Category: catLong, Usage: "`MODE` of windows: time_windows or count_windows", Value: "time_windows"},
 		&cli.IntFlag{Name: "measurement-interval", Aliases: []string{"p"}, Category: catLong, Usage: "length of a time window in `MS`", Value: 5000},
 		&cli.IntFlag{Name: "measurement-request-count", Category: catLong, Usage: "`N` requests close a count window", Value: 50},
-		&cli.Float64Flag{Name: "stability-percentage", Aliases: []string{"s"}, Category: catLong, Usage: "the level is done when throughput and latency of the last 3 windows differ by at most `PCT` %", Value: 10, Destination: &s.Measure.stabilityPct},
+		&cli.Float64Flag{Name: "stability-percentage", Aliases: []string{"s"}, Category: catLong, Usage: "end the level when throughput and latency of the last 3 windows differ by at most `PCT` %", Value: 10, Destination: &s.Measure.stabilityPct},
 		&cli.IntFlag{Name: "max-trials", Aliases: []string{"r"}, Category: catLong, Usage: "at most `N` windows per level", Value: 10},
-		&cli.BoolFlag{Name: "stop-on-unstable", Category: catLong, Usage: "measure no more levels after one that was not stable"},
-		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "look at the `N`th percentile of latency for stability and -l; -1: the mean", Value: -1},
+		&cli.BoolFlag{Name: "stop-on-unstable", Category: catLong, Usage: "measure no more levels after an unstable one"},
+		&cli.IntFlag{Name: "percentile", Category: catLong, Usage: "use the `N`th percentile of latency for stability and -l; -1: the mean", Value: -1},
 		&cli.DurationFlag{Name: "grace-period", Category: catLong, Usage: "wait `DURATION` for requests in flight at the end of a level, then cancel them; negative: do not wait", Value: 30 * time.Second, Destination: (*time.Duration)(&s.Grace)},
 		&cli.StringFlag{Name: "max-error-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests fail: 0.05 or 5%", DefaultText: "no limit"},
 		&cli.StringFlag{Name: "max-overflow-rate", Category: catLong, Usage: "end the run with exit code 3 when more than this `PART` of a level's requests are longer than the model's context: 0.01 or 1%", DefaultText: "no limit"},
@@ -109,7 +109,7 @@ func (p *parser) measurement(s *settings) {
 		m.Percentile = n
 	}
 	if len(s.Sessions) > 0 && m.Counted() && m.stabilityPct == genAIPerfStability {
-		s.noEffect("--request-count", "beside --session-concurrency and --stability-percentage 999 it is of GenAI-Perf, with which every session is played to its end")
+		s.noEffect("--request-count", "with --session-concurrency and --stability-percentage 999 it comes from GenAI-Perf, which plays every session to its end")
 		m.Requests, m.Times, m.All = 0, 0, false
 	}
 	p.refuse(len(s.SessionRates) > 0 && m.Times > 0, "--request-count %dx: the levels of --session-rate are of sessions, not of requests; give a number of requests", m.Times)

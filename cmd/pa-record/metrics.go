@@ -15,9 +15,9 @@ import (
 func metricsFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "collect-metrics", Category: catMetrics, Usage: "record the metrics of the server during the run: port 8002 of a Triton server, /metrics of others"},
-		&cli.StringSliceFlag{Name: "metrics-url", Category: catMetrics, Usage: "ask `URL` instead: http://gpu1:9400/metrics for a DCGM exporter, for example (repeatable)"},
-		&cli.IntFlag{Name: "metrics-interval", Category: catMetrics, Usage: "ask every `MS`", Value: 1000},
-		readsProgram(&cli.StringFlag{Name: "nvidia-smi", Category: catMetrics, Usage: "with --collect-metrics: run this `PROGRAM` too, every --metrics-interval, for GPUs without an exporter"}),
+		&cli.StringSliceFlag{Name: "metrics-url", Category: catMetrics, Usage: "read the metrics at `URL` instead, such as http://gpu1:9400/metrics of a DCGM exporter (repeatable)"},
+		&cli.IntFlag{Name: "metrics-interval", Category: catMetrics, Usage: "read the metrics every `MS`", Value: 1000},
+		readsProgram(&cli.StringFlag{Name: "nvidia-smi", Category: catMetrics, Usage: "with --collect-metrics: also run `PROGRAM` every --metrics-interval, for GPUs without an exporter"}),
 	}
 }
 

@@ -13,7 +13,7 @@ func TestMistakesOnce(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"--num-dataset-entries 0", "--num-dataset-entries 0: must be at least 1"},
 		{"--num-dataset-entries 0 --synthetic-input-tokens 5", "--num-dataset-entries 0: must be at least 1"},
-		{"--num-dataset-entries 5", "--num-dataset-entries is about files; give them with --input-data"},
+		{"--num-dataset-entries 5", "--num-dataset-entries applies to files; give them with --input-data"},
 		{"--num-sessions -1", "--num-sessions -1: must be at least 1"},
 		{"--max-concurrency -1 --request-rate-range 5", "--max-concurrency -1: must be at least 1"},
 		{"--max-concurrency -1", "--max-concurrency belongs to --request-rate-range, --request-intervals, --fixed-schedule, --session-rate or --auto-sweep; give that, or drop it"},

@@ -108,24 +108,24 @@ func checkCSV(path string) error {
 // outputFlags returns the flags for the files that a run writes.
 func (s *settings) outputFlags() []cli.Flag {
 	return []cli.Flag{
-		cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`, by its suffix as " + formats.Suffixes + " (repeatable; default: profile_export.json)"}),
+		cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Category: catOutput, Usage: "write the export to `FILE`; its suffix chooses the format: " + formats.Suffixes + " (repeatable; default: profile_export.json)"}),
 		cmdline.Derives(&cli.StringFlag{Name: "artifact-dir", Category: catOutput, Usage: "write exports into `DIR`, and create it if needed", DefaultText: "the current one", Destination: &s.ArtifactDir}),
-		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if it cannot be written beside the export any more (disk full, folder removed)", DefaultText: "the folder for temporary files", Destination: &s.spillDir}),
-		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep `KEY=VALUE` in the export for pa-analyze, which follows it: dialect, experiment, tokenizer, goodput, … (repeatable)"},
+		cmdline.Derives(&cli.StringFlag{Name: "spill-dir", Category: catOutput, Usage: "continue the journal in `DIR` if the folder of the export fails (disk full, folder removed)", DefaultText: "the folder for temporary files", Destination: &s.spillDir}),
+		&cli.StringSliceFlag{Name: "analysis-hint", Category: catOutput, Usage: "keep the setting `KEY=VALUE` in the export as a default for pa-analyze: dialect, experiment, tokenizer, goodput, … (repeatable)"},
 		&cli.BoolFlag{Name: "report", Category: catOutput, Usage: "after the run, print the report of the export as pa-analyze does; for a command line of another tool, that tool's report", Destination: &s.Report},
-		&cli.BoolFlag{Name: "keep-media", Category: catOutput, Usage: "keep the bytes of images and audio that answers hold; without it the export has the sizes, of images their SHA-256, and of audio the times", Destination: &s.KeepMedia},
+		&cli.BoolFlag{Name: "keep-media", Category: catOutput, Usage: "keep the bytes of images and audio in answers; without it the export has their sizes, the SHA-256 of images and the times of audio", Destination: &s.KeepMedia},
 		cmdline.Derives(&cli.StringFlag{Name: "html", Category: catOutput, Usage: "after the run, write a page with charts and a waterfall to `FILE`, as pa-analyze html makes it from the export", Destination: &s.HTML}),
-		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it, and for an ensemble beside it one for each of its models", Destination: &s.CSV}),
+		cmdline.Derives(&cli.StringFlag{Name: "f", Category: catOutput, Usage: "write the report as perf_analyzer's CSV to `FILE`, replacing it; an ensemble gets one more for each of its models", Destination: &s.CSV}),
 		&cli.BoolFlag{Name: "verbose-csv", Category: catOutput, Usage: "more columns in the CSV report", Destination: &s.VerboseCSV},
-		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds how far this machine's times are from the truth, and keep it in the export; see pa-record calibrate", Destination: &s.Calibrate},
-		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that is already there", Destination: &s.overwrite},
+		&cli.BoolFlag{Name: "calibrate", Category: catOutput, Usage: "before the load, measure for a few seconds the error of this machine's times and keep it in the export; see pa-record calibrate", Destination: &s.Calibrate},
+		&cli.BoolFlag{Name: "overwrite", Category: catOutput, Usage: "replace an export that already exists", Destination: &s.overwrite},
 	}
 }
 
 // displayFlags returns the flags of a run's printed output.
 func (s *settings) displayFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "print perf_analyzer's report for OpenAI servers, too, and each window", Destination: &s.verbose},
+		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Category: catLook, Usage: "also print perf_analyzer's report for OpenAI servers, and each window", Destination: &s.verbose},
 		&cli.StringFlag{Name: "ui", Category: catLook, Usage: "`KIND` of progress on standard error: auto (a bar on a terminal, else plain), plain (a line every 10 s) or none", Value: uiAuto, Destination: &s.ui},
 		&cli.BoolFlag{Name: "quiet", Category: catLook, Usage: "no progress and no final message on standard error", Destination: &s.quiet},
 		&cli.BoolFlag{Name: "dry-run", Category: catLook, Usage: "print the resolved plan as JSON and send nothing", Destination: &s.dryRun},

@@ -47,9 +47,9 @@ func TestContextOverflow(t *testing.T) {
 		{"--session-concurrency 2", 0, []string{
 			"session concurrency 2: 3 of 9 requests failed",
 			"session concurrency 2: 3 requests did not fit into the context of the model (context_overflow); shorten the input data, or give the server a longer context",
-			"session concurrency 2: 3 turns were not asked, since an earlier turn was longer than the context of the model in 3 conversations",
+			"session concurrency 2: 3 turns were not sent, because an earlier turn was longer than the context of the model in 3 conversations",
 		}},
-		{"--session-rate 200 --on-session-failure continue --max-overflow-rate 50%", 0, []string{"3 turns were not asked"}},
+		{"--session-rate 200 --on-session-failure continue --max-overflow-rate 50%", 0, []string{"3 turns were not sent"}},
 		{"--session-concurrency 1 --max-overflow-rate 0.1", cmdline.ExitGate, []string{
 			"session concurrency 1: 3 of 9 requests did not fit into the context of the model, 33.3%, more than the 10% allowed; the server says: the request exceeds the available context size, try increasing it",
 		}},

@@ -31,10 +31,10 @@ const secretVariable = "PA_RECORD_BARRIER_SECRET"
 // rankFlags returns the flags for a run that several processes record together.
 func (s *settings) rankFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "this process is rank `N`, from 0, of the processes that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
-		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each with its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
+		&cli.IntFlag{Name: "rank", Category: catRanks, Usage: "number `N` of this process, from 0, among those that record the run together", DefaultText: "as mpirun, srun, torchrun or a Kubernetes Indexed Job says"},
+		&cli.IntFlag{Name: "world-size", Category: catRanks, Usage: "`N` processes record the run together, each sending its share of the load; 1 records alone", DefaultText: "as the launcher says, which Kubernetes does not"},
 		&cli.StringFlag{Name: "barrier", Category: catRanks, Usage: "the ranks meet before each level at `HOST:PORT` of rank 0, which serves it; " + secretVariable + " holds a secret that all share", Destination: &s.barrier},
-		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank has not come after `DURATION`", Value: ranks.DefaultTimeout, Destination: &s.barrierTimeout},
+		&cli.DurationFlag{Name: "barrier-timeout", Category: catRanks, Usage: "give up if a rank is still missing after `DURATION`", Value: ranks.DefaultTimeout, Destination: &s.barrierTimeout},
 		&cli.StringFlag{Name: "start-at", Category: catRanks, Usage: "instead of meeting, begin at `TIME` (2026-01-31T12:00:00Z, or seconds since 1970) by each machine's clock; for one level"},
 	}
 }

@@ -26,7 +26,7 @@ the export from it and then removes the journal. The requests in flight and
 the requests of about the last second are missing.`,
 		Flags: []cli.Flag{
 			cmdline.Derives(&cli.StringSliceFlag{Name: "profile-export-file", Usage: "write the export to `FILE` (repeatable; default: NAME.json)"}),
-			&cli.BoolFlag{Name: "overwrite", Usage: "replace an export that is already there"},
+			&cli.BoolFlag{Name: "overwrite", Usage: "replace an export that already exists"},
 			cmdline.ConfigFlag(""),
 		},
 		Action: recoverRun,
@@ -43,7 +43,7 @@ func recoverRun(c *cli.Context) error {
 	if len(exports) == 0 {
 		name, ok := strings.CutSuffix(path, journal.Suffix)
 		if beside := journal.PathFor(path); !ok && isFile(beside) {
-			return cmdline.Refusedf("%s is no journal, but %s lies beside it: %s", path, beside, recoverCommandOf(beside, nil))
+			return cmdline.Refusedf("%s is not a journal; the journal %s lies beside it: %s", path, beside, recoverCommandOf(beside, nil))
 		}
 		if !ok {
 			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journal.Suffix)
@@ -108,11 +108,11 @@ func recoverError(path string, err error) error {
 	case errors.Is(fe, journal.ErrNotRegular):
 		return fmt.Errorf("%s: not a regular file; give the journal that pa-record left beside the export", fe.Path)
 	case errors.Is(fe, journal.ErrBusy):
-		return fmt.Errorf("%s: a pa-record is still writing it", fe.Path)
+		return fmt.Errorf("%s: pa-record is still writing it", fe.Path)
 	case errors.Is(fe, journal.ErrNoReader):
 		return cmdline.Refusedf("--profile-export-file %v; %s is kept", fe, path)
 	case errors.Is(fe, journal.ErrEnded):
-		return fmt.Errorf("%s: gone: its run has just ended and written its export", fe.Path)
+		return fmt.Errorf("%s: removed, because its run has just ended and written its export", fe.Path)
 	}
 	return err
 }

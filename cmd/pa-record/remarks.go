@@ -204,7 +204,7 @@ func searchNote(s *levelSettings, res *recorder.Result) string {
 	case over == nil:
 		return fmt.Sprintf("all levels are below the latency limit of %v: %v %s", limit, best.Load, cameTo(s, best))
 	default:
-		return fmt.Sprintf("%v is the highest level that was found below the latency limit of %v: it %s, %v %s", best.Load, limit, cameTo(s, best), over.Load, cameTo(s, over))
+		return fmt.Sprintf("%v is the highest level found below the latency limit of %v: it %s, %v %s", best.Load, limit, cameTo(s, best), over.Load, cameTo(s, over))
 	}
 }
 
@@ -227,7 +227,7 @@ func objectiveNote(s *levelSettings, res *recorder.Result, best, over *recorder.
 	case over == nil:
 		note = fmt.Sprintf("all levels meet %s: %v %s", s.judge, best.Load, had(best))
 	default:
-		note = fmt.Sprintf("%v is the highest level that was found to meet %s: it %s; %v %s", best.Load, s.judge, had(best), over.Load, had(over))
+		note = fmt.Sprintf("%v is the highest level found to meet %s: it %s; %v %s", best.Load, s.judge, had(best), over.Load, had(over))
 	}
 	mode, loads := export.ModeConcurrency, []figure.LoadLevel(nil)
 	for i := range res.Levels {
@@ -257,7 +257,7 @@ func cameTo(s *levelSettings, l *recorder.Level) string {
 	if pct := s.measure.Percentile; pct > 0 {
 		what = fmt.Sprintf("a p%d", pct)
 	}
-	return fmt.Sprintf("came to %s of %v", what, l.Reported.Latency.Round(time.Microsecond))
+	return fmt.Sprintf("reached %s of %v", what, l.Reported.Latency.Round(time.Microsecond))
 }
 
 // sweepNote says why an automatic sweep has measured no rates; "" if it has, or if there was no
@@ -266,7 +266,7 @@ func sweepNote(s *levelSettings, res *recorder.Result) string {
 	if s.sweepConcurrency == 0 || len(res.Levels) != 2 || res.Interrupted {
 		return ""
 	}
-	return fmt.Sprintf("%d requests at a time gave hardly more per second than one, so there are no rates to try between", s.sweepConcurrency)
+	return fmt.Sprintf("%d requests at a time gave hardly more requests/s than one, so there are no rates in between to measure", s.sweepConcurrency)
 }
 
 // explain adds advice to the error of a run in which too many requests failed. It
@@ -300,7 +300,7 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 		check = "is --request-timeout long enough?"
 	case status == export.StatusTruncated:
 	case status == export.StatusContextOverflow:
-		check = "is the context of the model long enough for what --input-data holds?"
+		check = "is the context of the model long enough for the prompts of --input-data?"
 	case code == http.StatusUnauthorized || code == http.StatusForbidden:
 		check = "is the API key right?"
 	case code == http.StatusTooManyRequests:
@@ -315,7 +315,7 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 	case code >= 300 && code < 400:
 		check = "is -u right?"
 	case s.madeTensors(), s.ServiceKind == kindTriton && len(s.InputData) == 0 && !s.namesDataset() && s.inputLengths == nil:
-		check = "the inputs were made up; --input-data FILE sends real ones"
+		check = "the inputs were synthetic; --input-data FILE sends real ones"
 	case code >= 400 && code < 500 && len(s.InputData) > 0:
 		check = "does the server take what --input-data holds?"
 	}

@@ -72,7 +72,7 @@ func TestPrintWarnings(t *testing.T) {
 
 // An automatic sweep prints a note if it was not interrupted and measured only two levels.
 func TestSweepNote(t *testing.T) {
-	const want = "3 requests at a time gave hardly more per second than one, so there are no rates to try between"
+	const want = "3 requests at a time gave hardly more requests/s than one, so there are no rates in between to measure"
 	sweep := &levelSettings{sweepConcurrency: 3}
 	for _, tt := range []struct {
 		name string

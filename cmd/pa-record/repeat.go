@@ -34,7 +34,7 @@ type plannedRun struct {
 func (p *parser) repeat(s *settings) {
 	repeated, labels := p.c.IsSet("repeat"), len(s.Servers) > 0
 	if !repeated && !labels {
-		p.refuse(s.Interleave, "--interleave needs --repeat: it is about the order of levels from run to run")
+		p.refuse(s.Interleave, "--interleave needs --repeat: it changes the order of levels from run to run")
 		return
 	}
 	runs := 1
@@ -46,13 +46,13 @@ func (p *parser) repeat(s *settings) {
 		p.errorf("--repeat %d: must be 1 to %d", s.Repeat, maxRepeat)
 		return
 	case s.Interleave && runs == 1:
-		p.errorf("--interleave needs a --repeat of 2 or more: it is about the order of levels%s from run to run", andServers(labels))
+		p.errorf("--interleave needs a --repeat of 2 or more: it changes the order of levels%s from run to run", andServers(labels))
 	case labels && s.BinarySearch:
 		p.errorf("--binary-search and -u %s=… exclude each other: every server would get other levels; search with each alone, and compare them with a list of levels", s.Servers[0].Label)
 	case labels && s.AutoSweep:
 		p.errorf("--auto-sweep and -u %s=… exclude each other: every server would get other rates; sweep with each alone, and compare them with --request-rate-range", s.Servers[0].Label)
 	case s.BinarySearch:
-		p.errorf("--binary-search and --repeat exclude each other: every run would measure other levels; search once, and repeat what is found with a list of levels")
+		p.errorf("--binary-search and --repeat exclude each other: every run would measure other levels; search once, then repeat the levels that you need")
 	case s.Interleave && s.levelPlan != nil && !labels:
 		p.errorf("--interleave and --%s exclude each other: a search goes through the levels in their order; drop one", s.limitFlag())
 	case s.Interleave && len(s.levels) < 2 && !labels:
@@ -191,7 +191,7 @@ func (p *parser) checkNames(s *settings) {
 				continue
 			}
 			if _, err := os.Stat(next); err == nil && next != path && s.Repeat > 0 {
-				s.note("%s is there, of a longer series: %s means it too", next, numberedPath(path, s.fileNumber(label, "*")))
+				s.note("%s exists from a longer series, and %s would match it too", next, numberedPath(path, s.fileNumber(label, "*")))
 			}
 		}
 	}

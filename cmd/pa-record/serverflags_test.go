@@ -200,7 +200,7 @@ func TestServersMistakes(t *testing.T) {
 		{"-u .old=a:1 -u new=b:1", "-u .old=…: the label must begin with a letter or a digit"},
 		{"-u old=sim:// -u new=b:1", "-u sim://, -u b:1: a simulated server in this process is compared with another one only"},
 		{"-u old=https://a -u new=b:1", "-u https://a, -u b:1: some with TLS and some without"},
-		{"-u old=a -u new=b --interleave", "--interleave needs a --repeat of 2 or more: it is about the order of levels and servers"},
+		{"-u old=a -u new=b --interleave", "--interleave needs a --repeat of 2 or more: it changes the order of levels and servers"},
 		{"-u old=a -u new=b --repeat 0", "--repeat 0: must be 1 to 1000"},
 		{"-u old=a -u new=b --concurrency-range 1:8:1 --binary-search -l 3", "--binary-search and -u old=… exclude each other"},
 		{"-u old=a -u new=b --auto-sweep", "--auto-sweep and -u old=… exclude each other"},

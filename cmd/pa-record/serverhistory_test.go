@@ -25,11 +25,11 @@ func TestServerHistoryAfterAFailure(t *testing.T) {
 	}
 	for flag, want := range map[string]struct{ warning, counts, bodies string }{
 		"stop": {
-			"2 turns were not asked, since an earlier turn failed in 1 conversation", `"failed":1,"not_sent":{"failed":2}`,
+			"2 turns were not sent, because an earlier turn failed in 1 conversation", `"failed":1,"not_sent":{"failed":2}`,
 			`{"model":"m","input":"turn 0","store":true}|{"model":"m","input":"turn 1","store":true,"previous_response_id":"r1"}`,
 		},
 		"continue": {
-			"1 turn was asked without the answer before, since the request for it failed (--on-session-failure continue)", `"completed":1,"unanswered":1`,
+			"1 turn was sent without the previous answer, because its request failed (--on-session-failure continue)", `"completed":1,"unanswered":1`,
 			`{"model":"m","input":"turn 0","store":true}|{"model":"m","input":"turn 1","store":true,"previous_response_id":"r1"}` +
 				`|{"model":"m","input":[{"role":"user","content":"turn 1"},{"role":"user","content":"turn 2"}],"store":true,"previous_response_id":"r1"}` +
 				`|{"model":"m","input":"turn 3","store":true,"previous_response_id":"r3"}`,

@@ -27,24 +27,24 @@ import (
 // targetFlags returns the flags for the server, the model and the protocol.
 func (s *settings) targetFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; OpenAI servers that list one model need none; several, repeated or as a list a,b, get requests by --model-selection-strategy"},
-		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` to choose among several models for an entry that names none: round_robin or random", DefaultText: workload.RoundRobinModels},
+		&cli.StringSliceFlag{Name: "model", Aliases: []string{"m"}, Category: catTarget, Usage: "model `NAME`; not needed if an OpenAI server lists one model; several, repeated or as a list a,b, share the requests by --model-selection-strategy"},
+		&cli.StringFlag{Name: "model-selection-strategy", Category: catTarget, Usage: "`HOW` to choose one of several models for an entry that names none: round_robin or random", DefaultText: workload.RoundRobinModels},
 		&cli.StringFlag{Name: "model-version", Aliases: []string{"x"}, Category: catTarget, Usage: "Triton model `VERSION`; the latest if not given", Destination: &s.ModelVersion},
 		&cli.StringSliceFlag{Name: "url", Aliases: []string{"u"}, Category: catTarget, Usage: "server `URL`: host:port, http(s)://…, or sim:// for a simulated server in this process; several, repeated or as a list a:1,b:1, get requests in turn; LABEL=URL, given for two or more servers, makes runs against each, to compare them (default: localhost:8000, with -i grpc localhost:8001)"},
 		&cli.StringFlag{Name: "service-kind", Category: catTarget, Usage: "`KIND` of server: " + cmdline.OneOf(kindNames()) + " (default: " + kindTriton + ")", Destination: &s.ServiceKind},
 		&cli.StringFlag{Name: "endpoint", Category: catTarget, Usage: "OpenAI `PATH` (default: v1/chat/completions)", Destination: &s.Endpoint},
 		&cli.StringFlag{Name: "protocol", Aliases: []string{"i"}, Category: catTarget, Usage: "Triton `PROTOCOL`: http or grpc (default: http)", Destination: &s.Protocol},
 		&cli.BoolFlag{Name: "streaming", Category: catTarget, Usage: "stream the answers: a bidirectional gRPC stream, or \"stream\": true in OpenAI requests", Destination: &s.Streaming},
-		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level is stable as soon as its throughput is; pa-record sends asynchronously in any case", Destination: &s.Async},
+		&cli.BoolFlag{Name: "async", Aliases: []string{"a"}, Category: catTarget, Usage: "a level counts as stable as soon as its throughput is; pa-record always sends asynchronously", Destination: &s.Async},
 		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too", Destination: &s.Sync},
-		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "`HEADER` 'Name: value' of every request, or gRPC metadata (repeatable); {{session}}, {{parent}}, {{turn}} and {{request}} in the value stand for the ids of the session and of the agent that began it, the turn, and a fresh id"},
+		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "send the `HEADER` 'Name: value' with every request, or as gRPC metadata (repeatable); {{session}}, {{parent}}, {{turn}} and {{request}} in the value stand for the ids of the session and of the agent that began it, the turn, and a fresh id"},
 		&cli.StringFlag{Name: "return-header", Category: catTarget, Usage: "send the header `NAME` of an answer back with the next requests of the same session, as some routers want it", Destination: &s.ReturnHeader},
 		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the API key from `FILE` (else from $OPENAI_API_KEY; for v1/messages from $ANTHROPIC_API_KEY, sent as x-api-key)"}),
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
-		&cli.BoolFlag{Name: "ask-server-times", Category: catTarget, Usage: "ask OpenAI servers to state times, cache and drafts of each request, where a request must ask: SGLang and Dynamo; vLLM needs its own flag --enable-per-request-metrics, llama.cpp none"},
+		&cli.BoolFlag{Name: "ask-server-times", Category: catTarget, Usage: "ask SGLang and Dynamo to state times, cache and draft tokens in each answer; vLLM needs its own flag --enable-per-request-metrics, and llama.cpp always states them"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
 		&cli.Int64Flag{Name: "max-answer-memory", Category: catTarget, Usage: "fail a request whose answer takes more than `BYTES` of memory: its own bytes, and 256 for each event", Value: backend.DefaultAnswerMemory},
-		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give a request up after `DURATION`; negative: never", Value: 10 * time.Minute, Destination: (*time.Duration)(&s.RequestTimeout)},
+		&cli.DurationFlag{Name: "request-timeout", Category: catTarget, Usage: "give up a request after `DURATION`; negative: never", Value: 10 * time.Minute, Destination: (*time.Duration)(&s.RequestTimeout)},
 		&cli.DurationFlag{Name: "wait-ready", Category: catTarget, Usage: "wait up to `DURATION` for the server to become ready", DefaultText: "do not wait", Destination: &s.waitReady},
 	}
 }

@@ -21,14 +21,14 @@ import (
 // sessionLoadFlags returns the flags for the delays of sessions, where they begin, and how they are measured.
 func (s *settings) sessionLoadFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "session-delays", Category: catLoad, Usage: "`WHICH` delays requests of sessions have: recorded (as in the data), think-only (after the last end that a request waits for), start-to-start (between the recorded starts) or none", DefaultText: workload.RecordedDelays.String()},
+		&cli.StringFlag{Name: "session-delays", Category: catLoad, Usage: "`WHICH` delays are kept before the requests of a session: recorded (as in the data), think-only (from the last end that a request waits for), start-to-start (between the recorded starts) or none", DefaultText: workload.RecordedDelays.String()},
 		&cli.DurationFlag{Name: "session-delay-cap", Category: catLoad, Usage: "wait at most `DURATION` before a request of a session, after --session-delay-ratio", DefaultText: "no limit", Destination: (*time.Duration)(&s.SessionDelayCap)},
-		&cli.DurationFlag{Name: "session-idle-cap", Category: catLoad, Usage: "shrink the times between recorded starts of a session, sub-agents included, to at most `DURATION`; what came later moves", DefaultText: "no limit", Destination: (*time.Duration)(&s.SessionIdleCap)},
-		&cli.StringFlag{Name: "session-start-ratio", Category: catLoad, Usage: "with --session-concurrency, begin the first sessions after a part `MIN:MAX` of their recorded time, 0:1 anywhere; the request before it is sent ahead of the measurement, one for each agent", DefaultText: "at their beginning"},
-		&cli.DurationFlag{Name: "cache-pressure", Category: catLoad, Usage: "with --session-start-ratio, let the sessions then go on for `DURATION` without delays and with answers of one token, to fill the server's cache, before they are measured", DefaultText: "none", Destination: (*time.Duration)(&s.CachePressure)},
+		&cli.DurationFlag{Name: "session-idle-cap", Category: catLoad, Usage: "shrink the times between recorded starts of a session, sub-agents included, to at most `DURATION`; later starts move", DefaultText: "no limit", Destination: (*time.Duration)(&s.SessionIdleCap)},
+		&cli.StringFlag{Name: "session-start-ratio", Category: catLoad, Usage: "with --session-concurrency, begin the first sessions after a part `MIN:MAX` of their recorded time (0:1 is anywhere); before the measurement, the previous request of each agent is sent", DefaultText: "at their beginning"},
+		&cli.DurationFlag{Name: "cache-pressure", Category: catLoad, Usage: "with --session-start-ratio, fill the server's cache before the measurement: continue the sessions for `DURATION` without delays and with answers of one token", DefaultText: "none", Destination: (*time.Duration)(&s.CachePressure)},
 		&cli.StringFlag{Name: "session-window", Category: catLoad, Usage: "with --session-concurrency, `WHEN` the measurement ends: whole (with the last session) or refill (when the first slot finds no session left in the data)", DefaultText: windowWhole, Destination: &s.SessionWindow},
-		&cli.StringFlag{Name: "scenario", Category: catLoad, Usage: "follow the rules of a benchmark `NAME`, which --dry-run lists: agentx", DefaultText: "none"},
-		&cli.BoolFlag{Name: "allow-dataset-wrap", Category: catLoad, Usage: "with --scenario, a run in which the data begins again is valid"},
+		&cli.StringFlag{Name: "scenario", Category: catLoad, Usage: "follow the rules of the benchmark `NAME`: agentx; --dry-run lists them", DefaultText: "none"},
+		&cli.BoolFlag{Name: "allow-dataset-wrap", Category: catLoad, Usage: "with --scenario, a run that repeats its data stays valid"},
 	}
 }
 
@@ -173,7 +173,7 @@ func (s *settings) checkSessions(x *workload.SessionFacts) error {
 	case x.Sessions == 0 || untimed > 0:
 		refuse(true, "--session-start-ratio", "it needs the recorded start of each request, which the input data does not have; drop it")
 	case x.Recorded < x.Sessions:
-		refuse(true, "--session-start-ratio", "it needs requests that hold their history, and requests of the input data need the answers before them; drop it")
+		refuse(true, "--session-start-ratio", "it needs requests that hold their history, and these need the answers before them; drop it")
 	}
 	if s.Scenario != nil && len(errs) == 0 && s.sends {
 		if err := s.Scenario.CheckData(x.Sessions, s.slots()); err != nil {

@@ -331,7 +331,7 @@ const (
 	catInput  = "Inputs"
 	catMadeUp = "Synthetic prompts"
 	catMedia  = "Media of synthetic prompts"
-	catAgents = "Agents that are made up"
+	catAgents = "Agents with tools"
 	catTriton = "Triton"
 
 	catSequence = "Sequences, for models that keep state"
@@ -368,9 +368,9 @@ var commonInputFlags = []cmdline.CommonFlag{
 	{Name: "service-kind", Usage: "`KIND` of server: " + kindsAndDefault()},
 	{Name: "model", Usage: "`NAME` of the model"},
 	{Name: "input-data", Usage: "`DATA` is a file or folder of prompts or requests"},
-	{Name: "synthetic-input-tokens-mean", Usage: "make up prompts of `N` tokens on average"},
+	{Name: "synthetic-input-tokens-mean", Usage: "generate prompts of `N` tokens on average"},
 	{Name: "output-tokens-mean", Usage: "ask for answers of `N` tokens on average"},
-	{Name: "num-dataset-entries", Usage: "take or make up `N` entries"},
+	{Name: "num-dataset-entries", Usage: "take or generate `N` entries"},
 }
 
 // The advice for flags that pa-record does not have.
@@ -392,14 +392,14 @@ var unsupportedKinds = map[string]string{
 // unsupportedFlags are flags of perf_analyzer and of other tools that pa-record does not have,
 // with what to do instead.
 var unsupportedFlags = map[string]string{
-	"api-key":                 "other users of the machine would see the key; put it into a file and give --api-key-file FILE, or set OPENAI_API_KEY",
+	"api-key":                 "other users of the machine would see the key; give it in a file (--api-key-file FILE) or in OPENAI_API_KEY",
 	"o":                       "--profile-export-file names the export",
 	"output":                  "--profile-export-file names the export",
 	"grpc-method":             noDynamicGRPC,
 	"model-signature-name":    noTFServing,
 	"triton-server-directory": noCAPI,
 	"model-repository":        noCAPI,
-	"enable-mpi":              "it is not needed: pa-record finds its rank when mpirun starts it; see --help ranks",
+	"enable-mpi":              "not needed: pa-record finds its rank when mpirun starts it; see --help ranks",
 }
 
 // renamedFlags are flags of other tools, each with the flag of pa-record that does the same.

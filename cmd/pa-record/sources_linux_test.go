@@ -163,7 +163,7 @@ func TestSourceIPOfAnotherMachine(t *testing.T) {
 	}()
 	code, _, stderr := inProcess(t.Context(), t, "--service-kind", "openai", "-m", "m", "-u", l.Addr().String(), "--request-count", "1",
 		"--source-ip", "127.0.0.2", "--source-ip", "192.0.2.1", "--profile-export-file", filepath.Join(t.TempDir(), "e.json"))
-	if want := "--source-ip: 192.0.2.1 is no address of this machine"; code != 1 || !strings.Contains(stderr, want) {
+	if want := "--source-ip: 192.0.2.1 is not an address of this machine"; code != 1 || !strings.Contains(stderr, want) {
 		t.Errorf("exit code %d, %q; want 1, %q", code, stderr, want)
 	}
 	_ = l.Close()

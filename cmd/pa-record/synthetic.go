@@ -22,24 +22,24 @@ const lengthLaws = "N, fixed:N, normal:MEAN,STDDEV, uniform:LOW,HIGH, lognormal:
 // syntheticFlags returns the flags for synthetic prompts and the lengths of answers.
 func (s *settings) syntheticFlags() []cli.Flag {
 	return []cli.Flag{
-		readsLaw(&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "make up prompts whose lengths in tokens follow `LAW`: " + lengthLaws}),
-		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Aliases: []string{"isl"}, Category: catMadeUp, Usage: "make up prompts whose lengths are normal with mean `N`", DefaultText: "550"},
+		readsLaw(&cli.StringFlag{Name: "synthetic-input-tokens", Category: catMadeUp, Usage: "generate prompts whose lengths in tokens follow `LAW`: " + lengthLaws}),
+		&cli.Float64Flag{Name: "synthetic-input-tokens-mean", Aliases: []string{"isl"}, Category: catMadeUp, Usage: "generate prompts of `N` tokens on average (normal distribution)", DefaultText: "550"},
 		&cli.Float64Flag{Name: "synthetic-input-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
-		readsLaw(&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even the length of a dataset's replies"}),
-		&cli.Float64Flag{Name: "output-tokens-mean", Aliases: []string{"osl"}, Category: catMadeUp, Usage: "ask for answers whose lengths are normal with mean `N`"},
+		readsLaw(&cli.StringFlag{Name: "output-tokens", Category: catMadeUp, Usage: "ask for answers whose lengths follow `LAW`; none asks for no length, not even for the length of a dataset's replies"}),
+		&cli.Float64Flag{Name: "output-tokens-mean", Aliases: []string{"osl"}, Category: catMadeUp, Usage: "ask for answers of `N` tokens on average (normal distribution)"},
 		&cli.Float64Flag{Name: "output-tokens-stddev", Category: catMadeUp, Usage: "and with standard deviation `N`", DefaultText: "0"},
-		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are no shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)", Destination: &s.ExactOutput},
-		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the length of an answer as the member `NAME`, such as max_completion_tokens, for servers that refuse max_tokens; a row that names a member keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses", Destination: &s.LengthField},
-		&cli.StringFlag{Name: "prompt-ids", Category: catMadeUp, Usage: "send prompts as token ids, `HOW`: FIRST:LAST (made-up prompts are ids drawn from this range), vocabulary (drawn from the ids of --tokenizer without special ones) or encode (texts, encoded by --tokenizer)", DefaultText: "texts; encode for inference/v1/generate", Destination: &s.PromptIDs},
-		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "put one of `N` shared beginnings before each prompt", DefaultText: "0", Destination: &s.Prefixes},
+		&cli.BoolFlag{Name: "output-tokens-mean-deterministic", Category: catMadeUp, Usage: "ask for answers that are not shorter than --output-tokens-mean (min_tokens, ignore_eos, min_length)", Destination: &s.ExactOutput},
+		&cli.StringFlag{Name: "max-tokens-field", Category: catMadeUp, Usage: "send the length of an answer as the member `NAME`, such as max_completion_tokens, for servers that refuse max_tokens; an entry that names its own member keeps it", DefaultText: "max_tokens; max_output_tokens of v1/responses", Destination: &s.LengthField},
+		&cli.StringFlag{Name: "prompt-ids", Category: catMadeUp, Usage: "send prompts as token ids, `HOW`: FIRST:LAST (synthetic prompts are ids drawn from this range), vocabulary (drawn from the ids of --tokenizer without special ones) or encode (texts, encoded by --tokenizer)", DefaultText: "texts; encode for inference/v1/generate", Destination: &s.PromptIDs},
+		&cli.IntFlag{Name: "num-prefix-prompts", Category: catMadeUp, Usage: "begin each prompt with one of `N` shared prefixes", DefaultText: "0", Destination: &s.Prefixes},
 		&cli.IntFlag{Name: "prefix-prompt-length", Category: catMadeUp, Usage: "of `N` tokens each", DefaultText: "100", Destination: &s.PrefixTokens},
-		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "make up `N` conversations; --agents makes up agents with tools"},
+		&cli.IntFlag{Name: "num-sessions", Category: catMadeUp, Usage: "generate `N` conversations; --agents generates agents with tools"},
 		&cli.Float64Flag{Name: "session-turns-mean", Category: catMadeUp, Usage: "of `N` prompts each", DefaultText: "1", Destination: &s.TurnsMean},
 		&cli.Float64Flag{Name: "session-turns-stddev", Category: catMadeUp, Usage: "with standard deviation `N`", DefaultText: "0", Destination: &s.TurnsStddev},
-		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "and `MS` of thinking after each answer", DefaultText: "0", Destination: &s.DelayMeanMS},
+		&cli.Float64Flag{Name: "session-turn-delay-mean", Category: catMadeUp, Usage: "the user thinks for `MS` after each answer", DefaultText: "0", Destination: &s.DelayMeanMS},
 		&cli.Float64Flag{Name: "session-turn-delay-stddev", Category: catMadeUp, Usage: "with standard deviation `MS`", DefaultText: "0", Destination: &s.DelayStddevMS},
-		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also of files, by `R`", DefaultText: "1"},
-		&cli.StringFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with text that is new for each level and run, so that the server cannot reuse cached prompts; or put a marker that is new for each play of a session `WHERE`: first-turn-prefix, first-turn-suffix, system-prefix or system-suffix", DefaultText: "none; without a value, each prompt"},
+		&cli.Float64Flag{Name: "session-delay-ratio", Category: catMadeUp, Usage: "multiply think times, also from files, by `R`", DefaultText: "1"},
+		&cli.StringFlag{Name: "cache-bust", Category: catMadeUp, Usage: "begin each prompt with new text for each level and run, so that the server cannot reuse cached prompts; or put a new marker for each play of a session `WHERE`: first-turn-prefix, first-turn-suffix, system-prefix or system-suffix", DefaultText: "none; without a value, each prompt"},
 		&cli.StringFlag{Name: "cache-salt", Category: catMadeUp, Usage: "like --cache-bust, but command lines with the same `TEXT` begin their prompts with the same texts", DefaultText: "new for each command line", Destination: &s.CacheSalt},
 		readsTokenizer(&cli.StringFlag{Name: "tokenizer", Category: catMadeUp, Usage: "count tokens with `NAME`: a tokenizer.json, tiktoken or tekken.json file, a folder, or a model of Hugging Face's cache or hub; built-in is pa-record's own", DefaultText: "built-in", Destination: &s.Tokenizer}),
 		readsTokenizer(&cli.StringFlag{Name: "default-tokenizer", Category: catMadeUp, Usage: "like --tokenizer, but use the built-in tokenizer if `NAME` is not available", Destination: &s.DefaultTokenizer}),
@@ -120,10 +120,10 @@ func (p *parser) synthetic(s *settings) {
 	p.refuse(s.Tokenizer != "" && s.DefaultTokenizer != "", "--tokenizer and --default-tokenizer exclude each other; drop one")
 	if !s.makesPrompts() && !s.readsFiles() {
 		for _, flag := range p.given("num-prefix-prompts", "prefix-prompt-length") {
-			p.errorOnce(flag, "--%s is about prompts; give --synthetic-input-tokens-mean or --input-data, or drop it", flag)
+			p.errorOnce(flag, "--%s applies to prompts; give --synthetic-input-tokens-mean or --input-data, or drop it", flag)
 		}
 	}
-	p.refuse(s.inputLengths != nil && len(s.InputData) > 0, "--input-data and prompts that are made up (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
+	p.refuse(s.inputLengths != nil && len(s.InputData) > 0, "--input-data and synthetic prompts (--synthetic-input-tokens, --num-sessions, --image-width-mean, --audio-length-mean) exclude each other; drop one")
 }
 
 // promptIDs reads whether prompts are token ids.
@@ -138,7 +138,7 @@ func (p *parser) promptIDs(s *settings) {
 	api, _ := s.api()
 	p.refuse(s.ServiceKind != kindOpenAI || !api.TakesIDs() || p.c.IsSet("request-template"), "--prompt-ids needs an endpoint that takes ids: v1/completions, inference/v1/generate, or generate with --backend sglang")
 	files := len(s.InputData) > 0 || s.namesDataset()
-	p.refuse(s.ids.Draws() && files && (p.c.IsSet("cache-bust") || p.c.IsSet("cache-salt") || s.Prefixes+s.PrefixTokens > 0), "--prompt-ids %s: nothing can be put in front of the prompts of a trace; drop --cache-bust, --cache-salt and --num-prefix-prompts", s.PromptIDs)
+	p.refuse(s.ids.Draws() && files && (p.c.IsSet("cache-bust") || p.c.IsSet("cache-salt") || s.Prefixes+s.PrefixTokens > 0), "--prompt-ids %s: the prompts of a trace cannot get a prefix; drop --cache-bust, --cache-salt and --num-prefix-prompts", s.PromptIDs)
 	if s.ids.Draws() && !files && s.inputLengths == nil {
 		s.inputLengths = synth.Normal{Mean: 550}
 	}
@@ -177,7 +177,7 @@ func (p *parser) lengthField(s *settings) {
 	case s.ServiceKind != kindOpenAI:
 		p.errorOnce(flag, "--%s belongs to --service-kind openai", flag)
 	case p.c.IsSet("request-template"):
-		p.errorOnce(flag, "--%s: --request-template says all that is in a request; drop one", flag)
+		p.errorOnce(flag, "--%s: --request-template decides everything in a request; drop one", flag)
 	case s.extraLength != "" && s.extraLength != s.LengthField:
 		p.errorOnce(flag, "--%s %s: --extra-body sets %s, and a request has one length; drop one", flag, s.LengthField, s.extraLength)
 	case api.LengthMembers() == nil, api != render.Chat && api != render.Completions && api != render.Responses && !slices.Contains(api.LengthMembers(), s.LengthField):
@@ -251,7 +251,7 @@ func (p *parser) conversations(s *settings) {
 			p.errorOnce(flag, "--%s belongs to --num-sessions; give that, or drop it", flag)
 		}
 	}
-	p.refuse(c.IsSet("num-sessions") && c.IsSet("num-dataset-entries"), "--num-sessions and --num-dataset-entries exclude each other: how many prompts there are follows from the turns; drop one")
+	p.refuse(c.IsSet("num-sessions") && c.IsSet("num-dataset-entries"), "--num-sessions and --num-dataset-entries exclude each other: the turns give the number of prompts; drop one")
 	if s.MadeSessions == 0 {
 		return
 	}
@@ -291,14 +291,14 @@ func (s *syntheticSettings) thinkTime() *synth.Delay {
 // of GenAI-Perf and AIPerf.
 func (s *settings) mediaFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "make up an image beside each made-up prompt, `PX` pixels wide", Destination: &s.ImageWidthMean},
+		&cli.Float64Flag{Name: "image-width-mean", Category: catMedia, Usage: "generate an image of `PX` pixels width for each synthetic prompt", Destination: &s.ImageWidthMean},
 		&cli.Float64Flag{Name: "image-width-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0", Destination: &s.ImageWidthStddev},
-		&cli.Float64Flag{Name: "image-height-mean", Category: catMedia, Usage: "and `PX` pixels high", Destination: &s.ImageHeightMean},
+		&cli.Float64Flag{Name: "image-height-mean", Category: catMedia, Usage: "and `PX` pixels height", Destination: &s.ImageHeightMean},
 		&cli.Float64Flag{Name: "image-height-stddev", Category: catMedia, Usage: "with standard deviation `PX`", DefaultText: "0", Destination: &s.ImageHeightStddev},
 		&cli.StringFlag{Name: "image-format", Category: catMedia, Usage: "as `FORMAT` png or jpeg", DefaultText: "png"},
-		&cli.StringFlag{Name: "image-content", Category: catMedia, Usage: "of `WHAT`: scene, about as many bytes as a photograph, or noise", DefaultText: "scene"},
-		&cli.IntFlag{Name: "batch-size-image", Category: catMedia, Usage: "`N` images in a request, also of files with one in each row", DefaultText: "1"},
-		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "make up an audio clip beside each made-up prompt, of `S` seconds", Destination: &s.AudioLengthMean},
+		&cli.StringFlag{Name: "image-content", Category: catMedia, Usage: "the image shows `WHAT`: scene (about as many bytes as a photograph) or noise", DefaultText: "scene"},
+		&cli.IntFlag{Name: "batch-size-image", Category: catMedia, Usage: "put `N` images into a request, also from files with one in each entry", DefaultText: "1"},
+		&cli.Float64Flag{Name: "audio-length-mean", Category: catMedia, Usage: "generate an audio clip of `S` seconds for each synthetic prompt", Destination: &s.AudioLengthMean},
 		&cli.Float64Flag{Name: "audio-length-stddev", Category: catMedia, Usage: "with standard deviation `S`", DefaultText: "0", Destination: &s.AudioLengthStddev},
 		&cli.StringFlag{Name: "audio-format", Category: catMedia, Usage: "as `FORMAT` wav", DefaultText: "wav"},
 		&cli.StringFlag{Name: "audio-depths", Category: catMedia, Usage: "with one of `BITS,…` a sample: 8, 16, 24, 32", DefaultText: "16"},
@@ -352,7 +352,7 @@ func (p *parser) media(s *settings) {
 	} else {
 		p.withoutMean("audio-length-mean", "audio-length-stddev", "audio-format", "audio-depths", "audio-sample-rates", "audio-num-channels", "batch-size-audio")
 	}
-	p.refuse(s.hasMedia() && c.IsSet("num-sessions"), "--num-sessions: the turns of made-up conversations are texts alone; drop the flags for images and audio")
+	p.refuse(s.hasMedia() && c.IsSet("num-sessions"), "--num-sessions: the turns of synthetic conversations hold text only; drop the flags for images and audio")
 }
 
 // withoutMean refuses flags about media without the flag that makes them.
@@ -393,7 +393,7 @@ func (p *parser) audio(m *mediaSettings) {
 	switch format := c.String("audio-format"); format {
 	case "", "wav":
 	case "mp3":
-		p.errorf("--audio-format mp3 is not made up: there is no encoder for it here; take wav, or give --input-data files with audio clips")
+		p.errorf("--audio-format mp3 is not supported: pa-record has no encoder for it; use wav, or give --input-data files with audio clips")
 	default:
 		p.errorf("--audio-format %.40q: it is wav", format)
 	}
@@ -441,11 +441,11 @@ const (
 // sequenceFlags returns the flags for sequences of requests to stateful models.
 func (s *settings) sequenceFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.IntFlag{Name: "num-of-sequences", Category: catSequence, Usage: "`N` sequences at a time when the load is a rate; of a concurrency, each request in flight has its own", Value: load.DefaultLiveSequences},
-		&cli.IntFlag{Name: "sequence-length", Category: catSequence, Usage: "`N` requests in a sequence", DefaultText: "the steps of its stream of input data; 20 for made-up tensors"},
-		&cli.Float64Flag{Name: "sequence-length-variation", Category: catSequence, Usage: "more or fewer by up to `PCT` %, unless each stream is sent once", Value: defaultSequenceVariation},
-		&cli.StringFlag{Name: "sequence-id-range", Category: catSequence, Usage: "ids of sequences are in `FIRST:LAST`", DefaultText: "1:4294967295", Destination: &s.Sequence.IDs},
-		&cli.BoolFlag{Name: "serial-sequences", Category: catSequence, Usage: "accepted for perf_analyzer's sake: of a sequence one request is in flight at most"},
+		&cli.IntFlag{Name: "num-of-sequences", Category: catSequence, Usage: "run `N` sequences at a time when the load is a rate; with a concurrency, each request in flight has its own", Value: load.DefaultLiveSequences},
+		&cli.IntFlag{Name: "sequence-length", Category: catSequence, Usage: "`N` requests in a sequence", DefaultText: "the steps of its stream of input data; 20 for random tensors"},
+		&cli.Float64Flag{Name: "sequence-length-variation", Category: catSequence, Usage: "vary the sequence length by up to `PCT` %, unless each stream is sent once", Value: defaultSequenceVariation},
+		&cli.StringFlag{Name: "sequence-id-range", Category: catSequence, Usage: "take ids of sequences from `FIRST:LAST`", DefaultText: "1:4294967295", Destination: &s.Sequence.IDs},
+		&cli.BoolFlag{Name: "serial-sequences", Category: catSequence, Usage: "accepted for perf_analyzer's command lines; a sequence always has at most one request in flight"},
 	}
 }
 

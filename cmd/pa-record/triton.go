@@ -16,15 +16,15 @@ import (
 func (s *settings) tritonFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "grpc-compression-algorithm", Category: catTriton, Usage: "compress what is sent over gRPC: `HOW` is none, gzip or deflate", Value: none},
-		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "`MODELS` that the model calls, name:version,name, whose statistics are wanted too; the models of ensembles are known", Destination: &s.BLS},
+		&cli.StringFlag{Name: "bls-composing-models", Category: catTriton, Usage: "also report the statistics of `MODELS` that the model calls: name:version,name; the models of an ensemble need no flag", Destination: &s.BLS},
 		&cli.StringFlag{Name: "input-tensor-format", Category: catTriton, Usage: "send tensors over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
-		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for them over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
-		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "tensors go through `WHICH` memory, not through requests: none, or system, for a server on this host", Value: none},
-		&cli.IntFlag{Name: "output-shared-memory-size", Category: catTriton, Usage: "room of `BYTES` for each output in shared memory", Value: kserve.DefaultOutputSharedBytes},
+		&cli.StringFlag{Name: "output-tensor-format", Category: catTriton, Usage: "ask for tensors over HTTP as `HOW`: binary, or json", Value: tensorsBinary},
+		&cli.StringFlag{Name: "shared-memory", Category: catTriton, Usage: "send tensors through `WHICH` memory, not in requests: none, or system, for a server on this host", Value: none},
+		&cli.IntFlag{Name: "output-shared-memory-size", Category: catTriton, Usage: "reserve `BYTES` of shared memory for each output", Value: kserve.DefaultOutputSharedBytes},
 		&cli.StringSliceFlag{Name: "trace-level", Category: catTriton, Usage: "let the server trace the model's requests during the run: `LEVEL` is OFF, TIMESTAMPS or TENSORS (repeatable); it needs a trace file of its own"},
-		&cli.IntFlag{Name: "trace-rate", Category: catTriton, Usage: "one of `N` requests is traced", DefaultText: "as the server has it"},
-		&cli.IntFlag{Name: "trace-count", Category: catTriton, Usage: "at most `N` are traced; -1: all", DefaultText: "as the server has it"},
-		&cli.IntFlag{Name: "log-frequency", Category: catTriton, Usage: "a trace file for each `N` traces; 0: one", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "trace-rate", Category: catTriton, Usage: "trace one of `N` requests", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "trace-count", Category: catTriton, Usage: "trace at most `N` requests; -1: all", DefaultText: "as the server has it"},
+		&cli.IntFlag{Name: "log-frequency", Category: catTriton, Usage: "write a trace file for each `N` traces; 0: one file", DefaultText: "as the server has it"},
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *parser) tritonOnly(s *settings) {
 			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", algorithm)
 		}
 		p.refuse(s.Protocol != protocolGRPC, "--grpc-compression-algorithm needs -i grpc")
-		p.refuse(s.simulated(), "--grpc-compression-algorithm: a simulated server in this process takes nothing compressed; start pa-record sim")
+		p.refuse(s.simulated(), "--grpc-compression-algorithm: a simulated server in this process takes no compressed requests; start pa-record sim")
 	}
 	t.JSONInputs, t.JSONOutputs = p.tensorFormat(s, "input-tensor-format"), p.tensorFormat(s, "output-tensor-format")
 	switch kind := c.String("shared-memory"); kind {

@@ -169,13 +169,13 @@ func tritonForm(s *settings) (func(*workload.Entry) (export.Fields, error), erro
 func tensorForm(s *settings, e *workload.Entry) (export.Fields, error) {
 	switch {
 	case e.Fill.Kind != workload.FillNone:
-		return nil, errors.New("what is made up depends on the model, which is not asked; give --input-data a file")
+		return nil, errors.New("random tensors depend on the model, and no server is asked; give a file with --input-data")
 	case e.Raw != nil:
-		return nil, errors.New("the files of a folder are tensors already; how many bytes an element has depends on the model, which is not asked")
+		return nil, errors.New("the files of the folder hold tensors, whose element sizes only the model knows, and no server is asked")
 	case e.Prompt == nil:
 		return e.Values, nil
 	case s.Style == 0 && s.template == nil:
-		return nil, errors.New("how the model takes prompts is told by its inputs, but no server is asked; say it with --backend")
+		return nil, errors.New("only the model's inputs tell how it takes prompts, and no server is asked; give --backend")
 	}
 	o, model := s.renderOptions(), cmp.Or(e.Model, s.Model)
 	o.Stream, o.Model = s.Streaming, model

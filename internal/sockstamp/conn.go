@@ -108,7 +108,7 @@ func (o Options) Wrap(nc net.Conn) (*Conn, error) {
 	}
 	tc, ok := nc.(*net.TCPConn)
 	if !ok {
-		c.why = fmt.Sprintf("%T is no TCP socket", nc)
+		c.why = fmt.Sprintf("%T is not a TCP socket", nc)
 		return c, nil
 	}
 	rc, err := tc.SyscallConn()

@@ -203,7 +203,7 @@ func TestUnixSocket(t *testing.T) {
 	}
 	defer s.Close()
 	c, _ := Of(nc)
-	if rx, tx, why := c.Stamps(); rx || tx || !strings.Contains(why, "no TCP socket") {
+	if rx, tx, why := c.Stamps(); rx || tx || !strings.Contains(why, "not a TCP socket") {
 		t.Errorf("Stamps = %v, %v, %q", rx, tx, why)
 	}
 	before := userNow()

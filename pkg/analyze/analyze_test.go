@@ -138,7 +138,7 @@ func TestRunWarnings(t *testing.T) {
 		{"usage above the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), usage5)}, "the server counts more tokens than it sent chunks in 1 of 1 request (3 tokens in 2 chunks)"},
 		{"usage below the events", Config{}, []export.Request{openaiRequest(delta("a"), delta("b"), delta("c"), delta("d"), delta("e"), delta("f"), usage5)}, "the server counts fewer tokens than it sent chunks of output in 1 of 1 request (5 tokens in 6 chunks)"},
 		{"not JSON", Config{}, []export.Request{openaiRequest(delta("a"), "data: {oops\n\n")}, "1 event or body broke the protocol"},
-		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "1 of 1 request started or ended at a time that cannot be true, such as 18446744073709551615"},
+		{"damaged times", Config{}, []export.Request{at(1, math.MaxUint64)}, "1 of 1 request started or ended at an impossible time, such as 18446744073709551615"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rep := analyzed(t, reader("", tt.r), tt.cfg)

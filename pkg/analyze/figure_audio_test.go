@@ -33,7 +33,7 @@ func startless(q export.Request) export.Request {
 
 func TestAudioFigures(t *testing.T) {
 	const compressed = "mp3 is compressed: its bytes do not tell how long it plays; ask for wav or pcm"
-	const other = "the endpoint is none of v1/audio/transcriptions, v1/audio/translations and v1/audio/speech"
+	const other = "the endpoint is not v1/audio/transcriptions, v1/audio/translations or v1/audio/speech"
 	for name, c := range map[string]struct {
 		endpoint string
 		requests []export.Request

@@ -88,7 +88,7 @@ func TestPrefixByHand(t *testing.T) {
 func TestPrefixAbsent(t *testing.T) {
 	for cached, want := range map[string]string{
 		"": "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)", "null": "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)",
-		`{"audio_tokens":1}`: "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)", `{"cached_tokens":0}`: "", `{"cached_tokens":30}`: "the values cannot be true, such as 30",
+		`{"audio_tokens":1}`: "no answer states cached tokens (usage.prompt_tokens_details.cached_tokens)", `{"cached_tokens":0}`: "", `{"cached_tokens":30}`: "the values are impossible, such as 30",
 	} {
 		rep, err := Run(t.Context(), memrun.New("openai", []export.Request{prompt(1000, 20, cached, 5), prompt(2000, 20, cached, 5)}), Config{Prefix: true})
 		if err != nil {

@@ -242,7 +242,7 @@ func TestSessionStates(t *testing.T) {
 			"a part",
 			[]turn2{ok("a", 0, 1e9, 2e9), ok("b", 0, 1e9, 5e9), ok("c", 0, 4e9, 6e9), ok("d", 0, 5e9, 9e9), ok("e", 0, 1e9, 1e10)},
 			Config{Selection: Selection{Window: &Interval{From: 2e9, To: 7e9}}},
-			"2 finished, 2 cut by the end, 1 ended before; 1 of the finished ones began before the time of the rates",
+			"2 finished, 2 cut by the end, 1 ended before; 1 of the finished ones began before the measured time",
 		},
 	} {
 		var all []turn

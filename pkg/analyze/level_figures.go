@@ -80,7 +80,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 	if e.Meta != nil {
 		var wrong []string
 		if x.Client, wrong = e.Meta.Client.Possible(); wrong != nil {
-			x.Warnings = append(x.Warnings, impossibleFigures(SubClient, "the figures of the client about itself", wrong))
+			x.Warnings = append(x.Warnings, impossibleFigures(SubClient, "the client's measurements of itself", wrong))
 		}
 		if x.Client != nil && sel == nil {
 			c.sent.perSecond = x.Client.AchievedPerSecond
@@ -103,7 +103,7 @@ func (c *collector) finish(run *export.Run, e *export.Experiment, cfg Config, se
 // wrongSpan returns why the duration of the level is not known although requests have times; "" if it is known.
 func (c *collector) wrongSpan(run *export.Run, e *export.Experiment) string {
 	if t := c.wrong[answer.Times]; t.requests > 0 {
-		return ofRequests([]int64{int64(t.requests), int64(c.ok)}) + " started or ended at a time that cannot be true"
+		return ofRequests([]int64{int64(t.requests), int64(c.ok)}) + " started or ended at an impossible time"
 	}
 	span := answer.Elapsed(c.firstStart, c.lastEnd)
 	switch {
@@ -169,7 +169,7 @@ func (c *collector) source() answer.TokenSource {
 	return found
 }
 
-// ratesSpan returns the time of the rates: the selected part, or from the first start to the last
+// ratesSpan returns the measured time: the selected part, or from the first start to the last
 // response.
 func (c *collector) ratesSpan(sel *Selected) figure.Span {
 	if sel != nil {

@@ -95,19 +95,19 @@ func (t *wrongTally) text(q answer.Quantity, n []int64) string {
 	requests := ofRequests(n)
 	switch q {
 	case answer.Times:
-		return fmt.Sprintf("%s started or ended at a time that cannot be true, such as %d (%s): latencies that need the time, and rates, are n/a", requests, uint64(t.example), t.where())
+		return fmt.Sprintf("%s started or ended at an impossible time, such as %d (%s): latencies that need the time, and rates, are n/a", requests, uint64(t.example), t.where())
 	case answer.Quantity(answer.ITL):
-		return fmt.Sprintf("%s had gaps between tokens that cannot be true, such as %s ns (%s): left out", requests, example, t.where())
+		return fmt.Sprintf("%s had impossible gaps between tokens, such as %s ns (%s): left out", requests, example, t.where())
 	case answer.Quantity(answer.OutputTokens):
-		return fmt.Sprintf("%s stated a number of output tokens that cannot be true, such as %s (%s): left out, and token rates are n/a; --token-source responses counts chunks", requests, example, t.where())
+		return fmt.Sprintf("%s stated an impossible number of output tokens, such as %s (%s): left out, and token rates are n/a; --token-source responses counts chunks", requests, example, t.where())
 	case answer.Quantity(answer.CachedTokens):
-		return fmt.Sprintf("%s stated a number of cached tokens that cannot be true, below 0 or above the input tokens, such as %s (%s): left out", requests, example, t.where())
+		return fmt.Sprintf("%s stated an impossible number of cached tokens, below 0 or above the input tokens, such as %s (%s): left out", requests, example, t.where())
 	case answer.Quantity(answer.InputTokens):
-		return fmt.Sprintf("%s stated a number of input tokens that cannot be true, such as %s (%s): left out, and the rate of all tokens is n/a", requests, example, t.where())
+		return fmt.Sprintf("%s stated an impossible number of input tokens, such as %s (%s): left out, and the rate of all tokens is n/a", requests, example, t.where())
 	case answer.TokenEvents, answer.Quantity(answer.ReasoningTokens):
-		return fmt.Sprintf("%s stated a number of %s that cannot be true, such as %s (%s): left out", requests, q.Label(), example, t.where())
+		return fmt.Sprintf("%s stated an impossible number of %s, such as %s (%s): left out", requests, q.Label(), example, t.where())
 	}
-	return fmt.Sprintf("%s had a %s that cannot be true, such as %s ns (%s): left out", requests, q.Label(), example, t.where())
+	return fmt.Sprintf("%s had impossible values of %s, such as %s ns (%s): left out", requests, q.Label(), example, t.where())
 }
 
 // unavailable returns the metrics and rates that have no value because of numbers that cannot be true, of ok requests.
@@ -126,11 +126,11 @@ func (n wrongNumbers) unavailable(metrics []summary.Metric, have []figure.Unavai
 			t = n[answer.Quantity(answer.OutputTokens)]
 		}
 		if t.requests > 0 && summary.Find(metrics, d.Metric) == nil {
-			add(d.Key(), d.Label(), "the values cannot be true, such as "+strconv.FormatInt(t.example, 10))
+			add(d.Key(), d.Label(), "the values are impossible, such as "+strconv.FormatInt(t.example, 10))
 		}
 	}
 	if wrong := n.tokens(); wrong > 0 {
-		add("output_tokens_per_s", "token rates", ofRequests([]int64{int64(wrong), int64(ok)})+" stated a number of output tokens that cannot be true")
+		add("output_tokens_per_s", "token rates", ofRequests([]int64{int64(wrong), int64(ok)})+" stated an impossible number of output tokens")
 	}
 	return all
 }

@@ -226,7 +226,7 @@ func TestSelectionOfNothing(t *testing.T) {
 	}{
 		{"no request", nil, 0, "no measured request succeeded"},
 		{"all failed", []export.Request{failed, failed}, 2, "no measured request succeeded"},
-		{"one without any time", []export.Request{failed, never}, 1, "1 request had no time at all"},
+		{"one without any time", []export.Request{failed, never}, 1, "1 request had no recorded time"},
 	} {
 		e := analyzed(t, reader("", tt.r), Config{Selection: Selection{TrimEnd: Trim{Share: 0.1}}, Windows: Windows{Every: time.Second}}).Experiments[0]
 		if e.Problem != nil || e.FailedRequests() != tt.failed || !strings.Contains(warningTexts(e.Warnings), tt.warn) {

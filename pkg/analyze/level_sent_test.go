@@ -25,7 +25,7 @@ func TestSentRate(t *testing.T) {
 	for i := range 10 {
 		failed[3*i] = as(failed[3*i], export.StatusTimeout, export.PhaseMeasured, 9)
 	}
-	const held = "8.3 of the 10 requests per second that were asked for were sent: 9 had to wait, because as many were in flight as may be"
+	const held = "8.3 of the 10 requests per second that were asked for were sent: 9 had to wait, because the most requests allowed were in flight"
 	for _, tt := range []struct {
 		name     string
 		requests []export.Request

@@ -97,7 +97,7 @@ func gpusOf(results []serverfigures.Result) int {
 	return len(seen)
 }
 
-// energySpan returns the time of the rates of the level; 0, 0 if it is not known or if energies are not
+// energySpan returns the measured time of the level; 0, 0 if it is not known or if energies are not
 // wanted.
 func energySpan(e *Experiment) (from, to uint64) {
 	switch {

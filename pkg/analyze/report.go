@@ -94,7 +94,7 @@ type Experiment struct {
 	// Selected is the part of the level that all figures are about; nil for the whole
 	// level.
 	Selected *Selected
-	// Span is the time of the rates: the selected part, or from the first start to the last response of the successful requests. It is
+	// Span is the measured time: the selected part, or from the first start to the last response of the successful requests. It is
 	// zero if it is not known.
 	Span figure.Span
 	// Windows are the windows that Config.Windows asked for.
@@ -107,7 +107,7 @@ type Experiment struct {
 	// Series holds the requests of the part in the order of their starts, including
 	// excluded ones, if Config.Series asked for them.
 	Series []Point
-	// Steps divide the time of the rates, if Config.Series asked for them.
+	// Steps divide the measured time, if Config.Series asked for them.
 	Steps []Step
 	// FirstTokens holds the first tokens of the requests that count, in the order of their starts, if
 	// there is a Config.Observer.

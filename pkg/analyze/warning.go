@@ -194,5 +194,5 @@ func impossibleFigures(sub, what string, wrong []string) *Warning {
 	if n := len(wrong) - 1; n > 0 {
 		more = fmt.Sprintf(", and %d more", n)
 	}
-	return &Warning{Kind: KindImpossible, Sub: sub, text: fmt.Sprintf("%s cannot be true and are left out: %s%s", what, wrong[0], more)}
+	return &Warning{Kind: KindImpossible, Sub: sub, text: fmt.Sprintf("%s are impossible and left out: %s%s", what, wrong[0], more)}
 }

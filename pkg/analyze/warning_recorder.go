@@ -30,7 +30,7 @@ var fromRecorder = [...]recorderText{
 	{pattern: unsent, kind: KindLoad},
 	{pattern: regexp.MustCompile(`^ended (?:early: |before )`), kind: KindIncomplete},
 	{pattern: regexp.MustCompile(`^(?:the file keeps [\d,]+ of [\d,]+ requests?|(?:result|benchmark) \d+ of the file)`), kind: KindIncomplete},
-	{pattern: regexp.MustCompile(`(?:broke off with|(?:was|were) not asked, since)`), kind: KindFailed},
+	{pattern: regexp.MustCompile(`(?:broke off with|(?:was|were) not (?:asked, since|sent, because))`), kind: KindFailed},
 	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
 }
 

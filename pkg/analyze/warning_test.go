@@ -24,13 +24,14 @@ func TestRecorderWarning(t *testing.T) {
 			"78 of 4,544 tokens arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load",
 		},
 		{"99999999999999999999 of 4544 tokens arrived together with the previous one", KindLostGaps, ""}, // beyond an int64 (edge)
-		{"the client may be the limit: it used 95% of the time of its 2 cores; give it more, or less load", KindClient, ""},
+		{"the client may be the limit: it used 95% of the time of its 2 cores; give it more cores, or send less load", KindClient, ""},
 		{"the wall clock was set by 1s between 2s and 3s after the start", KindClock, ""},
 		{"not stable within 3 windows", KindUnsteady, ""},
 		{"the disk did not keep up: the outputs of 3 requests are lost, their times are kept", KindDropped, ""},
-		{"98.9 of the 100 requests per second that were asked for were sent: 7 had to wait, because as many were in flight as may be", KindLoad, ""},
+		{"98.9 of the 100 requests per second that were asked for were sent: 7 had to wait, because the most requests allowed were in flight", KindLoad, ""},
 		{"ended early: disk full", KindIncomplete, ""},
-		{"3 turns were not asked, since 1 conversations broke off with a turn that failed", KindFailed, ""},
+		{"3 turns were not asked, since 1 conversations broke off with a turn that failed", KindFailed, ""}, // of earlier recordings
+		{"2 turns were not sent, because an earlier turn failed in 1 conversation", KindFailed, ""},
 		{"no metrics from http://h: 404", KindServer, ""},
 		{"something else", KindOther, ""},
 	} {

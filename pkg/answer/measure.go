@@ -39,7 +39,7 @@ func ParseFrom(s string) (From, error) {
 			return From(i), nil
 		}
 	}
-	return 0, fmt.Errorf("%q is none of start, sent, issued, scheduled", s)
+	return 0, fmt.Errorf("%q: expected start, sent, issued or scheduled", s)
 }
 
 // Of returns the time of r that f names; 0 means that it was not recorded.

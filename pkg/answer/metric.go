@@ -284,7 +284,7 @@ var metrics = [numMetrics]Definition{
 	ReaderIdle: {
 		Metric: ReaderIdle, name: "reader_idle", label: "reader idle", unit: Nanoseconds,
 		Formula: "max(0, time of token i − i·PaceNS)",
-		Doc:     "How long a reader who takes PaceNS for each token waits in all.",
+		Doc:     "Total wait of a reader who takes PaceNS for each token.",
 		Source:  "arXiv 2410.14257",
 	},
 	Stalls: {
@@ -412,7 +412,7 @@ var metrics = [numMetrics]Definition{
 	FirstAudio: {
 		Metric: FirstAudio, name: "first_audio", label: "first audio", unit: Nanoseconds,
 		Formula: "first byte of audio − start",
-		Doc:     "Of v1/audio/speech. The header of a WAV file is no audio.",
+		Doc:     "Of v1/audio/speech. The header of a WAV file does not count as audio.",
 		value:   func(m *Measures) Value { return m.Audio.First },
 	},
 	AudioLength: {

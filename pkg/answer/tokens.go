@@ -44,7 +44,7 @@ func ParseTokenSource(s string) (TokenSource, error) {
 	case "responses":
 		return TokenResponses, nil
 	}
-	return 0, fmt.Errorf("%q is none of usage, tokenizer, responses", s)
+	return 0, fmt.Errorf("%q: expected usage, tokenizer or responses", s)
 }
 
 // A TokenCounter counts the tokens of a text as the model's tokenizer does. An error

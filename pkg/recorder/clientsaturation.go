@@ -38,16 +38,16 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 		w = append(w, export.SaturationWarning+fmt.Sprintf(format, args...))
 	}
 	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
-		say("it used %.0f%% of the time of its %d cores; give it more, or less load", 100*c.Share, c.Cores)
+		say("it used %.0f%% of the time of its %d cores; give it more cores, or send less load", 100*c.Share, c.Cores)
 	}
 	// With few requests, the last one alone would decide.
 	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
 	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
 		got := fmt.Sprintf("%.6g of the %.6g "+export.UnsentWarning, m.AchievedPerSecond, m.OfferedPerSecond)
 		if m.HeldBack > 0 {
-			w = append(w, fmt.Sprintf("%s: %s had to wait, because as many were in flight as may be", got, plural.Grouped(m.HeldBack)))
+			w = append(w, fmt.Sprintf("%s: %s had to wait, because the most requests allowed were in flight", got, plural.Grouped(m.HeldBack)))
 		} else {
-			say("%s; give it more cores, or ask for less", got)
+			say("%s; give it more cores, or lower the rate", got)
 		}
 	}
 	if t := m.Lateness; t != nil && t.N >= fewest && time.Duration(t.P99NS) > lateLimit {

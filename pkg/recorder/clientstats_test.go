@@ -101,7 +101,7 @@ func TestSaturation(t *testing.T) {
 			DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.89}, Turnaround: &export.LatencySummary{N: 100, P99NS: 10e6},
 			Reads: &export.ReadMeta{Responses: 100, Merged: 1}, GC: &export.GCMeta{PauseMaxNS: 10e6}, FDs: &export.FDMeta{Open: 89, Limit: 100},
 		}, 0, nil},
-		{"CPU", export.ClientMeta{DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.9}}, 0, []string{"it used 90% of the time of its 2 cores; give it more, or less load"}},
+		{"CPU", export.ClientMeta{DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.9}}, 0, []string{"it used 90% of the time of its 2 cores; give it more cores, or send less load"}},
 		{"CPU of a moment", export.ClientMeta{DurationNS: second - 1, CPU: &export.CPUMeta{Cores: 2, Share: 1}}, 0, nil},
 		{"turnaround", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the previous request had ended (at most 10ms is expected)"}},
 		{"the same, of long requests", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 2 * time.Second, nil},
@@ -166,9 +166,9 @@ func TestSaturationShortfall(t *testing.T) {
 		want     string
 	}{
 		{"enough", 99, 1000, 0, ""},
-		{"the client", 98.9, 100, 0, export.SaturationWarning + of + "; give it more cores, or ask for less"},
+		{"the client", 98.9, 100, 0, export.SaturationWarning + of + "; give it more cores, or lower the rate"},
 		{"few", 98.9, 99, 0, ""},
-		{"the ceiling", 98.9, 4, 7, of + ": 7 had to wait, because as many were in flight as may be"},
+		{"the ceiling", 98.9, 4, 7, of + ": 7 had to wait, because the most requests allowed were in flight"},
 		{"the ceiling, caught up with", 99.5, 1000, 7, ""},
 	} {
 		m := &export.ClientMeta{OfferedPerSecond: 100, AchievedPerSecond: tt.achieved, HeldBack: tt.heldBack, Lateness: &export.LatencySummary{N: tt.n}}

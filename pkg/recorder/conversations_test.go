@@ -138,7 +138,7 @@ func TestSessionBreaksOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "2 turns were not asked, since an earlier turn failed in 1 conversation"
+	const want = "2 turns were not sent, because an earlier turn failed in 1 conversation"
 	if l := res.Levels[0]; l.OK != 3 || l.Failed != 1 || !slices.Equal(l.Warnings, []string{want}) || !slices.Contains(w.experiments[0].Meta.Warnings, want) {
 		t.Errorf("%d ok, %d failed, warnings %q; want 3, 1 and %q", l.OK, l.Failed, l.Warnings, want)
 	}

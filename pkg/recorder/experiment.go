@@ -20,7 +20,7 @@ func loadDetail(level load.Level) string {
 }
 
 // latencyUnstable is the warning of Measure.ThroughputSuffices.
-const latencyUnstable = "the throughput is stable, the latency is not; that counts as stable where requests are sent asynchronously, but a lower load may give a latency that is"
+const latencyUnstable = "the throughput is stable, the latency is not; that is enough for asynchronous sending, but a lower load may also give a stable latency"
 
 // tooFewRequests returns a warning if the request count is below the concurrency of
 // its level, else "". A count of 0 means that there is no limit.
@@ -77,7 +77,7 @@ func (l *levelRun) experiment() *export.Experiment {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
 		if l.cfg.ServerDetails && l.stated < l.out.OK {
-			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no times of the server; vLLM needs --enable-per-request-metrics, and answers with usage (--include-usage); llama.cpp states them in chats and completions; SGLang only in /generate; Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
+			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no server times; vLLM needs --enable-per-request-metrics and answers with usage (--include-usage), SGLang states them in /generate only, llama.cpp in chats and completions, Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
 		}
 		if w := l.sequences.BrokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)

@@ -118,7 +118,7 @@ func (f Forecast) Within(b Bound) Forecast {
 
 // What figures of a forecast rest on.
 const (
-	serverDecides   = "the server's pace decides"
+	serverDecides   = "it depends on the server's speed"
 	byDuration      = "the duration of each level, with its warm-up"
 	byCount         = "the request count"
 	byData          = "the entries of the input data"

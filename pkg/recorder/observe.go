@@ -96,7 +96,7 @@ func (r *runState) endTelemetry(res *Result, meta *export.RunMeta) error {
 			warn("no metrics from %s: its answers are empty", s.Source)
 		}
 		if s.Dropped > 0 {
-			warn("%s: %s scrapes were dropped, because there was no room for them", s.Source, plural.Grouped(s.Dropped))
+			warn("%s: %s scrapes were dropped, because the buffer was full", s.Source, plural.Grouped(s.Dropped))
 		}
 		if s.LeftOut > 0 {
 			warn("%s: too many series: the first %s were kept, and %s left out; nothing is left of %s", s.Source, plural.Grouped(s.Series), plural.GroupedOf(s.LeftOut, "sample")+" of others", plural.GroupedOf(s.Emptied, "scrape"))

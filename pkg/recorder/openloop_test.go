@@ -222,7 +222,7 @@ func TestCeiling(t *testing.T) {
 	if c.OfferedPerSecond != 100 || fmt.Sprintf("%.3f", c.AchievedPerSecond) != "21.739" || c.HeldBack != 18 || c.Lateness.N != 2 || c.Lateness.MaxNS != 0 {
 		t.Errorf("%v per second offered, %v sent, %d held back, lateness %+v; want 100, 21.739, 18, the lateness of two requests", c.OfferedPerSecond, c.AchievedPerSecond, c.HeldBack, c.Lateness)
 	}
-	const want = "21.7391 of the 100 requests per second that were asked for were sent: 18 had to wait, because as many were in flight as may be"
+	const want = "21.7391 of the 100 requests per second that were asked for were sent: 18 had to wait, because the most requests allowed were in flight"
 	if s := res.Levels[0].Saturated; !slices.Equal(s, []string{want}) || !slices.Contains(w.experiments[0].Meta.Warnings, want) {
 		t.Errorf("warnings %q, want %q", s, want)
 	}

@@ -64,7 +64,7 @@ func (c *Config) validateRanks() error {
 		}
 	}
 	r := c.Ranks
-	add(r.Rank < 0 || r.Rank >= r.Size, fmt.Sprintf("rank %d is none of them", r.Rank))
+	add(r.Rank < 0 || r.Rank >= r.Size, fmt.Sprintf("rank %d is not one of them", r.Rank))
 	add(r.Barrier == nil, "no barrier")
 	add(c.Plan != nil, "latency chooses the levels of a search, and no rank knows the latency of all; list the levels")
 	add(c.MaxErrorRate != nil, "an error rate cannot end it, because no rank knows the failures of all")

@@ -105,7 +105,7 @@ func TestSessionGraphBreaksOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "2 turns were not asked, since an earlier turn failed in 1 conversation"
+	const want = "2 turns were not sent, because an earlier turn failed in 1 conversation"
 	if l := res.Levels[0]; l.OK != 2 || l.Failed != 1 || !slices.Equal(l.Warnings, []string{want}) || took != 200*ms {
 		t.Errorf("%d ok, %d failed, warnings %q in %v; want 2, 1, %q in 200ms", l.OK, l.Failed, l.Warnings, took, want)
 	}

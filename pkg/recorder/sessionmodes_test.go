@@ -197,12 +197,12 @@ func TestSessionFailures(t *testing.T) {
 		counts   export.SessionCounts
 		warnings []string
 	}{
-		{"stop", chain, fails(2, export.StatusHTTPError), false, "q0|q0 a q1", export.SessionCounts{Begun: 1, Failed: 1, NotSent: export.NotSent{Failed: 2}}, []string{"2 turns were not asked, since an earlier turn failed in 1 conversation"}},
-		{"continue", chain, fails(2, export.StatusHTTPError), true, "q0|q0 a q1|q0 a q1q2|q0 a q1q2 a q3", export.SessionCounts{Begun: 1, Completed: 1, Unanswered: 1}, []string{"1 turn was asked without the answer before, since the request for it failed (--on-session-failure continue)"}},
-		{"continue after a failed child", join, fails(2, export.StatusTimeout), true, "q0|q1|q1q3|q2", export.SessionCounts{Begun: 1, Completed: 1, Unanswered: 1}, []string{"1 turn was asked without the answer before, since the request for it failed (--on-session-failure continue)"}},
+		{"stop", chain, fails(2, export.StatusHTTPError), false, "q0|q0 a q1", export.SessionCounts{Begun: 1, Failed: 1, NotSent: export.NotSent{Failed: 2}}, []string{"2 turns were not sent, because an earlier turn failed in 1 conversation"}},
+		{"continue", chain, fails(2, export.StatusHTTPError), true, "q0|q0 a q1|q0 a q1q2|q0 a q1q2 a q3", export.SessionCounts{Begun: 1, Completed: 1, Unanswered: 1}, []string{"1 turn was sent without the previous answer, because its request failed (--on-session-failure continue)"}},
+		{"continue after a failed child", join, fails(2, export.StatusTimeout), true, "q0|q1|q1q3|q2", export.SessionCounts{Begun: 1, Completed: 1, Unanswered: 1}, []string{"1 turn was sent without the previous answer, because its request failed (--on-session-failure continue)"}},
 		{"continue after the last one", chain, fails(4, export.StatusHTTPError), true, "q0|q0 a q1|q0 a q1 a q2|q0 a q1 a q2 a q3", export.SessionCounts{Begun: 1, Completed: 1}, nil},
-		{"a context overflow stops", chain, fails(3, export.StatusContextOverflow), false, "q0|q0 a q1|q0 a q1 a q2", export.SessionCounts{Begun: 1, Overflow: 1, NotSent: export.NotSent{Overflow: 1}}, []string{"1 turn was not asked, since an earlier turn was longer than the context of the model in 1 conversation"}},
-		{"a context overflow never continues", chain, fails(3, export.StatusContextOverflow), true, "q0|q0 a q1|q0 a q1 a q2", export.SessionCounts{Begun: 1, Overflow: 1, NotSent: export.NotSent{Overflow: 1}}, []string{"1 turn was not asked, since an earlier turn was longer than the context of the model in 1 conversation"}},
+		{"a context overflow stops", chain, fails(3, export.StatusContextOverflow), false, "q0|q0 a q1|q0 a q1 a q2", export.SessionCounts{Begun: 1, Overflow: 1, NotSent: export.NotSent{Overflow: 1}}, []string{"1 turn was not sent, because an earlier turn was longer than the context of the model in 1 conversation"}},
+		{"a context overflow never continues", chain, fails(3, export.StatusContextOverflow), true, "q0|q0 a q1|q0 a q1 a q2", export.SessionCounts{Begun: 1, Overflow: 1, NotSent: export.NotSent{Overflow: 1}}, []string{"1 turn was not sent, because an earlier turn was longer than the context of the model in 1 conversation"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, level := range []load.Level{load.Sessions{N: 1}, load.SessionRequests{N: 2}, load.SessionRate{Rate: load.Rate{PerSecond: 10}}} {

@@ -25,7 +25,7 @@ func TestStatedFiles(t *testing.T) {
 		{"rayllmperf/testdata/sim_60_8_summary.json", "Ray LLMPerf", "concurrency 2", []string{
 			"ttft_s|p50|0.022153078999963327|s", "number_output_tokens|max|20|", "error_rate||0.0|", "num_completed_requests_per_min||498.48557330785223|requests/min",
 			"request_output_throughput_token_per_s|min|167.59052941280717|tokens/s",
-		}, "is no gap between tokens"},
+		}, "is not a gap between tokens"},
 		{"evalscope/testdata/benchmark_summary.json", "EvalScope perf", "concurrency 2", []string{
 			"TTFT|Avg|36.62|ms", "Req Throughput||32.8187|req/s", "Success Requests||8|", "Latency|Avg|0.0603|s",
 		}, ""},

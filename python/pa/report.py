@@ -494,7 +494,7 @@ class PossibleTokens(Object):
 @dataclass(frozen=True)
 class SessionsFigures(Object):
     jobs_per_hour: Optional["LevelFigure"] = None
-    """jobs per hour [1/h]: 3600 · sessions that finished in the time of the rates / its seconds (TensorRT-LLM, blog 27)"""
+    """jobs per hour [1/h]: 3600 · sessions that finished in the measured time / its seconds (TensorRT-LLM, blog 27)"""
     jobs_per_hour_per_user: Optional["LevelFigure"] = None
     """jobs per hour and user [1/h]: 3600 / mean job time in seconds (TensorRT-LLM, blog 27)"""
     jobs_per_hour_per_gpu: Optional["LevelFigure"] = None
@@ -510,7 +510,7 @@ class SessionsFigures(Object):
     mean_normalized_model_time_ns: Optional["LevelFigure"] = None
     """mean normalized model time [ns]: mean over finished sessions of Σ (TTFT + (E2EL − TTFT) · (asked output tokens − 1) / (output tokens − 1)) (AA-AgentPerf)"""
     mean_sessions_in_flight: Optional["LevelFigure"] = None
-    """mean sessions in flight [count]: Σ over sessions of their time in the time of the rates / its length"""
+    """mean sessions in flight [count]: Σ over sessions of their time in the measured time / its length"""
     possible_hit_rate: Optional["LevelFigure"] = None
     """possible prefix-cache hit rate [ratio]: Σ longest common beginning with an earlier request that had ended / Σ tokens of prompts"""
     possible_hit_rate_blocks: Optional["LevelFigure"] = None
@@ -553,7 +553,7 @@ class SessionsByTurn(Object):
 
 @dataclass(frozen=True)
 class SessionsInFlight(Object):
-    """Sessions between their first send and their last end. Absent if the time of the rates is not known."""
+    """Sessions between their first send and their last end. Absent if the measured time is not known."""
 
     mean: float
     most: int
@@ -615,15 +615,15 @@ class Sessions(Object):
     """Requests of sessions, of any phase and outcome."""
     requests_without_session: int
     finished: int
-    """Sessions that ended in the time of the rates with a successful request. Figures are of them."""
+    """Sessions that ended in the measured time with a successful request. Figures are of them."""
     failed: int
     """Sessions that ended with a failed request."""
     cut: int
-    """Sessions with a request in flight when the run ended, or that ended after the time of the rates."""
+    """Sessions with a request in flight when the run ended, or that ended after the measured time."""
     ended_before: int
-    """Sessions that ended before the time of the rates."""
+    """Sessions that ended before the measured time."""
     finished_begun_before: int
-    """Finished sessions that began before the time of the rates."""
+    """Finished sessions that began before the measured time."""
     figures: "SessionsFigures"
     by_depth: List["SessionsByDepth"]
     """Depth 0 are the finished sessions; the others are their agents at a depth, each with its sub-agents."""
@@ -636,11 +636,11 @@ class Sessions(Object):
     finished_but_cut: Optional[int] = None
     """Of the finished sessions, how many the end of the run cut between two requests, by the recorder's count. Jobs per hour leave them out."""
     start_ns: Optional[int] = None
-    """The time of the rates."""
+    """The measured time."""
     end_ns: Optional[int] = None
     gpus: Optional[int] = None
     in_flight: Optional["SessionsInFlight"] = None
-    """Sessions between their first send and their last end. Absent if the time of the rates is not known."""
+    """Sessions between their first send and their last end. Absent if the measured time is not known."""
 
 
 @dataclass(frozen=True)
@@ -673,19 +673,19 @@ class Images(Object):
 @dataclass(frozen=True)
 class RealtimeFigures(Object):
     delta_latency_p50_ns: Optional["LevelFigure"] = None
-    """delta latency p50 [ns]: median over token events: arrival − when the last chunk of audio left that left before"""
+    """delta latency p50 [ns]: median over token events: arrival − time at which the last chunk of audio before it was sent"""
     delta_latency_p90_ns: Optional["LevelFigure"] = None
     """delta latency p90 [ns]: 90th percentile of the same"""
     delta_latency_p99_ns: Optional["LevelFigure"] = None
     """delta latency p99 [ns]: 99th percentile of the same"""
     final_latency_p50_ns: Optional["LevelFigure"] = None
-    """end of speech to last message p50 [ns]: median over requests: last message − when the last chunk of audio left"""
+    """end of speech to last message p50 [ns]: median over requests: last message − time at which the last chunk of audio was sent"""
     final_latency_p90_ns: Optional["LevelFigure"] = None
     """end of speech to last message p90 [ns]: 90th percentile of the same"""
     final_latency_p99_ns: Optional["LevelFigure"] = None
     """end of speech to last message p99 [ns]: 99th percentile of the same"""
     send_lateness_p50_ns: Optional["LevelFigure"] = None
-    """lateness of audio p50 [ns]: median over chunks after the first: when it left − when the first one left − its number · interval; at least 0"""
+    """lateness of audio p50 [ns]: median over chunks after the first: time sent − time sent of the first chunk − its number · interval; at least 0"""
     send_lateness_p99_ns: Optional["LevelFigure"] = None
     """lateness of audio p99 [ns]: 99th percentile of the same"""
     send_lateness_max_ns: Optional["LevelFigure"] = None
@@ -892,9 +892,9 @@ class EconomicsFigures(Object):
     output_tokens_per_s_per_gpu: Optional["LevelFigure"] = None
     """output tokens/s/GPU [tokens/s]: output tokens/s / GPUs (InferenceX: output_tput_per_gpu)"""
     energy_j: Optional["LevelFigure"] = None
-    """energy [J]: Σ over GPUs of the energy in the time of the rates − idle power · time"""
+    """energy [J]: Σ over GPUs of the energy in the measured time − idle power · time"""
     power_w: Optional["LevelFigure"] = None
-    """mean power [W]: energy / time of the rates"""
+    """mean power [W]: energy / measured time"""
     j_per_output_token: Optional["LevelFigure"] = None
     """energy per output token [J]: energy / output tokens (ML.ENERGY, arXiv 2505.06371)"""
     j_per_token: Optional["LevelFigure"] = None
@@ -942,7 +942,7 @@ class Economics(Object):
     """Absent if the number is not known."""
     gpus_from: Optional[Literal["flag", "telemetry"]] = None
     start_ns: Optional[int] = None
-    """The energy is of the time from start_ns to end_ns: the time of the rates."""
+    """The energy is of the time from start_ns to end_ns: the measured time."""
     end_ns: Optional[int] = None
 
 

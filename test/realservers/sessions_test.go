@@ -317,9 +317,9 @@ func TestSessionOverflow(t *testing.T) {
 			}{
 				{"default", nil, 0, []string{
 					"1 request did not fit into the context of the model (context_overflow)",
-					"1 turn was not asked, since an earlier turn was longer than the context of the model",
+					"1 turn was not sent, because an earlier turn was longer than the context of the model",
 				}},
-				{"sessions go on after failures", []string{"--on-session-failure", "continue"}, 0, []string{"1 turn was not asked"}},
+				{"sessions go on after failures", []string{"--on-session-failure", "continue"}, 0, []string{"1 turn was not sent"}},
 				{"too many", []string{"--max-overflow-rate", "10%"}, 3, []string{"1 of 4 requests did not fit into the context of the model, 25%, more than the 10% allowed"}},
 			} {
 				t.Run(tt.name, func(t *testing.T) {

@@ -69,7 +69,7 @@ func latestOptions() options {
 		{names: []string{"--output-tokens-mean", "--osl"}, arg: "N", kind: natural, group: "Input", usage: "mean length asked of the answers", support: same},
 		{names: []string{"--output-tokens-stddev"}, arg: "N", kind: natural, defaultValue: "0", group: "Input", usage: "its standard deviation", support: same},
 		{names: []string{"--output-tokens-mean-deterministic"}, group: "Input", usage: "ask Triton for answers not shorter than that", support: body},
-		{names: []string{"--num-prefix-prompts"}, arg: "N", kind: natural, defaultValue: "0", group: "Input", usage: "number of prompts to put in front of others", support: same},
+		{names: []string{"--num-prefix-prompts"}, arg: "N", kind: natural, defaultValue: "0", group: "Input", usage: "number of shared prefixes of prompts", support: same},
 		{names: []string{"--prefix-prompt-length"}, arg: "N", kind: natural, defaultValue: "100", group: "Input", usage: "their length", support: same},
 		optSeed,
 		{names: []string{"--extra-inputs"}, arg: "NAME:VALUE", repeat: true, group: "Input", usage: "further members of each request, or a JSON object", support: body},
@@ -97,8 +97,8 @@ func latestOptions() options {
 
 		optExport,
 		{names: []string{"--artifact-dir"}, arg: "DIR", defaultValue: "artifacts", group: "Output", usage: "where the folder of the run goes", support: alias, note: "--profile-export-file"},
-		{names: []string{"--checkpoint-dir"}, arg: "DIR", defaultValue: "checkpoint", group: "Output", usage: "", support: unneeded, note: "every run is made anew"},
-		{names: []string{"--enable-checkpointing"}, group: "Output", usage: "", support: unneeded, note: "every run is made anew"},
+		{names: []string{"--checkpoint-dir"}, arg: "DIR", defaultValue: "checkpoint", group: "Output", usage: "", support: unneeded, note: "every run starts anew"},
+		{names: []string{"--enable-checkpointing"}, group: "Output", usage: "", support: unneeded, note: "every run starts anew"},
 		{names: []string{"--generate-plots"}, group: "Output", usage: "plots", support: hint, note: "pa-analyze html"},
 		{names: []string{"-v", "--verbose"}, group: "Other", usage: "print the report of perf_analyzer, too", support: same},
 	})

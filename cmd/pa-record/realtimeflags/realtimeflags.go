@@ -30,7 +30,7 @@ const (
 // Flags returns the flags, for a category of the help.
 func Flags(category string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: dialectFlag, Category: category, Usage: "messages of v1/realtime as `SERVER` names them: vllm or openai", DefaultText: realtime.VLLM.String()},
+		&cli.StringFlag{Name: dialectFlag, Category: category, Usage: "spell the messages of v1/realtime as `SERVER` does: vllm or openai", DefaultText: realtime.VLLM.String()},
 		&cli.DurationFlag{Name: chunkFlag, Category: category, Usage: "send audio to v1/realtime in pieces of `DURATION`", DefaultText: "100ms"},
 		&cli.Float64Flag{Name: speedFlag, Category: category, Usage: "send audio `X` times as fast as it is spoken", DefaultText: "1"},
 	}

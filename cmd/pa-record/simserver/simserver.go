@@ -138,7 +138,7 @@ func flags(cfg *sim.Config) []cli.Flag {
 		&cli.StringSliceFlag{Name: "triton-model", Category: "Behaviour", Usage: "serve `NAME:INTERFACE` over the Triton APIs instead of the models above: vllm, vllm_2309, tensorrtllm or add_sub (repeatable)"},
 		&cli.StringFlag{Name: "ttft", Category: "Behaviour", Usage: "`DELAY` to the first token", DefaultText: sim.DefaultTTFT.String()},
 		&cli.StringFlag{Name: "itl", Category: "Behaviour", Usage: "`DELAY` from token to token", DefaultText: sim.DefaultITL.String()},
-		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "`LENGTH` at which the model stops by itself", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
+		&cli.StringFlag{Name: "output-tokens", Category: "Behaviour", Usage: "the model stops by itself after `LENGTH` tokens", DefaultText: strconv.Itoa(sim.DefaultOutputTokens)},
 		&cli.DurationFlag{Name: "prefill-per-token", Category: "Behaviour", Usage: "`DURATION` added to the first token for each input token that is not in the prefix cache", DefaultText: "0", Destination: &cfg.PrefillPerToken},
 		cmdline.Reads(&cli.StringFlag{Name: "tokenizer", Category: "Behaviour", Usage: "count input tokens with the tokenizer in `FILE`, such as tokenizer.json, or in a folder; built-in is pa-record's own", DefaultText: "words"}, tokenizer.FilesAt),
 		&cli.BoolFlag{Name: "prefix-cache", Category: "Behaviour", Usage: "keep the prompts and answers of chat completions and completions in a prefix cache, and state the cached tokens in usage; the other flags of the cache turn it on, too"},
@@ -150,11 +150,11 @@ func flags(cfg *sim.Config) []cli.Flag {
 		&cli.StringFlag{Name: "vocabulary", Category: "Behaviour", Usage: "`WORDS` of the answers: plain, tricky (quotes, control characters, emoji), or stamp (each token is the time at which it was sent)", Value: "plain"},
 		&cli.StringFlag{Name: "server-details", Category: "Behaviour", Usage: "chats and completions state times and cache of each request as `SERVER` does: vllm, sglang or llamacpp"},
 		&cli.Uint64Flag{Name: "seed", Category: "Behaviour", Usage: "seed `N` of everything random", Destination: &cfg.Seed},
-		&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "let something go wrong: `RULE` is one of the faults above, as in http_500:every=10 or reset:every=5,after=3 (repeatable; the first that fits a request counts)"},
-		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "have the kernel note when each write over HTTP left; costs the server a few system calls each", Destination: &cfg.KernelSends},
-		&cli.StringFlag{Name: "ledger-content", Category: "Output", Usage: "`WHAT` to remember of each write: bytes (and times), hash (and times), times, or none: no ledger at all", Value: "bytes"},
+		&cli.StringSliceFlag{Name: "fault", Category: "Behaviour", Usage: "inject a fault: `RULE` is one of the faults above, as in http_500:every=10 or reset:every=5,after=3 (repeatable; the first that fits a request counts)"},
+		&cli.BoolFlag{Name: "kernel-sends", Category: "Output", Usage: "let the kernel record when each write over HTTP left; each write costs a few system calls more", Destination: &cfg.KernelSends},
+		&cli.StringFlag{Name: "ledger-content", Category: "Output", Usage: "keep `WHAT` of each write in the ledger: bytes (and times), hash (and times), times, or none (no ledger)", Value: "bytes"},
 		cmdline.Writes(&cli.StringFlag{Name: "ledger", Category: "Output", Usage: "write what was sent, and when, to `FILE` at the end, as JSON lines"}),
-		&cli.BoolFlag{Name: "stop-at-eof", Category: "Output", Usage: "stop when standard input ends too, as it does with the process that started this one"},
+		&cli.BoolFlag{Name: "stop-at-eof", Category: "Output", Usage: "also stop when standard input ends, as it does when the process that started this one ends"},
 		cmdline.ConfigFlag("Output"),
 	)
 }
@@ -163,7 +163,7 @@ func flags(cfg *sim.Config) []cli.Flag {
 // faults and models.
 func description() string {
 	var b strings.Builder
-	b.WriteString(`It answers as an OpenAI-compatible server and as a Triton server, with made-up
+	b.WriteString(`It answers as an OpenAI-compatible server and as a Triton server, with random
 words at a chosen pace, until it is interrupted. Delays are a duration or a
 distribution: 20ms, normal:20ms,2ms, lognormal:20ms,5ms (mean, standard
 deviation); lengths likewise: 64, normal:64,8. It remembers what it sent and

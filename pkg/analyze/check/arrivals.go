@@ -49,7 +49,7 @@ const (
 func poissonOf(arrivals []uint64) (p poissonTest, why string) {
 	n := len(arrivals) - 1
 	if n < leastTested {
-		return p, fmt.Sprintf("at least %d gaps between sent requests are wanted", leastTested)
+		return p, fmt.Sprintf("at least %d gaps between sent requests are needed", leastTested)
 	}
 	if why := undoRounding(arrivals); why != "" {
 		return p, why

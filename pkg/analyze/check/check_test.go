@@ -125,11 +125,11 @@ func TestItems(t *testing.T) {
 			name: "a file of another tool", n: 10, item: "warm-up", want: NA, text: "X holds no requests of a warm-up",
 			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Meta.Import = &export.Import{Format: "X"} },
 		},
-		{name: "60 s", n: 600, item: "duration", want: Pass, value: 59.9 + 0.14, text: "60.0 s, at least 60 s wanted"},
+		{name: "60 s", n: 600, item: "duration", want: Pass, value: 59.9 + 0.14, text: "60.0 s; at least 60 s needed"},
 		{name: "59 s", n: 599, item: "duration", want: Fail, value: 59.8 + 0.14},
-		{name: "MLPerf wants 600 s", n: 600, profile: MLPerfServer(), item: "duration", want: Fail, value: 60.04, text: "at least 600 s wanted"},
+		{name: "MLPerf wants 600 s", n: 600, profile: MLPerfServer(), item: "duration", want: Fail, value: 60.04, text: "at least 600 s needed"},
 		{name: "enough for p99", n: 662, item: "samples", want: Pass, value: 662},
-		{name: "one too few for p99", n: 661, item: "samples", want: Fail, value: 661, text: "661 successful requests, at least 662 wanted"},
+		{name: "one too few for p99", n: 661, item: "samples", want: Fail, value: 661, text: "661 successful requests; at least 662 needed"},
 		{name: "closed loop", n: 10, item: "load", want: Pass, value: 4, text: "closed loop of 4"},
 		{name: "MLPerf wants an open loop", n: 10, profile: MLPerfServer(), item: "load", want: Fail, value: 4},
 		{
@@ -151,18 +151,18 @@ func TestItems(t *testing.T) {
 		{name: "all 2.5 ms late of 50", n: 10, change: scheduled(2.5 * ms), item: "coordinated omission", want: Pass, value: 2.5 * ms},
 		{
 			name: "all 2.6 ms late of 50, more than 5 % of the mean", n: 10, change: scheduled(2.6 * ms), item: "coordinated omission", want: Fail, value: 2.6 * ms,
-			text: "mean TTFT is 50.000 ms from the start and 52.600 ms from the schedule, at most 5 % more wanted",
+			text: "mean TTFT is 50.000 ms from the start and 52.600 ms from the schedule, at most 5 % more allowed",
 		},
 		{
 			name: "one of 200 waited for a minute", n: 200, item: "coordinated omission", want: Fail, value: 0,
-			text: "p99 of start − schedule is 0.000 ms, at most 5.000 ms wanted (10 % of the median TTFT); the maximum is 60000.000 ms, at most 50.000 ms wanted (p99 of TTFT); mean TTFT is 50.000 ms from the start and 350.000 ms from",
+			text: "p99 of start − schedule is 0.000 ms, at most 5.000 ms allowed (10 % of the median TTFT); the maximum is 60000.000 ms, at most 50.000 ms allowed (p99 of TTFT); mean TTFT is 50.000 ms from the start and 350.000 ms from",
 			change: func(all []export.Request, r *memrun.Reader) {
 				scheduled(0)(all, r)
 				all[7].ScheduledNS -= 60 * s
 			},
 		},
 		{ // the mean rises by 0.255 ms
-			name: "one of 200 later than the p99 of TTFT", n: 200, item: "coordinated omission", want: Fail, value: 0, text: "the maximum is 51.000 ms, at most 50.000 ms wanted",
+			name: "one of 200 later than the p99 of TTFT", n: 200, item: "coordinated omission", want: Fail, value: 0, text: "the maximum is 51.000 ms, at most 50.000 ms allowed",
 			change: func(all []export.Request, r *memrun.Reader) {
 				scheduled(0)(all, r)
 				all[7].ScheduledNS -= 51 * ms
@@ -182,7 +182,7 @@ func TestItems(t *testing.T) {
 				all[7].ScheduledNS -= 60 * s
 			},
 		},
-		{name: "6 ms late of 50", n: 10, change: scheduled(6 * ms), item: "coordinated omission", want: Fail, value: 6 * ms, text: "at most 5.000 ms wanted (10 % of the median TTFT)"},
+		{name: "6 ms late of 50", n: 10, change: scheduled(6 * ms), item: "coordinated omission", want: Fail, value: 6 * ms, text: "at most 5.000 ms allowed (10 % of the median TTFT)"},
 		{
 			name: "the client was the limit", n: 10, item: "client", want: Fail, text: export.SaturationWarning,
 			change: func(_ []export.Request, r *memrun.Reader) {
@@ -227,17 +227,17 @@ func TestItems(t *testing.T) {
 			name: "MLPerf wants no failures", n: 100, profile: MLPerfServer(), item: "failures", want: Fail, value: 0.01,
 			change: func(all []export.Request, _ *memrun.Reader) { all[7].Status = export.StatusTimeout },
 		},
-		{name: "a closed loop", n: 40, item: "arrivals", want: NA, text: "a closed loop has no process of arrivals"},
+		{name: "a closed loop", n: 40, item: "arrivals", want: NA, text: "a closed loop sends when an answer ends, so it has no arrival process"},
 		{name: "a rate", n: 40, change: scheduled(0), item: "arrivals", want: NA, text: "the load asked for equal gaps"},
-		{name: "gamma", n: 40, change: ofLoad("request rate 10, gamma of burstiness 0.5"), item: "arrivals", want: NA, text: "gamma distributed gaps"},
-		{name: "another distribution", n: 40, change: ofLoad("request rate 10, pareto, unscaled, at most 4 in flight"), item: "arrivals", want: NA, text: "pareto distributed gaps"},
+		{name: "gamma", n: 40, change: ofLoad("request rate 10, gamma of burstiness 0.5"), item: "arrivals", want: NA, text: "gamma-distributed gaps"},
+		{name: "another distribution", n: 40, change: ofLoad("request rate 10, pareto, unscaled, at most 4 in flight"), item: "arrivals", want: NA, text: "pareto-distributed gaps"},
 		{name: "a ceiling", n: 40, change: ofLoad("request rate 10, at most 4 in flight"), item: "arrivals", want: NA, text: "the load asked for equal gaps"},
 		{name: "the share of a rank", n: 40, change: ofLoad("rank 0 of 3: request rate 10, at most 2 in flight"), item: "arrivals", want: NA, text: "the load asked for equal gaps"},
 		{name: "a trace", n: 40, change: ofLoad("schedule of 40 requests"), item: "arrivals", want: NA, text: "the load is a recorded schedule"},
 		{name: "even gaps in place of Poisson", n: 40, change: ofLoad("request rate 10, poisson, at most 4 in flight"), interval: 100*ms + 1, item: "arrivals", want: Fail, value: even(39), text: "not as a Poisson process"},
 		{name: "few arrivals", n: 30, change: ofLoad("request rate 10, poisson"), item: "arrivals", want: NA, text: "at least 30 gaps"},
 		{name: "steady", n: 100, item: "steady state", want: Pass},
-		{name: "too few to tell", n: 99, item: "steady state", want: NA, text: "100 wanted"},
+		{name: "too few to tell", n: 99, item: "steady state", want: NA, text: "100 needed"},
 		{
 			name: "20 cold requests of 1000", n: 1000, item: "steady state", want: Fail, text: "the first 20 requests took 6.0 times as long as the rest: TTFT 300.00 ms, then 50.00 ms on average; --trim-start 10%",
 			change: func(all []export.Request, _ *memrun.Reader) {
@@ -522,7 +522,7 @@ func TestFindProfile(t *testing.T) {
 			t.Errorf("FindProfile(%q) = %+v, %v", name, p, err)
 		}
 	}
-	if _, err := FindProfile("x"); err == nil || err.Error() != `"x" is none of default, mlperf-server` {
+	if _, err := FindProfile("x"); err == nil || err.Error() != `"x": expected default or mlperf-server` {
 		t.Errorf("FindProfile(x): %v", err)
 	}
 	if p := MLPerfServer(); p.MinDuration != 10*time.Minute || p.MinSamples != 662 {
@@ -624,7 +624,7 @@ func TestPoissonOf(t *testing.T) {
 		arrivals []uint64
 		want     string
 	}{
-		{at(exponential, 1)[:30], "at least 30 gaps between sent requests are wanted"},
+		{at(exponential, 1)[:30], "at least 30 gaps between sent requests are needed"},
 		{make([]uint64, 50), "all requests were sent at one time"},
 		{at(func(i int) float64 { return exponential(i) / 100 }, 1e6), "times are rounded to 1.000 ms"},
 	} {

@@ -77,12 +77,12 @@ func (c *checker) duration() Item {
 		return unknown(name, "the times of the requests are not known")
 	}
 	d := time.Duration(c.x.DurationNS)
-	return decided(name, d >= c.p.MinDuration, d.Seconds(), "s", fmt.Sprintf("%.1f s, at least %.0f s wanted", d.Seconds(), c.p.MinDuration.Seconds()))
+	return decided(name, d >= c.p.MinDuration, d.Seconds(), "s", fmt.Sprintf("%.1f s; at least %.0f s needed", d.Seconds(), c.p.MinDuration.Seconds()))
 }
 
 // samples asks whether there are enough requests for percentiles.
 func (c *checker) samples() Item {
-	text := fmt.Sprintf("%s, at least %s wanted to certify p99", plural.GroupedOf(c.x.OK, "successful request"), plural.Grouped(c.p.MinSamples))
+	text := fmt.Sprintf("%s; at least %s needed to certify p99", plural.GroupedOf(c.x.OK, "successful request"), plural.Grouped(c.p.MinSamples))
 	return decided("samples", c.x.OK >= c.p.MinSamples, float64(c.x.OK), "requests", text)
 }
 
@@ -142,7 +142,7 @@ func (c *checker) omission() Item {
 		return unknown(name, "no latency to compare the delay of requests with")
 	}
 	limit, mean, most := c.p.MaxLate*s.P(50), c.sent.meanLateness(), float64(c.sent.lateness[len(c.sent.lateness)-1])
-	text = fmt.Sprintf("%s, at most %s wanted (%.0f %% of the median %s); the maximum is %s, at most %s wanted (p99 of %s); mean %s is %s from the start and %s from the schedule, at most %.0f %% more wanted",
+	text = fmt.Sprintf("%s, at most %s allowed (%.0f %% of the median %s); the maximum is %s, at most %s allowed (p99 of %s); mean %s is %s from the start and %s from the schedule, at most %.0f %% more allowed",
 		text, milliseconds(limit), 100*c.p.MaxLate, metric.Label(), milliseconds(most), milliseconds(s.P(99)), metric.Label(),
 		metric.Label(), milliseconds(s.Mean), milliseconds(s.Mean+mean), 100*c.p.MaxMeanLate)
 	ok := late <= limit && mean <= c.p.MaxMeanLate*s.Mean && most <= s.P(99)
@@ -189,7 +189,7 @@ func (c *checker) client() Item {
 	m := c.x.Client
 	switch {
 	case m == nil:
-		return unknown(name, "the file holds no figures of the client about itself")
+		return unknown(name, "the file holds no measurements of the client itself")
 	case m.CPU == nil:
 		return Item{Name: name, Status: Pass, Text: "no sign that the client was the limit; its CPU time is not known"}
 	}
@@ -229,7 +229,7 @@ func (c *checker) clock() Item {
 		return unknown(name, "the calibration has no times of the kind that the run has")
 	}
 	limit := c.p.MaxClockError
-	return decided(name, time.Duration(worst) <= limit, float64(worst), "ns", fmt.Sprintf("p99 error of received times is %s, at most %s wanted", milliseconds(float64(worst)), milliseconds(float64(limit))))
+	return decided(name, time.Duration(worst) <= limit, float64(worst), "ns", fmt.Sprintf("p99 error of received times is %s, at most %s allowed", milliseconds(float64(worst)), milliseconds(float64(limit))))
 }
 
 // values asks whether all numbers of the file can be true: an item that fails if some cannot, else none.
@@ -286,7 +286,7 @@ func (c *checker) failures() Item {
 		return unknown(name, "no measured request")
 	}
 	share := float64(failed) / float64(all)
-	return decided(name, share <= c.p.MaxFailed, share, "ratio", fmt.Sprintf("%s of %s (%.2f %%), at most %g %% wanted", plural.Grouped(failed), plural.GroupedOf(all, "request"), 100*share, 100*c.p.MaxFailed))
+	return decided(name, share <= c.p.MaxFailed, share, "ratio", fmt.Sprintf("%s of %s (%.2f %%), at most %g %% allowed", plural.Grouped(failed), plural.GroupedOf(all, "request"), 100*share, 100*c.p.MaxFailed))
 }
 
 // leastSteady is the number of requests from which analysis compares the first tenth of a level
@@ -307,7 +307,7 @@ func (c *checker) steady() Item {
 	case noStarts:
 		return unknown(name, "the order of the requests is not known")
 	case c.x.OK < leastSteady:
-		return unknown(name, fmt.Sprintf("%s are too few to compare the first tenth with the rest: %d wanted", plural.GroupedOf(c.x.OK, "request"), leastSteady))
+		return unknown(name, fmt.Sprintf("%s are too few to compare the first tenth with the rest: %d needed", plural.GroupedOf(c.x.OK, "request"), leastSteady))
 	}
 	return Item{Name: name, Status: Pass, Text: "the first requests and the first tenth are like the rest, and latencies do not drift"}
 }
@@ -331,16 +331,16 @@ func (c *checker) process() Item {
 	rated, distribution := askedArrivals(c.x.Load)
 	switch {
 	case c.x.Mode == export.ModeConcurrency && !c.scheduled():
-		return unknown(name, "a closed loop has no process of arrivals")
+		return unknown(name, "a closed loop sends when an answer ends, so it has no arrival process")
 	case distribution == "poisson":
 	case distribution != "":
-		return unknown(name, "only Poisson arrivals are tested, and the load asked for "+distribution+" distributed gaps")
+		return unknown(name, "only Poisson arrivals are tested, and the load asked for "+distribution+"-distributed gaps")
 	case rated, c.x.Load == "" && c.rep.FromRecorder():
 		return unknown(name, "only Poisson arrivals are tested, and the load asked for equal gaps; coordinated omission says how late requests were")
 	case c.x.Load != "":
 		return unknown(name, "only Poisson arrivals are tested, and the load is a recorded schedule")
 	default:
-		return unknown(name, "the file does not say which process of arrivals was asked for")
+		return unknown(name, "the file does not say which arrival process was asked for")
 	}
 	if _, noStarts := c.rep.Run.LevelLacks(c.x.Mode, c.x.Value, export.PartStarts); noStarts {
 		return unknown(name, "the file does not say when requests were sent")
@@ -349,7 +349,7 @@ func (c *checker) process() Item {
 	if why != "" {
 		return unknown(name, why)
 	}
-	text := fmt.Sprintf("as a Poisson process: distance of the gaps from an exponential distribution %.3f, at most %.3f wanted; correlation of neighbouring gaps %.3f, at most ±%.3f; the second half of the gaps %.2f times as long as the first, at most %.2f or 1/%.2f",
+	text := fmt.Sprintf("as a Poisson process: distance of the gaps from an exponential distribution %.3f, at most %.3f allowed; correlation of neighbouring gaps %.3f, at most ±%.3f; the second half of the gaps %.2f times as long as the first, at most %.2f or 1/%.2f",
 		p.distance, poissonLimit, p.lag, p.lagLimit, p.halves, p.halvesLimit, p.halvesLimit)
 	failed := p.failures()
 	if len(failed) > 0 {
@@ -373,9 +373,9 @@ func (c *checker) arrivals() Item {
 	}
 	d, ok := exponentialDistance(c.sent.arrivals)
 	if !ok {
-		return unknown(name, fmt.Sprintf("at least %d gaps between %s requests are wanted", leastGaps, what))
+		return unknown(name, fmt.Sprintf("at least %d gaps between %s requests are needed", leastGaps, what))
 	}
-	return decided(name, d <= poissonLimit, d, "", fmt.Sprintf("distance %.3f of the gaps between %s requests from an exponential distribution, at most %.3f wanted (Kolmogorov–Smirnov after Lilliefors, %d %% false alarms)", d, what, poissonLimit, poissonLimitPct))
+	return decided(name, d <= poissonLimit, d, "", fmt.Sprintf("distance %.3f of the gaps between %s requests from an exponential distribution, at most %.3f allowed (Kolmogorov–Smirnov after Lilliefors, %d %% false alarms)", d, what, poissonLimit, poissonLimitPct))
 }
 
 // milliseconds writes nanoseconds for a message.

@@ -51,5 +51,5 @@ func FindProfile(name string) (Profile, error) {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("%q is none of %s, %s", name, Default().Name, MLPerfServer().Name)
+	return Profile{}, fmt.Errorf("%q: expected %s or %s", name, Default().Name, MLPerfServer().Name)
 }

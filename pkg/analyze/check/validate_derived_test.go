@@ -98,7 +98,7 @@ func TestValidateDerivedByTokenizer(t *testing.T) {
 		{"another", func(*export.Derivation) {}, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "def"}, "SHA-256 abc counted tokens, but --tokenizer has def"},
 		{"it refused texts", func(d *export.Derivation) { d.NotCounted = 1 }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, "could not count all texts"},
 		{"older definitions", func(d *export.Derivation) { d.Definitions-- }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, fmt.Sprintf("follow definitions %d, and this program has definitions %d", answer.Definitions-1, answer.Definitions)},
-		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess" is none of`},
+		{"a source of a newer program", func(d *export.Derivation) { d.TokenSource = "guess" }, ValidateConfig{Counter: memrun.Words{}, Tokenizer: "abc"}, `"guess": expected`},
 	} {
 		run := &memrun.Reader{
 			Header:   export.Run{Experiments: []export.Experiment{{Mode: "concurrency", Value: "1"}}},

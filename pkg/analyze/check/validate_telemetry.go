@@ -71,7 +71,7 @@ func (v *validator) telemetry(ctx context.Context, r export.Reader) error {
 	}
 	for _, source := range order {
 		if !slices.ContainsFunc(m.Telemetry, func(t export.TelemetrySource) bool { return t.Source == source }) {
-			v.say("there are scrapes of %s, which is no source of telemetry of the run", source)
+			v.say("there are scrapes of %s, which is not a telemetry source of the run", source)
 		}
 	}
 	return nil

@@ -76,7 +76,7 @@ func TestValidateTelemetry(t *testing.T) {
 			[]export.TelemetrySource{{Source: "s", Scrapes: 1, Failed: 1}, {Source: "p", Scrapes: 2}},
 			[]string{
 				"the file's metadata counts 1 scrapes of s (1 failed), but the file holds 1 (0 failed)", "the file's metadata counts 2 scrapes of p (0 failed), but the file holds 0 (0 failed)",
-				"there are scrapes of o, which is no source of telemetry of the run",
+				"there are scrapes of o, which is not a telemetry source of the run",
 			},
 		},
 	} {

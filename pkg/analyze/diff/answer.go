@@ -183,7 +183,7 @@ func (res *Result) because(l *LevelDiff) string {
 		return why
 	}
 	if !slices.ContainsFunc(l.Rows, func(r *Row) bool { return r.Primary && r.Metric.of != failedShare }) && l.failures.known {
-		return fmt.Sprintf("%s of %s and %s requests, and so few requests show no share", l.failed(), plural.Grouped(sum(l.failures.older).all), plural.Grouped(sum(l.failures.newer).all))
+		return fmt.Sprintf("%s of %s and %s requests, too few to compare shares", l.failed(), plural.Grouped(sum(l.failures.older).all), plural.Grouped(sum(l.failures.newer).all))
 	}
 	return "no judged metric has a value on both sides"
 }

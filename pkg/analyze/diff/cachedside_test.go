@@ -14,8 +14,8 @@ func TestCachedSide(t *testing.T) {
 	}{
 		{"neither", noDoubt, noDoubt, 1, ""},
 		{"both", cached, cached + ": they were sent before", 1, ""},
-		{"old", cached, noDoubt, 1, "; old had the prompts in its cache, and new had not: see prompt-cache"},
-		{"new, at one of two levels", noDoubt, cached, 2, "; new had the prompts in its cache at concurrency 4, and old had not: see prompt-cache"},
+		{"old", cached, noDoubt, 1, "; old had the prompts in its cache, and new did not: see prompt-cache"},
+		{"new, at one of two levels", noDoubt, cached, 2, "; new had the prompts in its cache at concurrency 4, and old did not: see prompt-cache"},
 	} {
 		r := Result{
 			Levels:      make([]*LevelDiff, tt.levels),

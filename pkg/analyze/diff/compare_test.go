@@ -449,7 +449,7 @@ func TestClusteredFailures(t *testing.T) {
 		{"spread over the runs", same(5, count{0, 60}), same(5, count{4, 60}), inference.Worse, ""},
 		{"all in one run", same(5, count{0, 60}), append(same(4, count{0, 60}), count{20, 60}), inference.NoDifference, "failed 6.7 % instead of 0 % of the requests, but the failures came together in some of the runs; record more runs"},
 		{"in one run, and many more in all", same(5, count{0, 60}), []count{{30, 60}, {25, 60}, {40, 60}, {55, 60}, {28, 60}}, inference.Worse, ""},
-		{"a few", same(1, count{0, 30}), same(1, count{3, 30}), inference.NoDifference, "failed 10 % instead of 0 % of the requests, and so few failures may be chance; record more requests"},
+		{"a few", same(1, count{0, 30}), same(1, count{3, 30}), inference.NoDifference, "failed 10 % instead of 0 % of the requests; that few failures may be chance: record more requests"},
 		{"the same", same(5, count{2, 60}), same(5, count{2, 60}), inference.NoDifference, ""},
 		{"no requests", same(1, count{}), same(1, count{1, 2}), inference.NotAvailable, ""},
 	} {
@@ -572,7 +572,7 @@ func TestPrimary(t *testing.T) {
 	if _, err := o.ParseGate("ttft_p50 worse"); err == nil {
 		t.Error("a condition on the verdict of a metric that has none")
 	}
-	if err := CheckPrimary([]string{"itl_mean", "nonsense"}, false); err == nil || !strings.Contains(err.Error(), `"nonsense" is no metric; give some of ttft_p50`) {
+	if err := CheckPrimary([]string{"itl_mean", "nonsense"}, false); err == nil || !strings.Contains(err.Error(), `"nonsense" is not a metric; give some of ttft_p50`) {
 		t.Error(err)
 	}
 }
@@ -660,8 +660,8 @@ func TestLeaveOut(t *testing.T) {
 		{LeaveOut{Runs: []string{"new.5"}}, Sides{}, 0, 0, "there is no run new.5: the new side has 4"},
 		{LeaveOut{First: 4}, Sides{}, 0, 0, "no run of the new side is left"},
 		{LeaveOut{First: 9}, Sides{}, 0, 0, "there is no run old.9: the old side has 5"},
-		{LeaveOut{Runs: []string{"old"}}, Sides{}, 0, 0, `"old" is no run; write old.1 for the first run of the old side`},
-		{LeaveOut{Runs: []string{"old.0"}}, Sides{Old: "a"}, 0, 0, `"old.0" is no run; write a.1 for the first run of the a side`},
+		{LeaveOut{Runs: []string{"old"}}, Sides{}, 0, 0, `"old" is not a run; write old.1 for the first run of the old side`},
+		{LeaveOut{Runs: []string{"old.0"}}, Sides{Old: "a"}, 0, 0, `"old.0" is not a run; write a.1 for the first run of the a side`},
 		{LeaveOut{Runs: []string{"b.1"}}, Sides{Old: "a"}, 0, 0, `"b.1" names no side; the sides are a and new`},
 	} {
 		o, n, err := tt.x.Remaining(5, 4, tt.sides)

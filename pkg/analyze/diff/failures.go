@@ -126,7 +126,7 @@ func (f *failures) doubt(l *LevelDiff) string {
 	if clustered {
 		return f.clustered(l)
 	}
-	return fmt.Sprintf("%s of the requests, and so few failures may be chance; record more requests", l.failed())
+	return fmt.Sprintf("%s of the requests; that few failures may be chance: record more requests", l.failed())
 }
 
 // clustered says that failures came together in some runs.

@@ -181,7 +181,7 @@ func TestGateParseErrors(t *testing.T) {
 		{"ttft_p99.low>5", `column 14: "5": ttft_p99.low is in percent; write a percent such as +5%`},
 		{"new.failed_share>0.01", `column 18: "0.01": new.failed_share is in percent; write a percent such as 1%`},
 		{"new.ttft_p99>+5ms", `column 14: "+5ms": a value has no sign; write a duration such as 200ms`},
-		{"new.ttft_p99>5%", `column 14: "5%": new.ttft_p99 is no share; write a duration such as 200ms, or ttft_p99>5% for the change`},
+		{"new.ttft_p99>5%", `column 14: "5%": new.ttft_p99 is not a share; write a duration such as 200ms, or ttft_p99>5% for the change`},
 		{"new.ttft_p99>5", `column 14: "5": a duration needs a unit: 5ms or 5s`},
 		{"new.requests_per_s<5s", `column 20: "5s": requests_per_s is per second and has no unit; write a number such as 25.5`},
 		{"ttft_p99>" + strings.Repeat("9", 400) + "%", `column 10: "` + strings.Repeat("9", 40) + `…": the number is too large`},

@@ -158,7 +158,7 @@ func (c *condition) parseLimit(p *expr.Parser) {
 	case q.Sign != "":
 		p.Refuse("a value has no sign; write %s", c.example())
 	case q.Unit == "%":
-		p.Refuse("%s is no share; write %s, or %s%s%s for the change", c.operand(), c.example(), c.metric.Key, c.relation, q)
+		p.Refuse("%s is not a share; write %s, or %s%s%s for the change", c.operand(), c.example(), c.metric.Key, c.relation, q)
 	case isTime && q.Unit == "":
 		p.Refuse("a duration needs a unit: %sms or %ss", q.Number, q.Number)
 	case c.metric.Unit == Ratio && q.Unit != "":

@@ -74,7 +74,7 @@ func makeScenarios(t *testing.T) map[string]*Result {
 		m.run.Meta.Model = "tiny|2\x1b[31m"
 		m.run.Meta.DatasetSHA256 = strings.Repeat("0d", 32)
 		m.run.Meta.Warnings = []string{"the wall clock was set by 1s between 1s and 2s after the start; times may be off"}
-		m.run.Experiments[0].Meta.Warnings = []string{"the client may be the limit: it used 97% of the time of its 8 cores; give it more, or less load"}
+		m.run.Experiments[0].Meta.Warnings = []string{"the client may be the limit: it used 97% of the time of its 8 cores; give it more cores, or send less load"}
 		for i := range m.requests[0] {
 			for j := range m.requests[0][i].Responses {
 				m.requests[0][i].Responses[j].Source = export.SourceUser

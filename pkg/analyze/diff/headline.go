@@ -52,7 +52,7 @@ func (r *Result) cachedSide() string {
 		if d.Level != "" && len(r.Levels) > 1 {
 			at = " at " + sanitize.Text(d.Level)
 		}
-		return fmt.Sprintf("; %s had the prompts in its cache%s, and %s had not: see %s", side, at, other, promptCache)
+		return fmt.Sprintf("; %s had the prompts in its cache%s, and %s did not: see %s", side, at, other, promptCache)
 	}
 	return ""
 }
@@ -387,7 +387,7 @@ func (r *Result) levelsApart() []string {
 		const text = "no level was shown to differ from the others"
 		for _, row := range r.Together.Rows {
 			if row.surest != "" {
-				return []string{"surest at " + row.surest + ", but " + text}
+				return []string{"clearest at " + row.surest + ", but " + text}
 			}
 		}
 		return []string{text}

@@ -30,7 +30,7 @@ func (x *LeaveOut) numbersOf(sides Sides) (older, newer []int, err error) {
 		side, digits, ok := cutLast(name, ".")
 		n, numberErr := strconv.Atoi(digits)
 		if !ok || numberErr != nil || n < 1 {
-			return nil, nil, fmt.Errorf("%q is no run; write %s.1 for the first run of the %s side", name, sides.old(), sides.old())
+			return nil, nil, fmt.Errorf("%q is not a run; write %s.1 for the first run of the %s side", name, sides.old(), sides.old())
 		}
 		switch side {
 		case sides.old():

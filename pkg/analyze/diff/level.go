@@ -30,7 +30,7 @@ type RunLevel struct {
 	OK, Failed int
 	// Unreadable counts requests that the reader left out.
 	Unreadable int
-	// DurationNS is the time of the rates: from the first start to the last response
+	// DurationNS is the measured time: from the first start to the last response
 	// of the successful requests, or the selected part.
 	DurationNS  int64
 	TokenSource answer.TokenSource

@@ -165,7 +165,7 @@ func CheckPrimary(keys []string, quality bool) error {
 		if slices.ContainsFunc(Metrics[:], func(m *Metric) bool { return m.Key == k }) {
 			return fmt.Errorf("%q is a metric of quality; add --metrics quality", k)
 		}
-		return fmt.Errorf("%q is no metric; give some of %s", k, strings.Join(known, ", "))
+		return fmt.Errorf("%q is not a metric; give some of %s", k, strings.Join(known, ", "))
 	}
 	return nil
 }

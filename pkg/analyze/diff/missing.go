@@ -110,7 +110,7 @@ func (l *LevelDiff) unequal(r *Row) (inference.NA, bool) {
 	if equalNumbers(low, high) || r.Metric.pct < 99 && beyond >= 10 {
 		return inference.NA{}, false
 	}
-	return inference.NA{Reason: fmt.Sprintf("%s has %s values a run and %s %s, and a percentile so far out moves with their number; record as many", l.sides.old(), lowToHigh(oldLow, oldHigh), l.sides.new(), lowToHigh(newLow, newHigh))}, true
+	return inference.NA{Reason: fmt.Sprintf("%s has %s values a run and %s %s, and a percentile so far out depends on their number; record the same number", l.sides.old(), lowToHigh(oldLow, oldHigh), l.sides.new(), lowToHigh(newLow, newHigh))}, true
 }
 
 // equalNumbers reports whether the smallest and the largest number of values a run are within
@@ -192,7 +192,7 @@ func (l *LevelDiff) missing(r *Row) (inference.NA, bool) {
 	switch {
 	case why != "":
 	case r.Metric.IsRate() && RatesMove(l.Old, l.New):
-		why = fmt.Sprintf("%s has %s requests a run and %s %s, and short runs have lower rates, because few requests run at their start and end; record as many",
+		why = fmt.Sprintf("%s has %s requests a run and %s %s, and short runs have lower rates, because few requests run at their start and end; record the same number",
 			l.sides.old(), lowToHigh(requestsSpan(l.Old)), l.sides.new(), lowToHigh(requestsSpan(l.New)))
 	default:
 		return l.unequal(r)

@@ -97,8 +97,8 @@ func (r *Run) Start() (ns uint64, ok bool) {
 	return r.firstNS, true
 }
 
-// Measured returns the definitions by which the run was measured, for people: "strict
-// definitions, from start".
+// Measured returns the definitions by which the run was measured, for people:
+// "pa-analyze's definitions, latencies from the first byte sent".
 func (r *Run) Measured() string { return (&Result{Old: []*Run{r}}).measured() }
 
 // NotKnown says that no file of these runs states the model, or the load of a level; "" if one

@@ -31,7 +31,7 @@ func TestRunsAndLevels(t *testing.T) {
 	if ns, ok := read(t, "none.json", recipe{}).Start(); ok {
 		t.Errorf("start %d of a run without requests", ns)
 	}
-	if got, want := a.Measured(), "strict definitions, from start"; got != want {
+	if got, want := a.Measured(), "pa-analyze's definitions, latencies from the first byte sent"; got != want {
 		t.Errorf("Measured() = %q, want %q", got, want)
 	}
 	l := a.Levels[0]

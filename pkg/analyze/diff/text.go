@@ -145,7 +145,7 @@ func (r *Result) explanation() []string {
 
 // legend explains the marks of rows in one line.
 func (r *Result) legend() string {
-	text := fmt.Sprintf("* judged; \"within %s\": shown to change by less; ~: not shown either way; --explain shows how", percent(r.o.margin()))
+	text := fmt.Sprintf("* decides the answer; \"within %s\": shown to change by less; ~: cannot tell; --explain shows how", percent(r.o.margin()))
 	for _, l := range r.Levels {
 		if slices.ContainsFunc(l.Rows, func(row *Row) bool { return row.Paired }) {
 			return text + "; † the change is the median over pairs of requests with the same prompt"
@@ -186,10 +186,16 @@ func sideName(side string, runs []*Run) string {
 	return fmt.Sprintf("%d %s (%s)", len(runs), side, strings.Join(names, ", "))
 }
 
+// begin says where latencies begin.
+var begin = [...]string{
+	answer.FromStart: "the first byte sent", answer.FromSent: "the last byte sent",
+	answer.FromIssued: "before connecting", answer.FromScheduled: "the scheduled time",
+}
+
 // measured returns the second line: the definitions, and the requests that count.
 func (r *Result) measured() string {
 	c := &r.Old[0].cfg
-	how := []string{"strict definitions", "from " + c.From.String()}
+	how := []string{"pa-analyze's definitions", "latencies from " + begin[c.From]}
 	if c.TokenSource != answer.TokenAuto {
 		how = append(how, "output tokens from "+c.TokenSource.String())
 	}
@@ -234,7 +240,7 @@ func (r *Result) notes() []string {
 		return nil
 	}
 	if r.Single && len(r.Refused()) == 0 {
-		say("Only these two runs are compared: how much one run differs from the next under the same settings is not in the intervals. For decisions, compare several runs a side.")
+		say("These are two single runs: the intervals leave out how much runs of the same settings differ by chance. For decisions, compare several runs a side.")
 	}
 	switch {
 	case len(r.Refused()) > 0:
@@ -255,7 +261,7 @@ func (r *Result) notes() []string {
 			how += " and their correlations"
 		}
 		say("* primary metric: judged at 5 %% by p, which is %s. Its interval is as wide as its verdict needs, at least 95 %%. The other rows are descriptive, with 95 %% intervals.", how)
-		say("\"within %s\" means that the 90 %% interval of the change lies within the margin (two one-sided tests); ~ means that neither a difference nor that was shown.", percent(r.o.margin()))
+		say("\"within %s\" means that the 90 %% interval of the change lies within the margin (two one-sided tests); ~ means that the data show neither.", percent(r.o.margin()))
 	}
 	if r.Together != nil {
 		say("A run's value over %s is the geometric mean of its values at the levels. Half of the 5 %% is for these rows and half for the levels. If a metric changed over %s, its levels are also judged by themselves.", r.Together.Name, r.Together.Name)
@@ -307,7 +313,7 @@ func (r *Row) reason() string {
 	case r.Metric.of == itl || r.Metric.of == itlPerToken:
 		unit = "gaps"
 	}
-	return fmt.Sprintf("%s (about %s %s a side are enough)", r.NA.Reason, plural.Grouped(r.NA.Needs), unit)
+	return fmt.Sprintf("%s (about %s %s a side would be enough)", r.NA.Reason, plural.Grouped(r.NA.Needs), unit)
 }
 
 // reasonOf returns why a judged metric has no verdict, and how many values would be enough.

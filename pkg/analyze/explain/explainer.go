@@ -71,7 +71,7 @@ func (x *Explainer) Request(q *export.Request) {
 			why += ": " + x.m.Class
 		}
 		for _, m := range [...]Measure{Requests, RequestRate} {
-			x.Note(m, "counts requests that are none to strict ("+why+")")
+			x.Note(m, "counts requests that strict leaves out ("+why+")")
 		}
 	}
 }
@@ -82,7 +82,7 @@ func (x *Explainer) Failed() {
 		return
 	}
 	for _, m := range measures {
-		x.Note(m.name, "takes requests for failed that are none to strict")
+		x.Note(m.name, "counts requests as failed that strict counts as ok")
 	}
 }
 
@@ -136,13 +136,13 @@ func (x *Explainer) token(m Measure, i int, recvNS uint64, also []Measure) {
 	}
 	switch {
 	case i == 1 && len(events) > 1 && recvNS > events[1].RecvNS && events[1].RecvNS == events[0].RecvNS:
-		x.Note(m, "takes what came in one read for one token")
+		x.Note(m, "counts tokens that arrived in one read as one token")
 	case i >= len(events):
-		x.Note(m, "takes "+x.kindAt(recvNS)+" for the "+name+" token, which strict does not find in the request")
+		x.Note(m, "counts "+x.kindAt(recvNS)+" as the "+name+" token; strict finds none in the request")
 	case recvNS < events[i].RecvNS:
-		x.Note(m, "takes "+x.kindAt(recvNS)+" for the "+name+" token")
+		x.Note(m, "counts "+x.kindAt(recvNS)+" as the "+name+" token")
 	default:
-		x.Note(m, "does not take "+x.kindAt(events[i].RecvNS)+" for the "+name+" token")
+		x.Note(m, "does not count "+x.kindAt(events[i].RecvNS)+" as the "+name+" token")
 	}
 }
 
@@ -153,9 +153,9 @@ func (x *Explainer) Gaps(responses int) {
 	}
 	switch events := len(x.m.Answer.Events); {
 	case responses < events:
-		x.Note(InterToken, "takes several token events for one, which came in one read or are no text")
+		x.Note(InterToken, "counts several token events as one: they arrived in one read, or are not text")
 	case responses > events:
-		x.Note(InterToken, "takes gaps to responses that hold no token, too")
+		x.Note(InterToken, "also counts gaps to responses without a token")
 	}
 }
 
@@ -181,7 +181,7 @@ func (x *Explainer) Output(n int64) {
 	if x == nil || !x.m.OutputTokens.OK || x.m.OutputTokens.V == n {
 		return
 	}
-	x.Note(OutputTokens, "strict takes "+sourceWords(x.m.TokenSource))
+	x.Note(OutputTokens, "strict uses "+sourceWords(x.m.TokenSource))
 }
 
 // Input records the number of input tokens that the tool counts.
@@ -196,7 +196,7 @@ func (x *Explainer) Input(n int64) {
 	if x.inputStated++; x.m.InputTokens.V == n {
 		return
 	}
-	x.Note(InputTokens, "strict takes the server's usage")
+	x.Note(InputTokens, "strict uses the server's usage")
 }
 
 func sourceWords(s answer.TokenSource) string {
@@ -272,7 +272,7 @@ func (x *Explainer) Differs(m Measure) []string {
 	}
 	var found []note
 	if m == InputTokens && x.inputStated > 0 && x.inputCounted > 0 {
-		found = append(found, note{m, "counts the prompt where the server does not say it, too", x.inputCounted})
+		found = append(found, note{m, "counts the tokens of the prompt where the server does not state them", x.inputCounted})
 	}
 	for _, n := range x.notes {
 		if n.measure == m {

@@ -74,7 +74,7 @@ func strictMetric(d *Definition, m answer.Metric, rep *analyze.Report, e *analyz
 
 func strictRate(d *Definition, e *analyze.Experiment) {
 	t := &e.Throughput
-	noTokens, noTotal, noUser := "no tokens are known", "the input tokens of some requests are unknown", "only at a concurrency"
+	noTokens, noTotal, noUser := "no tokens are known", "the input tokens of some requests are unknown", "only for a level of a concurrency"
 	for _, u := range e.Unavailable {
 		if u.Key == "output_tokens_per_s" {
 			noTokens, noTotal, noUser = u.Why, u.Why, u.Why

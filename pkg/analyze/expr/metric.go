@@ -86,7 +86,7 @@ func metricOf(name string) (m Metric, why string) {
 	}
 	if base, rest, ok := strings.Cut(name, "_p"); ok && IsNumber(rest) {
 		if m, _ := metricOf(base); m.Name != "" {
-			return Metric{}, "a request has one " + base + ", and an objective is about each request; use " + base + ", and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes " + name + " of a level)"
+			return Metric{}, "a request has one " + base + ", and an objective judges each request; use " + base + ", and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes " + name + " of a level)"
 		}
 	}
 	return Metric{}, "no such metric; there are " + strings.Join(Names(), ", ")
@@ -100,7 +100,7 @@ var levelStatistics = []string{"mean", "min", "max"}
 func levelMetricOf(name string) (m Metric, why string) {
 	name = strings.ToLower(name)
 	if m, ok := ofEachRequest(name); ok {
-		return Metric{}, "a level has many requests, each with its " + m.Name + "; use " + name + "_p99 or " + name + "_mean (pa-analyze report --slo is about each request)"
+		return Metric{}, "a level has many requests, each with its " + m.Name + "; use " + name + "_p99 or " + name + "_mean (pa-analyze report --slo judges each request)"
 	}
 	at := strings.LastIndexByte(name, '_')
 	if at < 0 {

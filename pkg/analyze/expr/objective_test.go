@@ -67,7 +67,7 @@ var bad = []struct {
 	{"blanks only", "  ", 3, "an expression is missing, such as ttft<=200ms && itl_p99<=50ms"},
 	{"unknown metric", "latency<1s", 1, `"latency": no such metric; there are ` + strings.Join(Names(), ", ")},
 	{"itl alone", "ttft<1s && itl<50ms", 12, `"itl": itl is the time between two tokens and a request has many; use itl_mean, itl_p99 or itl_max`},
-	{"percentile of all requests", "ttft_p99<1s", 1, `"ttft_p99": a request has one ttft, and an objective is about each request; use ttft, and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes ttft_p99 of a level)`},
+	{"percentile of all requests", "ttft_p99<1s", 1, `"ttft_p99": a request has one ttft, and an objective judges each request; use ttft, and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes ttft_p99 of a level)`},
 	{"percentile 0", "itl_p0<1s", 1, `"itl_p0": percentiles are above 0 and below 100; itl_min and itl_max are the ends`},
 	{"percentile 100", "itl_p100<1s", 1, `"itl_p100": percentiles are above 0 and below 100; itl_min and itl_max are the ends`},
 	{"the value first", "200ms>=ttft", 1, `expected a metric, ( or !, found "200ms"`},

@@ -161,7 +161,7 @@ func (c *audioCollector) missing(run *export.Run) string {
 	case c.requests > 0:
 		return ""
 	case run.Endpoint == nil || openai.AudioOf(*run.Endpoint) == openai.NoAudio:
-		return "the endpoint is none of v1/audio/transcriptions, v1/audio/translations and v1/audio/speech"
+		return "the endpoint is not v1/audio/transcriptions, v1/audio/translations or v1/audio/speech"
 	}
 	return "no request succeeded"
 }

@@ -28,7 +28,7 @@ type EconomicsConfig struct {
 // the level's rates.
 type Economics struct {
 	Config EconomicsConfig
-	// Span is the time of the rates; the energy is of this time. It is empty if it is not known.
+	// Span is the measured time; the energy is of this time. It is empty if it is not known.
 	Span Span
 	// GPUs is the number of GPUs, 0 if it is not known. Counted says that the telemetry counted
 	// them; else Config names them.
@@ -64,8 +64,8 @@ var EconomicsFigures = [...]Figure{
 	{Key: KeyUserRate, Label: "output tokens/s/user (decode)", Unit: "tokens/s", Formula: "1 / mean TPOT", Source: "InferenceX: interactivity"},
 	{Key: KeyUserRateE2E, Label: "output tokens/s/user (whole request)", Unit: "tokens/s", Formula: "mean over requests of output tokens / E2EL", Source: "AIPerf: e2e output token throughput"},
 	{Key: KeyRatePerGPU, Label: "output tokens/s/GPU", Unit: "tokens/s", Formula: "output tokens/s / GPUs", Source: "InferenceX: output_tput_per_gpu"},
-	{Key: KeyEnergy, Label: "energy", Unit: "J", Formula: "Σ over GPUs of the energy in the time of the rates − idle power · time"},
-	{Key: KeyPower, Label: "mean power", Unit: "W", Formula: "energy / time of the rates"},
+	{Key: KeyEnergy, Label: "energy", Unit: "J", Formula: "Σ over GPUs of the energy in the measured time − idle power · time"},
+	{Key: KeyPower, Label: "mean power", Unit: "W", Formula: "energy / measured time"},
 	{Key: KeyPerOutput, Label: "energy per output token", Unit: "J", Formula: "energy / output tokens", Source: "ML.ENERGY, arXiv 2505.06371"},
 	{Key: KeyPerToken, Label: "energy per token", Unit: "J", Formula: "energy / (input tokens + output tokens)"},
 	{Key: KeyPerRequest, Label: "mean energy per request", Unit: "J", Formula: "energy / requests", Source: "ML.ENERGY, arXiv 2505.06371"},
@@ -204,7 +204,7 @@ func (x *Level) AddEnergy(run *export.Run, energy []serverfigures.Energy, gpus i
 	}
 }
 
-// energy returns the energy of all GPUs in the time of the rates, the bound of its error, or the reason
+// energy returns the energy of all GPUs in the measured time, the bound of its error, or the reason
 // why it is not known.
 func (x *Level) energy(run *export.Run, without string) (joules, bound float64, why string) {
 	e := x.Economics

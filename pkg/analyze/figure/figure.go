@@ -28,7 +28,7 @@ type Group interface {
 
 // A Level holds the figures of a load level, or of the part of it that is analyzed.
 type Level struct {
-	// DurationNS is the time of the rates: the selected part, or for a whole level the time
+	// DurationNS is the measured time: the selected part, or for a whole level the time
 	// from the first start to the last response of the successful requests. It excludes
 	// pauses that were left out and is 0 if the time is unknown.
 	DurationNS int64

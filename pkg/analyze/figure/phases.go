@@ -247,7 +247,7 @@ func (c *phasesCollector) finish() *Waterfall {
 }
 
 // notStated is the reason why a figure that only answers state is not known.
-const notStated = "no answer states it; speculation: vLLM --per-request-spec-decode-metrics summary with --enable-per-request-metrics, llama.cpp by itself; cache by level: SGLang --enable-cache-report; retractions: SGLang /generate"
+const notStated = "no answer states it; speculation needs llama.cpp, or vLLM --per-request-spec-decode-metrics summary --enable-per-request-metrics; cache by level SGLang --enable-cache-report; retractions SGLang /generate"
 
 // AddPhases completes the figures of times by the servers' figures.
 func (x *Level) AddPhases(run *export.Run) {

@@ -167,7 +167,7 @@ func (c *qualityCollector) Set(x *Level, run *export.Run) {
 		set(stalledRequests, float64(c.stalled))
 		switch {
 		case c.rank > c.requests-c.unreached:
-			q.Figures[fluidRate].Why = "too many requests reach the target at no rate: their first token is late"
+			q.Figures[fluidRate].Why = "too many requests miss the target at every rate, because their first token is late"
 		case intervals.NthValue <= 1:
 			q.Figures[fluidRate].Why = "the tokens come so early that every rate is met; give a shorter --due-first"
 		case intervals.Err == nil:
@@ -209,7 +209,7 @@ func (c *qualityCollector) missing(run *export.Run) string {
 	}
 	switch {
 	case c.severalChoices > 0:
-		return "requests with several choices have no one order of tokens"
+		return "requests with several choices have no single order of tokens"
 	case c.requests == 0:
 		return "no streamed answer"
 	}

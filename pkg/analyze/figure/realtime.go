@@ -19,13 +19,13 @@ type Realtime struct {
 
 // RealtimeFigures are the figures of [Realtime] without values, in the order of a report.
 var RealtimeFigures = [...]Figure{
-	{Key: "delta_latency_p50_ns", Label: "delta latency p50", Unit: "ns", Formula: "median over token events: arrival − when the last chunk of audio left that left before"},
+	{Key: "delta_latency_p50_ns", Label: "delta latency p50", Unit: "ns", Formula: "median over token events: arrival − time at which the last chunk of audio before it was sent"},
 	{Key: "delta_latency_p90_ns", Label: "delta latency p90", Unit: "ns", Formula: "90th percentile of the same"},
 	{Key: "delta_latency_p99_ns", Label: "delta latency p99", Unit: "ns", Formula: "99th percentile of the same"},
-	{Key: "final_latency_p50_ns", Label: "end of speech to last message p50", Unit: "ns", Formula: "median over requests: last message − when the last chunk of audio left"},
+	{Key: "final_latency_p50_ns", Label: "end of speech to last message p50", Unit: "ns", Formula: "median over requests: last message − time at which the last chunk of audio was sent"},
 	{Key: "final_latency_p90_ns", Label: "end of speech to last message p90", Unit: "ns", Formula: "90th percentile of the same"},
 	{Key: "final_latency_p99_ns", Label: "end of speech to last message p99", Unit: "ns", Formula: "99th percentile of the same"},
-	{Key: "send_lateness_p50_ns", Label: "lateness of audio p50", Unit: "ns", Formula: "median over chunks after the first: when it left − when the first one left − its number · interval; at least 0"},
+	{Key: "send_lateness_p50_ns", Label: "lateness of audio p50", Unit: "ns", Formula: "median over chunks after the first: time sent − time sent of the first chunk − its number · interval; at least 0"},
 	{Key: "send_lateness_p99_ns", Label: "lateness of audio p99", Unit: "ns", Formula: "99th percentile of the same"},
 	{Key: "send_lateness_max_ns", Label: "lateness of audio max", Unit: "ns", Formula: "greatest of the same"},
 }

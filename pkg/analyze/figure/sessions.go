@@ -39,7 +39,7 @@ func (c *SessionsConfig) Block() int { return cmp.Or(c.CacheBlock, DefaultCacheB
 // Sessions says how long the sessions of a level took as wholes: conversations, or agents with their sub-agents.
 type Sessions struct {
 	Config SessionsConfig
-	// Span is the time of the rates; it is empty if it is not known.
+	// Span is the measured time; it is empty if it is not known.
 	Span Span
 	// Requests counts the requests that belong to a session, of any phase and outcome; Single counts the others.
 	Requests, Single int
@@ -189,7 +189,7 @@ const (
 
 // SessionFigures are the figures of [Sessions] without values, in the order of a report.
 var SessionFigures = [...]Figure{
-	{Key: KeyJobsPerHour, Label: "jobs per hour", Unit: "1/h", Formula: "3600 · sessions that finished in the time of the rates / its seconds", Source: "TensorRT-LLM, blog 27"},
+	{Key: KeyJobsPerHour, Label: "jobs per hour", Unit: "1/h", Formula: "3600 · sessions that finished in the measured time / its seconds", Source: "TensorRT-LLM, blog 27"},
 	{Key: KeyJobsPerHourUser, Label: "jobs per hour and user", Unit: "1/h", Formula: "3600 / mean job time in seconds", Source: "TensorRT-LLM, blog 27"},
 	{Key: KeyJobsPerHourGPU, Label: "jobs per hour and GPU", Unit: "1/h", Formula: "jobs per hour / GPUs", Source: "TensorRT-LLM, blog 27"},
 	{Key: KeyJobTime, Label: "mean job time", Unit: "ns", Formula: "mean over finished sessions of last end − first send"},
@@ -197,7 +197,7 @@ var SessionFigures = [...]Figure{
 	{Key: KeyToolTime, Label: "mean tool time", Unit: "ns", Formula: "mean over finished sessions of job time − model time"},
 	{Key: KeyServerWait, Label: "mean wait for the server", Unit: "ns", Formula: "mean over finished sessions of Σ TTFT"},
 	{Key: KeyNormalizedTime, Label: "mean normalized model time", Unit: "ns", Formula: "mean over finished sessions of Σ (TTFT + (E2EL − TTFT) · (asked output tokens − 1) / (output tokens − 1))", Source: "AA-AgentPerf"},
-	{Key: KeySessionsInFlight, Label: "mean sessions in flight", Unit: "count", Formula: "Σ over sessions of their time in the time of the rates / its length"},
+	{Key: KeySessionsInFlight, Label: "mean sessions in flight", Unit: "count", Formula: "Σ over sessions of their time in the measured time / its length"},
 	{Key: KeyPossibleHitRate, Label: "possible prefix-cache hit rate", Unit: "ratio", Formula: "Σ longest common beginning with an earlier request that had ended / Σ tokens of prompts"},
 	{Key: KeyPossibleBlockRate, Label: "possible hit rate in whole blocks", Unit: "ratio", Formula: "Σ longest common beginning in whole blocks / Σ tokens of prompts"},
 	{Key: KeyPossibleLimitedHit, Label: "possible hit rate of the limited cache", Unit: "ratio", Formula: "Σ beginning in whole blocks that a cache of --cache-tokens holds, least recently used out first / Σ tokens of prompts"},
@@ -281,7 +281,7 @@ func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) {
 	}
 }
 
-// Finish returns the figures of the level x, which has its duration; span is the time of the rates. in reports whether a
+// Finish returns the figures of the level x, which has its duration; span is the measured time. in reports whether a
 // request that started at a time belongs to the part that is reported. counts are the recorder's, of a whole level; nil for none.
 // cache is of the whole run.
 func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, counts *export.SessionCounts, cache *PromptCache) (*Sessions, error) {
@@ -413,7 +413,7 @@ func (s *Sessions) SetGPUs(n int) {
 	}
 }
 
-// dropRates removes the figures that need the time of the rates, and says why.
+// dropRates removes the figures that need the measured time, and says why.
 func (s *Sessions) dropRates(why string) {
 	for _, key := range [...]string{KeyJobsPerHour, KeyJobsPerHourGPU, KeySessionsInFlight} {
 		s.set(key, 0, why)
@@ -480,7 +480,7 @@ func (c *SessionCollector) trees() (all []*sessionTree, single int) {
 	return all, single
 }
 
-// state says how the session ended. span is empty if the time of the rates is not known.
+// state says how the session ended. span is empty if the measured time is not known.
 func (t *sessionTree) state(span Span) SessionState {
 	last := map[int32]*sessionRequest{} // of each agent
 	for _, r := range t.requests {
@@ -782,7 +782,7 @@ func (s *Sessions) Ended() string {
 		}
 	}
 	if s.BegunBefore > 0 {
-		text += fmt.Sprintf("; %s of the finished ones began before the time of the rates", plural.Grouped(s.BegunBefore))
+		text += fmt.Sprintf("; %s of the finished ones began before the measured time", plural.Grouped(s.BegunBefore))
 	}
 	if s.Unfinished > 0 {
 		text += fmt.Sprintf("; by the recorder's count the end of the run cut %s of the finished ones between two requests", plural.Grouped(s.Unfinished))

@@ -115,8 +115,8 @@ func TestChangeNotAvailable(t *testing.T) {
 		needs        int
 		change       bool
 	}{
-		{"old short", short, good, "old: 20 values, at least 30 are wanted", short.NA.Needs, true},
-		{"new short", good, short, "new: 20 values, at least 30 are wanted", short.NA.Needs, true},
+		{"old short", short, good, "old: 20 values; at least 30 are needed", short.NA.Needs, true},
+		{"new short", good, short, "new: 20 values; at least 30 are needed", short.NA.Needs, true},
 		{"both short", short, shorter, "; new: too few of 200 values lie beyond p99", shorter.NA.Needs, true},
 		{"not positive", negative, good, "a ratio needs positive values", 0, false},
 		{"nothing", NewSeries(nil).Mean(), good, "a ratio needs positive values", 0, false},

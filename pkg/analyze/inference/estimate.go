@@ -82,7 +82,7 @@ func (e Estimate) orSmall(s *Series, p float64, of func() *smallEstimate) Estima
 		return e
 	}
 	if n := s.x.Len(); n < minSmall {
-		e.NA = NA{Reason: fmt.Sprintf("%d %s, at least %d are wanted", n, s.noun, minSmall), Needs: s.minValues(p)}
+		e.NA = NA{Reason: fmt.Sprintf("%d %s; at least %d are needed", n, s.noun, minSmall), Needs: s.minValues(p)}
 		return e
 	}
 	if s.x.Len() > maxSmall {

@@ -43,7 +43,7 @@ func TestPairsNotAvailable(t *testing.T) {
 		{"negative", []float64{1, 2}, []float64{1, -2}, "pair 1 is 2 and -2"},
 		{"NaN", []float64{math.NaN()}, []float64{1}, "pair 0 is NaN and 1"},
 		{"infinite", []float64{1}, []float64{math.Inf(1)}, "pair 0 is 1 and +Inf"},
-		{"few", x[:20], logAR(2, 20, 0, 0.5), "20 pairs, at least 30 are wanted"},
+		{"few", x[:20], logAR(2, 20, 0, 0.5), "20 pairs; at least 30 are needed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := NewPairs(tt.older, tt.newer)

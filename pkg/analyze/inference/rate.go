@@ -38,7 +38,7 @@ func RateOf(amounts, durations Values) Estimate {
 	}
 	rate := amount / duration
 	if n < minShortRate {
-		e := unavailable(rate, n, fmt.Sprintf("%d values, a rate wants %d", n, minShortRate))
+		e := unavailable(rate, n, fmt.Sprintf("%d values; a rate needs %d", n, minShortRate))
 		e.NA.Needs = minShortRate
 		return e
 	}

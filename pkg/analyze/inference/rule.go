@@ -62,13 +62,17 @@ func (s *spread) shortOf(p float64, noun string) (na NA, few bool) {
 	want, effective, n := wanted(p), s.forRule(), float64(s.n)
 	switch {
 	case effective < want:
+		reason := fmt.Sprintf("%d %s; at least %.0f are needed", s.n, noun, want)
+		if e := math.Floor(effective); e < n {
+			reason = fmt.Sprintf("%d %s depend on each other and tell as much as %.0f independent ones; at least %.0f are needed", s.n, noun, e, want)
+		}
 		return NA{
-			Reason: fmt.Sprintf("%d %s are worth %.0f independent ones, %.0f are wanted", s.n, noun, math.Floor(effective), want),
+			Reason: reason,
 			Needs:  roundUp(math.Max(want, n*want/effective)),
 		}, true
 	case s.rise > maxRise:
 		return NA{
-			Reason: fmt.Sprintf("the %s drift: slow waves hold %.1f times the energy of faster ones, steady is up to %v", noun, s.rise, maxRise),
+			Reason: fmt.Sprintf("the %s drift: slow waves hold %.1f times the energy of faster ones; up to %v counts as steady", noun, s.rise, maxRise),
 			Needs:  roundUp(n * s.rise),
 		}, false
 	default:

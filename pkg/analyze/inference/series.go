@@ -307,7 +307,7 @@ func (s *Series) quantile(p float64) Estimate {
 	case s.bad != "":
 		return unavailable(math.NaN(), n, s.bad)
 	case !(p > 0 && p < 1):
-		return unavailable(math.NaN(), n, fmt.Sprintf("%v is no quantile between 0 and 1", p))
+		return unavailable(math.NaN(), n, fmt.Sprintf("%v is not a quantile between 0 and 1", p))
 	}
 	s.sort()
 	value := s.sorted.quantile(p)

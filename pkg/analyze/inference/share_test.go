@@ -67,9 +67,9 @@ func TestShareMissing(t *testing.T) {
 		{"nothing", nil, math.NaN(), "no requests", 0},
 		{"all", coins(1, 100, 2), 1, "all 100 requests meet it, which shows no spread", 0},
 		{"none", coins(1, 100, -1), 0, "none of 100 requests meets it, which shows no spread", 0},
-		{"few", append(coins(1, 40, 2), false), 40. / 41, "41 requests are worth 41 independent ones, 492 are wanted", 500},
-		{"too rare for so many", coins(3, 2000, 0.995), math.NaN(), "2000 requests are worth ", -1},
-		{"met late only", sorted, math.NaN(), "4000 requests are worth ", -1},
+		{"few", append(coins(1, 40, 2), false), 40. / 41, "41 requests; at least 492 are needed", 500},
+		{"too rare for so many", coins(3, 2000, 0.995), math.NaN(), "2000 requests; at least ", -1},
+		{"met late only", sorted, math.NaN(), "4000 requests depend on each other and tell as much as ", -1},
 	} {
 		e := Share(tt.met)
 		if !math.IsNaN(tt.value) && e.Value != tt.value || !strings.HasPrefix(e.NA.Reason, tt.reason) || tt.needs >= 0 && e.NA.Needs != tt.needs || e.N != len(tt.met) {

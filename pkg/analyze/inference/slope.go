@@ -48,7 +48,7 @@ func SlopeOf(values []float64) Slope {
 	s := Slope{Change: math.NaN(), P: math.NaN()}
 	n := len(values)
 	if n < minSlope {
-		s.NA = NA{Reason: fmt.Sprintf("%d values, at least %d are wanted", n, minSlope), Needs: minSlope}
+		s.NA = NA{Reason: fmt.Sprintf("%d values; at least %d are needed", n, minSlope), Needs: minSlope}
 		return s
 	}
 	logs := make([]float64, n)
@@ -89,7 +89,7 @@ func SlopeOf(values []float64) Slope {
 	longRun = math.Max(longRun, slow)
 	if effective := float64(n) * variance / longRun; effective < minSlopeEffective {
 		s.NA = NA{
-			Reason: fmt.Sprintf("the %d values depend on each other and are worth %.0f independent ones, %d are wanted", n, math.Floor(effective), minSlopeEffective),
+			Reason: fmt.Sprintf("the %d values depend on each other and tell as much as %.0f independent ones; at least %d are needed", n, math.Floor(effective), minSlopeEffective),
 			Needs:  roundUp(float64(n) * minSlopeEffective / effective),
 		}
 		return s

@@ -42,7 +42,7 @@ func members(r sheet.Renderer) ([]member, error) {
 	}
 	object, ok := v.([]member)
 	if !ok {
-		return nil, fmt.Errorf("the report is no object of JSON")
+		return nil, fmt.Errorf("the report is not a JSON object")
 	}
 	return object, nil
 }

@@ -316,7 +316,7 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 	facts = append(facts, prefixed("max load", w.pairs("max_load", get(whole, "max_load")))...)
 	facts = append(facts, prefixed("n/a", w.pairs("unavailable", get(object, "unavailable")))...)
 	if r.detailed < len(r.Levels) {
-		text := fmt.Sprintf("The page shows all parts of the first %s of %s. The others are in this table, in the verdicts, in the charts of all levels and among stalls and errors; html --experiment shows their parts, report their figures.", plural.GroupedOf(r.detailed, "level"), plural.Grouped(len(r.Levels)))
+		text := fmt.Sprintf("The page shows all parts of the first %s of %s. The others appear in this table, the verdicts, the charts of all levels, and stalls and errors; html --experiment shows their parts.", plural.GroupedOf(r.detailed, "level"), plural.Grouped(len(r.Levels)))
 		if d.Several {
 			text = r.short + ": " + text
 		}

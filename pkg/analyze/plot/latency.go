@@ -174,7 +174,7 @@ func FindFigure(name string) (*Figure, error) {
 		}
 		names = append(names, Figures[i].Name)
 	}
-	return nil, fmt.Errorf("%q is no figure of a request; give one of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%q is not a figure of a request; give one of %s", name, strings.Join(names, ", "))
 }
 
 // mostPoints is the number of requests that a scatter chart shows at most.

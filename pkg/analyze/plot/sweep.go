@@ -223,7 +223,7 @@ func attained(runs []*view.Run, names []string, l *loads) *svg.Panel {
 	}, report.LevelName)
 	return &svg.Panel{
 		Title: "Requests that meet " + objective, X: l.axis, Y: svg.Axis{Unit: svg.Share, Include: []float64{0, 1}},
-		Series: series, Lines: []svg.Line{{At: target, Label: "target " + sheet.ShareInSentence(target)}}, NoData: "it cannot be told of any level",
+		Series: series, Lines: []svg.Line{{At: target, Label: "target " + sheet.ShareInSentence(target)}}, NoData: "unknown at every level",
 	}
 }
 

@@ -110,7 +110,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 		u := d.units()
 		width := (&Options{Width: d.Width}).textWidth()
 		b.WriteString(sheet.Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
-		b.WriteString(sheet.Wrap("= definition, ≠ why it is not what strict gives", "", "  ", d.Width))
+		b.WriteString(sheet.Wrap("= definition, ≠ why it differs from strict (pa-analyze's own)", "", "  ", d.Width))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)
 			title := m.Measure.Words()

@@ -62,7 +62,7 @@ func TestClientLine(t *testing.T) {
 		{"asked for", cpu(0.0254), "", true, "client (pa-record): 2.540% of 2 CPU cores · 37 MB of memory"},
 		{"warned of", cpu(0.97), late, false, "client (pa-record): 97.00% of 2 CPU cores · 37 MB of memory"},
 		{"rate kept", with(func(m *export.ClientMeta) { m.OfferedPerSecond, m.AchievedPerSecond = 10, 9.9 }), "", false, "client ok (3% CPU, 37 MB)"},
-		{"rate missed", with(func(m *export.ClientMeta) { m.OfferedPerSecond, m.AchievedPerSecond = 10, 9 }), "", false, "client (pa-record): 3.000% of 2 CPU cores · 37 MB of memory · 9.000 of 10.00 requests/s sent"},
+		{"rate missed", with(func(m *export.ClientMeta) { m.OfferedPerSecond, m.AchievedPerSecond = 10, 9 }), "", false, "client (pa-record): 3.000% of 2 CPU cores · 37 MB of memory · sent 9.000 of the 10.00 requests/s asked for"},
 		{"held back", with(func(m *export.ClientMeta) { m.HeldBack = 2 }), "", false, "client (pa-record): 3.000% of 2 CPU cores · 37 MB of memory · 2 requests held back"},
 		{"CPU not known", &export.ClientMeta{MaxRSSBytes: 37 << 20}, "", false, "client (pa-record): 37 MB of memory"},
 		{"nothing known", &export.ClientMeta{}, "", false, ""},

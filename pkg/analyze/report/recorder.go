@@ -62,16 +62,16 @@ func client(m *export.ClientMeta, unit TimeUnit) string {
 		say("%s of memory", megabytes(m.MaxRSSBytes))
 	}
 	if m.OfferedPerSecond > 0 {
-		say("%s of %s requests/s sent", Number(m.AchievedPerSecond), Number(m.OfferedPerSecond))
+		say("sent %s of the %s requests/s asked for", Number(m.AchievedPerSecond), Number(m.OfferedPerSecond))
 	}
 	if m.HeldBack > 0 {
 		say("%s held back", plural.Of(m.HeldBack, "request"))
 	}
 	if l := m.Lateness; l != nil {
-		say("sent late by p99 %s", unit.Span(float64(l.P99NS)))
+		say("requests sent late by p99 %s", unit.Span(float64(l.P99NS)))
 	}
 	if t := m.Turnaround; t != nil {
-		say("from the end of a request to the next one p50 %s, p99 %s", unit.Span(float64(t.P50NS)), unit.Span(float64(t.P99NS)))
+		say("slots idle between requests for p50 %s, p99 %s", unit.Span(float64(t.P50NS)), unit.Span(float64(t.P99NS)))
 	}
 	if g := m.GC; g != nil && g.Cycles > 0 {
 		say("longest garbage collection %s", unit.Span(float64(g.PauseMaxNS)))
@@ -182,7 +182,7 @@ func shardRows(m *export.RunMeta, row func(name, value string)) {
 	switch {
 	case len(s.Shards) < 2:
 	case s.ClockBoundNS == nil:
-		text += ", whose clocks were not all compared"
+		text += ", not all clocks compared"
 	default:
 		bound := float64(*s.ClockBoundNS)
 		text += ", clocks within " + RequestUnit([]float64{bound}).Span(bound)

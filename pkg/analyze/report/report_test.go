@@ -384,10 +384,10 @@ func TestWarnings(t *testing.T) {
 	together := func(n, of string) error {
 		return analyze.RecorderWarning(n + " of " + of + " tokens arrived together with the previous one, so their gaps are unknown")
 	}
-	limit := analyze.RecorderWarning("the client may be the limit: it used 95% of the time of its 2 cores; give it more, or less load")
-	limit2 := analyze.RecorderWarning("the client may be the limit: it used 99% of the time of its 2 cores; give it more, or less load")
+	limit := analyze.RecorderWarning("the client may be the limit: it used 95% of the time of its 2 cores; give it more cores, or send less load")
+	limit2 := analyze.RecorderWarning("the client may be the limit: it used 99% of the time of its 2 cores; give it more cores, or send less load")
 	const rest = ", so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
-	const client = "the client may be the limit: it used 95% of the time of its 2 cores; give it more, or less load"
+	const client = "the client may be the limit: it used 95% of the time of its 2 cores; give it more cores, or send less load"
 	whole := rep(nil, nil)
 	whole.Warnings = []error{errors.New("a.json: byte 7: odd"), errors.New("evil \x1b[31mred")}
 	for _, tt := range []struct {

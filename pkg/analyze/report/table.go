@@ -206,8 +206,13 @@ func LevelName(e *analyze.Experiment) string {
 	return analyze.LevelName(e.Mode, e.Value, e.Load)
 }
 
+var excludedText = map[export.Exclusion]string{
+	export.ExcludedWarmup: "warm-up",
+	export.ExcludedLate:   "ended after the measurement",
+}
+
 // requests counts the requests by outcome: "97 requests ok, 3 failed (2 timeout,
-// 1 http_error), 8 excluded (warmup)".
+// 1 http_error), 8 excluded (warm-up)".
 func requests(e *analyze.Experiment) string {
 	s := plural.GroupedOf(e.OK, "request") + " ok"
 	for _, p := range []struct {
@@ -220,10 +225,14 @@ func requests(e *analyze.Experiment) string {
 		}
 		var names []string
 		for _, c := range p.parts {
-			names = append(names, plural.Grouped(c.N)+" "+plain(c.Name))
-		}
-		if len(p.parts) == 1 {
-			names[0] = plain(p.parts[0].Name)
+			name := plain(c.Name)
+			if why, ok := excludedText[export.Exclusion(c.Name)]; ok && p.what == "excluded" {
+				name = why
+			}
+			if len(p.parts) > 1 {
+				name = plural.Grouped(c.N) + " " + name
+			}
+			names = append(names, name)
 		}
 		s += fmt.Sprintf(", %s %s (%s)", plural.Grouped(p.n), p.what, strings.Join(names, ", "))
 	}
@@ -254,7 +263,11 @@ func figures(all []summary.Metric, u *timeUnits) sheet.Table {
 	g.Add(append(head, "max")...)
 	for _, m := range all {
 		s, f := m.Summary, rowFormat(m, u.Of(m.Definition))
-		row := []string{m.Definition.Label(), f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
+		label := m.Definition.Label()
+		if m.Definition.Metric == answer.TTST { // the least known name says what it is
+			label += " 1st→2nd"
+		}
+		row := []string{label, f.name, strconv.Itoa(s.N), f.text(s.Mean), f.text(s.Std), f.text(s.Min)}
 		for _, p := range usual {
 			row = append(row, f.text(s.P(p)))
 		}

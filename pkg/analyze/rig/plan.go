@@ -230,7 +230,7 @@ func (w *Within) Add(run *diff.Run) {
 			ends := e.Interval(confidence)
 			se := standardError{(math.Log(ends.High) - math.Log(ends.Low)) / (2 * intervalZ), e.NA.Reason}
 			if se.why == "" && !(se.value > 0 && !math.IsInf(se.value, 0)) {
-				se.why = "the requests bound it on one side only"
+				se.why = "the number of requests bounds it on one side only"
 			}
 			w.errors[withinKey{run, l.Mode, l.Value, m.Key}] = se
 		}

@@ -54,9 +54,9 @@ func (l *LevelPlan) table(res *Plan) sheet.Table {
 		head = []string{"", "deviation", "within", "to find " + res.change(), "to exclude it"}
 	}
 	if reasons != "" {
-		head = append(head, "n/a, because")
+		head = append(head, "why n/a")
 	}
-	t := sheet.Table{Rows: [][]string{head}, Left: []string{"n/a, because"}}
+	t := sheet.Table{Rows: [][]string{head}, Left: []string{"why n/a"}}
 	for _, r := range l.Rows {
 		row := []string{r.Metric.Name, sheet.Percent(r.Deviation), sheet.Percent(r.Within), plannedRuns(r.Find), plannedRuns(r.Exclude)}
 		if single {
@@ -229,7 +229,7 @@ func (res *Plan) notes() []string {
 		notes = append(notes, "Runs of more requests would hardly deviate less: "+strings.Join(not, ", ")+".")
 	}
 	if several {
-		notes = append(notes, "deviation: from run to run. within: an upper estimate of the part that comes from the number of requests of a run. to find, to exclude: runs a side, for this metric. A change is excluded if all metrics are shown to change by less, so that this takes more runs than each metric alone. The numbers allow for a deviation that is not known exactly from so few runs.")
+		notes = append(notes, "deviation: from run to run. within: an upper estimate of its part that comes from the number of requests of a run. to find, to exclude: runs a side, for this metric. To exclude a change, all metrics must be shown to change by less, which takes more runs than each alone. The numbers allow for the uncertainty of a deviation from so few runs.")
 	}
 	if single {
 		notes = append(notes, "within: how much a run may be off because of its number of requests (standard error). requests: of one run a side, for this metric.")

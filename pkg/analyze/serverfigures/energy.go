@@ -188,7 +188,7 @@ func (w *energyWatch) energies() []Energy {
 			e.Metric, e.Sampled = m.metric, m.sampled
 			m.energy(&e)
 			if e.NA == "" && !(e.Joules >= 0 && e.Joules+e.ErrorJoules < mostOf) {
-				e.NA, e.Joules, e.ErrorJoules = fmt.Sprintf("an energy of %v J cannot be true", e.Joules), 0, 0
+				e.NA, e.Joules, e.ErrorJoules = fmt.Sprintf("an energy of %v J is impossible", e.Joules), 0, 0
 			}
 			if e.NA != "" {
 				e.NA = m.metric + ": " + e.NA

@@ -65,7 +65,7 @@ func distributed(group explain.Group, m answer.Metric, statement func(e *engine)
 func withoutQuery(name string) string {
 	switch name {
 	case "windows":
-		return "windows are no metric; --windows LENGTH gives each metric a row for each window"
+		return "windows are not a metric; --windows LENGTH gives each metric a row for each window"
 	case answer.FluidInterval.String(), "fluid_token_rate":
 		return "it needs a search for each request, which SQL cannot express; pa-analyze report --metrics quality computes it"
 	case answer.ITLPerToken.String():

@@ -31,7 +31,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, c := range []struct{ engine, files, metric, want string }{
 		{"oracle", "a", "ttft", `unknown engine "oracle": give one of duckdb, spark, clickhouse, trino`},
-		{"duckdb", "a", "windows", `metric "windows" has no query: windows are no metric; --windows LENGTH gives each metric a row for each window`},
+		{"duckdb", "a", "windows", `metric "windows" has no query: windows are not a metric; --windows LENGTH gives each metric a row for each window`},
 		{"duckdb", "a", "fluid_token_rate", `metric "fluid_token_rate" has no query: it needs a search for each request`},
 		{"duckdb", "a", "ttxt", `unknown metric "ttxt": give one of requests, ttft`},
 		{"duckdb", "a\nDROP", "ttft", "control character"},

@@ -17,7 +17,7 @@ type Formula struct {
 func Definitions(r *Result, all []Formula) *sheet.Formats {
 	return &sheet.Formats{
 		Sheets: sheet.One(func() *sheet.Sheet {
-			s := &sheet.Sheet{Title: r.File, About: []string{r.about(), "figures only: there are no requests to show what the rules make of them"}}
+			s := &sheet.Sheet{Title: r.File, About: []string{r.about(), "the file holds figures only, without the requests to which the rules apply"}}
 			for _, f := range all {
 				s.Part(f.Measure).Table(sheet.Table{Rows: [][]string{{"", ""}, {"strict", f.Ours}, {r.Definitions, f.Name + ": " + f.Rule}}, Left: []string{""}})
 			}

@@ -356,7 +356,7 @@ func (j *Judgement) finding() string {
 	}
 	switch j.Answer() {
 	case NoDifference:
-		part("no difference from "+names+" larger than ", sizes(all, false))
+		part("no difference from "+names+" beyond ", sizes(all, false))
 		part("no difference from "+names+": equal in ", constants(all))
 	case NotWorse:
 		part("not worse than "+names+" by more than ", sizes(all, true))
@@ -498,7 +498,7 @@ func (j *Judgement) enough(r *Judged) string {
 		}
 	}
 	least := math.Ceil(100 * math.Expm1(shown(float64(len(r.Accepted)))))
-	return fmt.Sprintf("so only a change of more than %.0f %% could be told (--margin %.0f%%)", least, least)
+	return fmt.Sprintf("so they could show only a change of more than %.0f %% (--margin %.0f%%)", least, least)
 }
 
 // clean makes names of levels safe for a terminal; nil for none.

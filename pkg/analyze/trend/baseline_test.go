@@ -157,15 +157,15 @@ func TestDamagedPoints(t *testing.T) {
 			remove(t, f, ManifestName)
 			link(t, "a.json", filepath.Join(f, ManifestName))
 		}, `^manifest\.json is a symbolic link$`},
-		{"a broken manifest", func(t *testing.T, f string) { write(t, `{"schema":`, f, ManifestName) }, `^manifest\.json is no manifest: unexpected EOF$`},
+		{"a broken manifest", func(t *testing.T, f string) { write(t, `{"schema":`, f, ManifestName) }, `^manifest\.json is not a manifest: unexpected EOF$`},
 		{"two manifests", func(t *testing.T, f string) {
 			write(t, `{"schema":"pa-baseline/1","files":[{"name":"a.json"}]} {}`, f, ManifestName)
-		}, `^manifest\.json is no manifest: text follows its object$`},
+		}, `^manifest\.json is not a manifest: text follows its object$`},
 		{"a manifest of a later release", func(t *testing.T, f string) { write(t, `{"schema":"pa-baseline/2"}`, f, ManifestName) }, `^manifest\.json has the schema "pa-baseline/2", and this program reads pa-baseline/1$`},
 		{"a manifest without files", func(t *testing.T, f string) { write(t, `{"schema":"pa-baseline/1","files":[]}`, f, ManifestName) }, `^manifest\.json lists no file$`},
 		{"a manifest that leaves the folder", func(t *testing.T, f string) {
 			write(t, `{"schema":"pa-baseline/1","files":[{"name":"../x"}]}`, f, ManifestName)
-		}, `^manifest\.json lists "\.\./x", which is no name`},
+		}, `^manifest\.json lists "\.\./x", which cannot name`},
 		{"many files", func(t *testing.T, f string) {
 			for _, n := range strings.Split("qrstuvwxyz", "") {
 				write(t, n, f, n)

@@ -72,10 +72,10 @@ func readManifest(ctx context.Context, folder string) (*manifest, error) {
 	m := &manifest{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s is no manifest: %w", ManifestName, err)
+		return nil, fmt.Errorf("%s is not a manifest: %w", ManifestName, err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s is no manifest: text follows its object", ManifestName)
+		return nil, fmt.Errorf("%s is not a manifest: text follows its object", ManifestName)
 	}
 	if m.Schema != ManifestSchema {
 		return nil, fmt.Errorf("%s has the schema %q, and this program reads %s", ManifestName, m.Schema, ManifestSchema)
@@ -86,7 +86,7 @@ func readManifest(ctx context.Context, folder string) (*manifest, error) {
 	named := map[string]bool{}
 	for _, f := range m.Files {
 		if f.Name != filepath.Base(f.Name) || strings.HasPrefix(f.Name, ".") || f.Name == ManifestName || named[f.Name] {
-			return nil, fmt.Errorf("%s lists %q, which is no name of a further file of the point", ManifestName, f.Name)
+			return nil, fmt.Errorf("%s lists %q, which cannot name another file of the point", ManifestName, f.Name)
 		}
 		named[f.Name] = true
 	}

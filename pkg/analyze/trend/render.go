@@ -79,7 +79,7 @@ func (res *Result) notes() []string {
 	if len(res.Set.Refused()) > 0 {
 		return nil
 	}
-	notes := []string{fmt.Sprintf("* primary metric. A point's value is the geometric mean of its runs. A step is a place where the points before and after differ: Student's t test, at least %d points on either side, p at most 5 %% after adjusting for all places and primary metrics.", minPerSide)}
+	notes := []string{fmt.Sprintf("* primary metric. A point's value is the geometric mean of its runs. At a step, the points before and after differ: Student's t test, at least %d points on either side, p at most 5 %% after adjusting for all possible steps and primary metrics.", minPerSide)}
 	seen := map[string]bool{}
 	for _, l := range res.Levels {
 		for _, r := range l.Rows {

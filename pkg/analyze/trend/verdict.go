@@ -265,7 +265,7 @@ func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
 	if !m.IsRate() || !diff.RatesMove(accepted, j.New.levels(l)) {
 		return ""
 	}
-	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record as many"
+	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record the same number"
 }
 
 // failures judges the share of failed requests by the requests of all runs.

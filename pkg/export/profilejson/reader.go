@@ -488,7 +488,7 @@ func (r *Reader) accept(off int64) bool {
 		r.warn(warnDuplicate, off, func() string { return fmt.Sprintf("member %q is there twice; the last one counts", d.twice) })
 	}
 	if d.plain {
-		r.warn(warnOutput, off, func() string { return "an output is no object; it is read as one that has no name" })
+		r.warn(warnOutput, off, func() string { return "an output is not an object; it is read as an output without a name" })
 	}
 	if d.meta.warning != "" {
 		r.warn(warnMeta, off, func() string { return d.meta.warning })

@@ -156,7 +156,7 @@ func TestReaderRequests(t *testing.T) {
 			[]string{"2 timestamps but 1 outputs"},
 		},
 		{"a member twice", `{"timestamp":1,"response_timestamps":[2,3],"timestamp":5,"response_timestamps":[4]}`, []string{"5 4 none"}, []string{`member "response_timestamps" is there twice; the last one counts`}},
-		{"an output that is no object", `{"timestamp":1,"response_timestamps":[2],"response_outputs":["hi"]}`, []string{`1 2{="hi"}`}, []string{"an output is no object"}},
+		{"an output that is no object", `{"timestamp":1,"response_timestamps":[2],"response_outputs":["hi"]}`, []string{`1 2{="hi"}`}, []string{"an output is not an object"}},
 		{
 			"rows of wrong types are left out, counted, the first located",
 			`{"timestamp":1},{"timestamp":-2},{"timestamp":2.5},{"timestamp":"3"},{"timestamp":18446744073709551616},{"timestamp":null},{},null,7,{"timestamp":9.0}`,

@@ -36,7 +36,7 @@ func joinClients(parts []levelPart, n *notes) *export.ClientMeta {
 		out.Compressed += c.Compressed
 		out.MaxRSSBytes += c.MaxRSSBytes
 		if c.Lateness != nil || c.Turnaround != nil || c.IssueToStart != nil || c.SchedLatencyP99NS != 0 {
-			n.leaveOut("the clients' lateness, turnaround and scheduling delays: percentiles of several ranks cannot be put together; each shard has its own")
+			n.leaveOut("the clients' lateness, turnaround and scheduling delays: percentiles of several ranks cannot be combined; each shard has its own")
 		}
 		if c.FDs != nil {
 			n.leaveOut("the clients' file descriptors: each process has a limit of its own; each shard has its own")

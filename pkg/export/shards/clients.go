@@ -130,7 +130,7 @@ func (cfg *ClientConfig) check(all []Shard) (bound int64, err error) {
 	case cfg.BoundNS < 0:
 		return 0, &ClientError{Text: "the files do not say how far the clocks of their clients differ", NeedsBound: true}
 	case cfg.BoundNS > maxOffsetNS:
-		return refuse("a bound of %s is no bound", time.Duration(cfg.BoundNS))
+		return refuse("a bound of %s is not above 0", time.Duration(cfg.BoundNS))
 	}
 	return cfg.BoundNS, nil
 }

@@ -95,7 +95,7 @@ func TestJoinedClients(t *testing.T) {
 		{"a rank without CPU time", func(_, b *export.ClientMeta, _ [2]*memrun.Reader) { b.CPU = nil }, func(s *export.ClientMeta) { s.CPU = nil }, ""},
 		{"a rank without its memory", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.MaxRSSBytes = 0 }, func(s *export.ClientMeta) { s.MaxRSSBytes = 0 }, ""},
 		{"a rank without a rate", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.AchievedPerSecond = 0 }, func(s *export.ClientMeta) { s.AchievedPerSecond = 0 }, ""},
-		{"percentiles", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.Lateness = &export.LatencySummary{N: 1} }, func(*export.ClientMeta) {}, "percentiles of several ranks cannot be put together"},
+		{"percentiles", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.Lateness = &export.LatencySummary{N: 1} }, func(*export.ClientMeta) {}, "percentiles of several ranks cannot be combined"},
 		{"file descriptors", func(_, b *export.ClientMeta, _ [2]*memrun.Reader) { b.FDs = &export.FDMeta{} }, func(*export.ClientMeta) {}, "each process has a limit of its own"},
 		{"a rank without figures", func(_, _ *export.ClientMeta, all [2]*memrun.Reader) { level(all[1]).Meta.Client = nil }, nil, "some ranks have none"},
 	} {

@@ -66,7 +66,7 @@ func (b *Models) target(e *workload.Entry) (int, error) {
 	}
 	i, ok := b.index[e.Model]
 	if !ok {
-		return 0, fmt.Errorf("%s: model %.80q is none of %s; name it with -m, too", e.Place(), e.Model, b.names())
+		return 0, fmt.Errorf("%s: model %.80q is not one of %s; add it with -m", e.Place(), e.Model, b.names())
 	}
 	return i, nil
 }

@@ -146,8 +146,8 @@ func TestModelBatches(t *testing.T) {
 		want   string
 	}{
 		{[]string{"g", "f"}, "input data, stream 0, step 1 is for model f, but is in a batch for model g; use -b 1"},
-		{[]string{"g", "x"}, `model "x" is none of f, g`},
-		{[]string{"x", "g"}, `input data, stream 0, step 0: model "x" is none of f, g; name it with -m, too`},
+		{[]string{"g", "x"}, `model "x" is not one of f, g`},
+		{[]string{"x", "g"}, `input data, stream 0, step 0: model "x" is not one of f, g; add it with -m`},
 	} {
 		if _, err := b.PrepareBatch(entries(tt.models...)); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v: %v, want %q", tt.models, err, tt.want)

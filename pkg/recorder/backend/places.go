@@ -43,7 +43,7 @@ func ParsePlaces(value string) ([]Place, error) {
 		switch {
 		case part.literal != "":
 		case !slices.Contains(places, part.place):
-			return nil, fmt.Errorf("{{%.40s}} is no place; expected {{session}}, {{parent}}, {{turn}} or {{request}}", string(part.place))
+			return nil, fmt.Errorf("{{%.40s}} is not a placeholder; expected {{session}}, {{parent}}, {{turn}} or {{request}}", string(part.place))
 		default:
 			found = append(found, part.place)
 		}

@@ -90,8 +90,8 @@ func TestParsePlaces(t *testing.T) {
 		{"{{session}}", "{{session}}", []Place{PlaceSession}, ""},
 		{"Bearer sk-1 {{session}}/{{turn}}!", "…{{session}}…{{turn}}…", []Place{PlaceSession, PlaceTurn}, ""},
 		{"{{parent}}{{request}}", "{{parent}}{{request}}", []Place{PlaceParent, PlaceRequest}, ""},
-		{"{{sesion}}", "{{sesion}}", nil, "{{sesion}} is no place; expected {{session}}, {{parent}}, {{turn}} or {{request}}"},
-		{"{{}}", "{{}}", nil, "{{}} is no place"},
+		{"{{sesion}}", "{{sesion}}", nil, "{{sesion}} is not a placeholder; expected {{session}}, {{parent}}, {{turn}} or {{request}}"},
+		{"{{}}", "{{}}", nil, "{{}} is not a placeholder"},
 		{"{{ open", "…", nil, ""},
 	} {
 		got, err := ParsePlaces(tt.value)

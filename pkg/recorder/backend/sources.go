@@ -48,7 +48,7 @@ func CheckSources(addrs []netip.Addr) error {
 		c, err := net.ListenUDP("udp", &net.UDPAddr{IP: addr.AsSlice(), Zone: addr.Zone()})
 		switch {
 		case errors.Is(err, syscall.EADDRNOTAVAIL):
-			return fmt.Errorf("%v is no address of this machine", addr)
+			return fmt.Errorf("%v is not an address of this machine", addr)
 		case err != nil:
 			return fmt.Errorf("%v cannot be used: %s", addr, Cause(err))
 		}

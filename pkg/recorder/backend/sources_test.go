@@ -59,8 +59,8 @@ func TestCheckSources(t *testing.T) {
 	}{
 		{"", ""},
 		{"127.0.0.1", ""},
-		{"127.0.0.1 192.0.2.1 192.0.2.2", "192.0.2.1 is no address of this machine"},
-		{"2001:db8::1", "2001:db8::1 is no address of this machine"},
+		{"127.0.0.1 192.0.2.1 192.0.2.2", "192.0.2.1 is not an address of this machine"},
+		{"2001:db8::1", "2001:db8::1 is not an address of this machine"},
 		{"fe80::1%nosuchif", "fe80::1%nosuchif cannot be used: "},
 	} {
 		var addrs []netip.Addr

@@ -220,7 +220,7 @@ func CheckQuick(paths []string) error {
 		}
 		for _, info := range files {
 			if !info.Mode().IsRegular() {
-				return LaterError("--input-data " + path + " is no regular file, and is read when the run begins")
+				return LaterError("--input-data " + path + " is not a regular file, and is read when the run begins")
 			}
 			if total += info.Size(); total > MostDryBytes {
 				return LaterError("--input-data " + path + " is large, and is read when the run begins")

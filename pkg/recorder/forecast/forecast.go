@@ -69,10 +69,10 @@ func (l *Load) run(data *Facts) recorder.Forecast {
 	bound := recorder.Exact
 	switch {
 	case l.Endless:
-		const why = "nothing but the latency ends the search"
+		const why = "only the latency ends the search"
 		return recorder.Forecast{Time: recorder.Figure{Basis: why}, Requests: recorder.Figure{Basis: why}}
 	case l.AutoSweep > 0 && cfg.Measure.Times > 0:
-		const why = "the server's throughput decides about the rates"
+		const why = "the rates depend on the server's throughput"
 		return recorder.Forecast{Time: recorder.Figure{Basis: why}, Requests: recorder.Figure{Basis: why}}
 	case l.AutoSweep > 0:
 		levels = slices.Repeat([]load.Level{load.Concurrency{N: l.AutoSweep, RampUp: l.RampUp}}, recorder.AutoSweepLevels)

@@ -90,7 +90,7 @@ type Session struct {
 func Join(ctx context.Context, cfg Config) (*Session, error) {
 	cfg = cfg.withDefaults()
 	if cfg.Secret == "" && !loopback(cfg.Addr) {
-		return nil, fmt.Errorf("barrier %s: needs a secret, because it is no loopback address", cfg.Addr)
+		return nil, fmt.Errorf("barrier %s: needs a secret, because it is not a loopback address", cfg.Addr)
 	}
 	s := &Session{cfg: cfg}
 	var err error

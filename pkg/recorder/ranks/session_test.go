@@ -658,7 +658,7 @@ func TestSecretIsNeeded(t *testing.T) {
 		if err == nil {
 			_ = s.Close()
 		}
-		if err == nil || err.Error() != "barrier "+addr+": needs a secret, because it is no loopback address" {
+		if err == nil || err.Error() != "barrier "+addr+": needs a secret, because it is not a loopback address" {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}

@@ -69,10 +69,10 @@ func WithOutputLength(draw func(k int) int, exact bool) func(k int, e *Entry) er
 func WithPrefix(words func(k int, e *Entry) (string, error)) func(k int, e *Entry) error {
 	return func(k int, e *Entry) error {
 		if e.Prompt == nil || e.Prompt.Body != nil {
-			return fmt.Errorf("nothing can be put in front of it: it %w", errWholeRequest)
+			return fmt.Errorf("it cannot get a prefix: it %w", errWholeRequest)
 		}
 		if e.Prompt.isIDs() {
-			return errors.New("nothing can be put in front of it: it holds token ids")
+			return errors.New("it cannot get a prefix: it holds token ids")
 		}
 		first, err := words(k, e)
 		if err != nil || first == "" {
@@ -106,7 +106,7 @@ func prefixMessages(js []byte, words string) ([]byte, error) {
 		err = json.Unmarshal(messages[0], &first)
 	}
 	if err != nil || len(messages) == 0 {
-		return nil, errors.Join(errors.New("nothing can be put in front of it: it is no conversation"), err)
+		return nil, errors.Join(errors.New("it cannot get a prefix: it is not a conversation"), err)
 	}
 	content, err := prefixContent(first.Content, words)
 	if err != nil {
@@ -126,7 +126,7 @@ func prefixContent(js json.RawMessage, words string) (any, error) {
 	}
 	var parts []json.RawMessage
 	if err := json.Unmarshal(js, &parts); err != nil || parts == nil {
-		return nil, errors.New("nothing can be put in front of it: its first message has no text")
+		return nil, errors.New("it cannot get a prefix: its first message has no text")
 	}
 	for i, part := range parts {
 		var p struct{ Text *string }

@@ -29,7 +29,7 @@ func TestAdapt(t *testing.T) {
 		}},
 		{"prefix", WithPrefix(words), []string{
 			`"" "w0 a" 0 false [] 1s`, `"w1 s" "b" 7 false [] 0s`,
-			"input data, row 3: nothing can be put in front of it: it is no conversation", "input data, row 4: nothing", "input data, stream 0, step 4: nothing",
+			"input data, row 3: it cannot get a prefix: it is not a conversation", "input data, row 4: it cannot get a prefix", "input data, stream 0, step 4: it cannot get a prefix",
 		}},
 		{"slower", (&Delays{Ratio: new(1.5)}).changeEntry, []string{`"" "a" 0 false [1] 1.5s`, `"s" "b" 7 false [] 0s`, `"" "" 0 false [] 0s`, `"" "" 0 false [] 0s`, "0s"}},
 	} {
@@ -73,7 +73,7 @@ func TestWithPrefix(t *testing.T) {
 		{"a conversation", Prompt{Messages: []byte(`[{"role":"system","content":"s <b>","x":1},{"role":"user","content":"u"}]`)}, `[{"role":"system","content":"w s <b>","x":1},{"role":"user","content":"u"}]`},
 		{"parts", Prompt{Messages: []byte(`[{"role":"user","content":[{"type":"image_url"},{"type":"text","text":"u"},{"type":"text","text":"v"}]}]`)}, `[{"role":"user","content":[{"type":"image_url"},{"type":"text","text":"w u"},{"type":"text","text":"v"}]}]`},
 		{"parts without a text", Prompt{Messages: []byte(`[{"role":"user","content":[{"type":"image_url"}]}]`)}, `[{"role":"user","content":[{"text":"w","type":"text"},{"type":"image_url"}]}]`},
-		{"no content", Prompt{Messages: []byte(`[{"role":"assistant","content":null}]`)}, "input data, row 1: nothing can be put in front of it: its first message has no text"},
+		{"no content", Prompt{Messages: []byte(`[{"role":"assistant","content":null}]`)}, "input data, row 1: it cannot get a prefix: its first message has no text"},
 		{"no words", Prompt{Text: "none"}, `["none"]`},
 		{"no words to be had", Prompt{Text: "torn"}, "input data, row 1: torn"},
 	} {

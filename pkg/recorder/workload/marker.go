@@ -53,10 +53,10 @@ const gap = "\n\n"
 // Mark puts the text of a marker into an entry.
 func (m *Marker) Mark(e *Entry, text string) error {
 	if e.Prompt == nil || e.Prompt.Body != nil {
-		return fmt.Errorf("%s: no marker can be put into it: it %w", e.Place(), errWholeRequest)
+		return fmt.Errorf("%s: cannot hold a marker: it %w", e.Place(), errWholeRequest)
 	}
 	if e.Prompt.isIDs() {
-		return fmt.Errorf("%s: no marker can be put into it: it holds token ids", e.Place())
+		return fmt.Errorf("%s: cannot hold a marker: it holds token ids", e.Place())
 	}
 	p := *e.Prompt
 	e.Prompt, p.IDs = &p, nil
@@ -78,7 +78,7 @@ func (m *Marker) Mark(e *Entry, text string) error {
 	default:
 		var err error
 		if p.Messages, err = m.markMessages(p.Messages, system, put, text); err != nil {
-			return fmt.Errorf("%s: no marker can be put into it: %w", e.Place(), err)
+			return fmt.Errorf("%s: cannot hold a marker: %w", e.Place(), err)
 		}
 	}
 	return nil

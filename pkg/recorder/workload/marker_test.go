@@ -24,9 +24,9 @@ func TestMarker(t *testing.T) {
 		{FirstTurnPrefix, Prompt{Text: "t", System: "s"}, "s|M\n\nt"},
 		{SystemSuffix, Prompt{Text: "t", System: "s"}, "s\n\nM|t"},
 		{SystemSuffix, Prompt{Text: "t"}, "M|t"},
-		{FirstTurnPrefix, Prompt{Messages: []byte(`[{"role":"system","content":"S"}]`)}, "input data, row 1: no marker can be put into it: it has no message of the user"},
-		{FirstTurnPrefix, Prompt{Messages: []byte(`[{"role":"user","content":3}]`)}, "input data, row 1: no marker can be put into it: the content of its message is neither a text nor a list of parts"},
-		{FirstTurnPrefix, Prompt{Body: []byte(`{}`)}, "input data, row 1: no marker can be put into it: it is a whole request, which is sent as it is"},
+		{FirstTurnPrefix, Prompt{Messages: []byte(`[{"role":"system","content":"S"}]`)}, "input data, row 1: cannot hold a marker: it has no message of the user"},
+		{FirstTurnPrefix, Prompt{Messages: []byte(`[{"role":"user","content":3}]`)}, "input data, row 1: cannot hold a marker: the content of its message is neither a text nor a list of parts"},
+		{FirstTurnPrefix, Prompt{Body: []byte(`{}`)}, "input data, row 1: cannot hold a marker: it is a whole request, which is sent as it is"},
 	} {
 		m := Marker{Place: tt.place}
 		e := Entry{Prompt: &tt.in}

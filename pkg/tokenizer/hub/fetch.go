@@ -125,7 +125,7 @@ func (r repo) step(ctx context.Context, hub, at *url.URL, f *file) (next *url.UR
 		}
 		return next, nil
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
-		return nil, fmt.Errorf("%s; the model is private or gated, or there is none of this name: set HF_TOKEN to a token that may read it", resp.Status)
+		return nil, fmt.Errorf("%s; the model is private, gated, or does not exist: check the name, or set HF_TOKEN to a token that may read it", resp.Status)
 	case resp.StatusCode == http.StatusNotFound:
 		return nil, errNotFound
 	case resp.StatusCode != http.StatusOK:

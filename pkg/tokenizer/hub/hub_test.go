@@ -192,7 +192,7 @@ func TestFind(t *testing.T) {
 		{"revision", "org/model", `tokenizer org/model: "../x" is not a revision name`, func(c *Config) { c.Revision = "../x" }},
 		{"offline", "org/model", "tokenizer org/model: not in the cache CACHE: HF_HUB_OFFLINE forbids requests to the hub; unset it, or name a tokenizer.json", func(c *Config) { c.Offline = true }},
 		{"not there", "org/other", "tokenizer org/other: HOST has no such model, or it has no tokenizer.json: tokenizer.json from HOST: not found", nil},
-		{"gated", "org/model", "tokenizer org/model: tokenizer.json from HOST: 403 Forbidden; the model is private or gated, or there is none of this name: set HF_TOKEN to a token that may read it", func(*Config) { h.fail = http.StatusForbidden }},
+		{"gated", "org/model", "tokenizer org/model: tokenizer.json from HOST: 403 Forbidden; the model is private, gated, or does not exist: check the name, or set HF_TOKEN to a token that may read it", func(*Config) { h.fail = http.StatusForbidden }},
 		{"broken", "org/model", "tokenizer org/model: tokenizer.json from HOST: 502 Bad Gateway", func(*Config) { h.fail = http.StatusBadGateway }},
 		{"circle", "circle", "tokenizer circle: tokenizer.json: more than 5 redirects", nil},
 		{"hostile commit", "bad", "tokenizer bad: tokenizer.json from HOST: the answer names no commit (X-Repo-Commit) or no content (ETag)", nil},

@@ -221,7 +221,7 @@ func (c *collector) total(tag string) float64 {
 	return 0
 }
 
-// rates returns the metrics of the whole run. phase is the time of the rates in seconds;
+// rates returns the metrics of the whole run. phase is the measured time in seconds;
 // 0 means the time of the requests. limited says that there are limits for good requests.
 func (c *collector) rates(phase float64, limited bool) []metric {
 	all := []metric{

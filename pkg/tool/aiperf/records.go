@@ -68,7 +68,7 @@ func (r *release) writeResult(ctx context.Context, t *dialect.Tool, in export.Re
 func (r *release) writeRecords(ctx context.Context, in export.Reader, cfg dialect.Config, w io.Writer) (warnings []error, err error) {
 	run := in.Run()
 	if why, lacks := run.Lacks(export.PartStarts); lacks {
-		return nil, fmt.Errorf("AIPerf says of each request when it was sent, which is not known here: %s", why)
+		return nil, fmt.Errorf("AIPerf states when each request was sent, which this file does not: %s", why)
 	}
 	levels, err := levelRule.Choose(run, cfg.Level)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *release) writeRecords(ctx context.Context, in export.Reader, cfg dialec
 		warnings = append(warnings, fmt.Errorf("left out: %s that ended after the measurement", plural.Of(x.skipped, "request")))
 	}
 	if why, lacks := run.Lacks(export.PartEpoch); lacks {
-		warnings = append(warnings, fmt.Errorf("times are Unix times for AIPerf, and count from elsewhere here: %s", why))
+		warnings = append(warnings, fmt.Errorf("AIPerf writes Unix times, and the times of this file begin elsewhere: %s", why))
 	}
 	return warnings, out.Flush()
 }

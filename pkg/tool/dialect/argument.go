@@ -25,7 +25,7 @@ type ArgError struct {
 func (e *ArgError) Error() string {
 	switch {
 	case e.Hint:
-		return fmt.Sprintf("the file's hint %s: %s; give it anew with --arg %s=…", e.Key, e.Msg, e.Key)
+		return fmt.Sprintf("the file's hint %s: %s; give it again with --arg %s=…", e.Key, e.Msg, e.Key)
 	case e.Key == "":
 		return "--arg: " + e.Msg
 	}

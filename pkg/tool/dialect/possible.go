@@ -71,5 +71,5 @@ func (s *sieve) err() error {
 	if s.wrong == 0 {
 		return nil
 	}
-	return fmt.Errorf("numbers in %s cannot be true, such as %s: the figures leave them out", plural.GroupedOf(s.wrong, "request"), s.first)
+	return fmt.Errorf("numbers in %s are impossible, such as %s: the figures leave them out", plural.GroupedOf(s.wrong, "request"), s.first)
 }

@@ -23,10 +23,10 @@ func TestSieve(t *testing.T) {
 	}{
 		{"honest", 1000, 1010, &export.Stated{OutputTokens: number(5)}, true, number(5), ""},
 		{"nothing stated", 1000, 1010, nil, true, nil, ""},
-		{"below 0", 1000, 1010, &export.Stated{OutputTokens: number(-5)}, true, nil, "numbers in 1 request cannot be true, such as -5 tokens: the figures leave them out"},
-		{"too many", 1000, 1010, &export.Stated{OutputTokens: number(math.MaxInt64)}, true, nil, "numbers in 1 request cannot be true, such as 9223372036854775807 tokens: the figures leave them out"},
-		{"start", 1 << 63, 1<<63 + 1, nil, false, nil, "numbers in 1 request cannot be true, such as the time 9223372036854775808: the figures leave them out"},
-		{"end", 1000, math.MaxUint64, nil, false, nil, "numbers in 1 request cannot be true, such as the time 18446744073709551615: the figures leave them out"},
+		{"below 0", 1000, 1010, &export.Stated{OutputTokens: number(-5)}, true, nil, "numbers in 1 request are impossible, such as -5 tokens: the figures leave them out"},
+		{"too many", 1000, 1010, &export.Stated{OutputTokens: number(math.MaxInt64)}, true, nil, "numbers in 1 request are impossible, such as 9223372036854775807 tokens: the figures leave them out"},
+		{"start", 1 << 63, 1<<63 + 1, nil, false, nil, "numbers in 1 request are impossible, such as the time 9223372036854775808: the figures leave them out"},
+		{"end", 1000, math.MaxUint64, nil, false, nil, "numbers in 1 request are impossible, such as the time 18446744073709551615: the figures leave them out"},
 	} {
 		q := &export.Request{StartNS: tt.start, Stated: tt.st, Responses: []export.Response{{RecvNS: tt.end}}}
 		s := sieve{bounds: answer.BoundsOf(&export.Run{})}

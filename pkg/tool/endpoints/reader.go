@@ -109,11 +109,11 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "mlcommons/endpoints",
 			Import: &export.Import{Format: formatName, Lacks: []export.Lack{
-				{Part: export.PartEpoch, Why: "mlcommons/endpoints writes readings of a clock without saying when that began"},
+				{Part: export.PartEpoch, Why: "mlcommons/endpoints writes times of a clock whose start is unknown"},
 				{Part: export.PartTexts, Why: "mlcommons/endpoints keeps the text of an answer as a whole"},
 			}},
 			Warnings: []string{
-				"chunks are timed in the client's main process, after a message queue, and the end of an answer in a worker process before it: of a busy client, chunks can be late by many milliseconds",
+				"the client times chunks in its main process, after a message queue, but the end of an answer in a worker, before the queue: chunks of a busy client can be late by many milliseconds",
 			},
 		},
 	}

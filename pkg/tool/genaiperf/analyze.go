@@ -83,9 +83,9 @@ func (r *report) crashText() string {
 	}
 	more := ""
 	if r.crashes > 1 {
-		more = fmt.Sprintf(" (the first of %d places)", r.crashes)
+		more = fmt.Sprintf(" (the first of %s)", plural.GroupedOf(r.crashes, "error"))
 	}
-	return fmt.Sprintf("itself stops at this file%s: %s; this report applies its rules anyway", more, r.crash)
+	return fmt.Sprintf("itself stops at this file: %s%s; this report applies its rules anyway", r.crash, more)
 }
 
 // A parser is one of GenAI-Perf's parsers of an export.

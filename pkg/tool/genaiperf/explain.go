@@ -65,7 +65,7 @@ func (a *analysis) explainLevel() {
 func (r *rules) outputHow(kind string) string {
 	switch {
 	case kind == "triton_c_api":
-		return "the ids of every response, one where it is no list"
+		return "the ids of every response; a response that is not a list counts as one"
 	case r.count == countPlain:
 		return "the tokenizer's count of each response by itself, with its special tokens"
 	case r.count == countMarked:

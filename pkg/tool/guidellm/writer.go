@@ -67,7 +67,7 @@ func (w *writer) close() error {
 // of in stay with in.
 func (w *writer) readAll(ctx context.Context, in export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
-		return fmt.Errorf("GuideLLM says of each request when it was sent, which is not known here: %s", why)
+		return fmt.Errorf("GuideLLM states when each request was sent, which this file does not: %s", why)
 	}
 	return dialect.Requests(ctx, in, func(level int, q *export.Request) error {
 		if w.leftOut.Skip(q) {
@@ -81,7 +81,7 @@ func (w *writer) readAll(ctx context.Context, in export.Reader) error {
 func (w *writer) warnings() []error {
 	all := w.leftOut.Warnings("")
 	if why, lacks := w.run.Lacks(export.PartEpoch); lacks {
-		all = append(all, fmt.Errorf("times are Unix times for GuideLLM, and count from elsewhere here: %s", why))
+		all = append(all, fmt.Errorf("GuideLLM writes Unix times, and the times of this file begin elsewhere: %s", why))
 	}
 	return all
 }
@@ -97,7 +97,7 @@ func (w *writer) request(l *level, index int, q *export.Request) error {
 		}
 	}
 	if l.tokenEvents += x.tokenIterations; l.tokenEvents > maxEvents {
-		return fmt.Errorf("level %d has more than %d token events, and GuideLLM makes rates of all of them at once; convert a part of it", index, maxEvents)
+		return fmt.Errorf("level %d has more than %d token events, and GuideLLM computes rates from all of them at once; convert a part of the level", index, maxEvents)
 	}
 	var startNS uint64
 	if e := w.run.Experiments[index].Meta; e != nil {

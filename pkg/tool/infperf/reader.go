@@ -97,7 +97,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 		Meta: &export.RunMeta{
 			Schema: export.Schema, Tool: "inference-perf",
 			Import: &export.Import{Format: formatName, Lacks: []export.Lack{
-				{Part: export.PartEpoch, Why: "inference-perf writes readings of a clock without saying when that began"},
+				{Part: export.PartEpoch, Why: "inference-perf writes times of a clock whose start is unknown"},
 			}},
 			Warnings: []string{
 				"a request ends with its last chunk that has text: the times of others and of [DONE] are not in the file, and its end_time is taken after the client has counted tokens",

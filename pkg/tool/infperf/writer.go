@@ -42,10 +42,10 @@ func newWriter(r *release, run *export.Run, cfg dialect.Config, out io.Writer) *
 // requests before one are written.
 func (w *writer) writeAll(ctx context.Context, in export.Reader) error {
 	if why, lacks := w.run.Lacks(export.PartStarts); lacks {
-		return fmt.Errorf("inference-perf says of each request when it was sent, which is not known here: %s", why)
+		return fmt.Errorf("inference-perf states when each request was sent, which this file does not: %s", why)
 	}
 	if why, lacks := w.run.Lacks(export.PartGaps); lacks {
-		return fmt.Errorf("inference-perf says when each chunk came, which is not known here: %s", why)
+		return fmt.Errorf("inference-perf states when each chunk came, which this file does not: %s", why)
 	}
 	if err := dialect.Requests(ctx, in, func(level int, q *export.Request) error {
 		if w.leftOut.Skip(q) {

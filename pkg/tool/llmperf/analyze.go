@@ -34,7 +34,7 @@ func (r *report) Warnings() []error {
 	if r.Crash == nil {
 		return r.warnings
 	}
-	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what is before that, and writes no result", r.release.Name, r.Crash)}, r.warnings...)
+	return append([]error{fmt.Errorf("%s itself stops at this file: %w; it prints what comes before, and writes no result", r.release.Name, r.Crash)}, r.warnings...)
 }
 
 // CSV returns dialect.ErrNoFormat: the tool writes no such report.
@@ -121,7 +121,7 @@ func (a *analysis) checkLevels() error {
 		kind = *a.run.ServiceKind
 	}
 	if kind != "" && kind != "triton" {
-		return fmt.Errorf("%s measures Triton servers, and this is a run of service kind %q; --service-kind triton takes it for one", a.version.Name, kind)
+		return fmt.Errorf("%s measures Triton servers, and this is a run of service kind %q; --service-kind triton treats it as one", a.version.Name, kind)
 	}
 	for i := range a.run.Experiments {
 		if a.wanted(i) {

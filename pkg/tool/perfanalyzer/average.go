@@ -114,5 +114,5 @@ func (a *averager) reason() string {
 			return fmt.Sprintf("the first at byte %d: %s", w.Offset, w.Msg)
 		}
 	}
-	return "their times are no integers"
+	return "their times are not integers"
 }

@@ -38,7 +38,7 @@ func ModelsOf(stats *export.ServerStats, windows int) ([]Model, error) {
 		m := &modelReader{stats: stats, delta: delta, left: maxModels}
 		model := m.model(i, 0)
 		if model == nil {
-			return nil, fmt.Errorf("the server told nothing of the model %q%s", info.Name, why(stats))
+			return nil, fmt.Errorf("the server has no statistics of the model %q%s", info.Name, why(stats))
 		}
 		model.ResponseCache = m.cached
 		model.TopLevelCache = info.Ensemble() && info.ResponseCache

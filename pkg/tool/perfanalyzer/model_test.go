@@ -75,7 +75,7 @@ func TestModelsOf(t *testing.T) {
 			name: "counters went back", windows: 1, err: "reset",
 			stats: &export.ServerStats{Models: pipeline, Snapshots: []export.StatsSnapshot{edges[1], snapshot(export.EdgeWindow, 0, map[[2]string]uint64{one: 3})}},
 		},
-		{name: "another model", stats: &export.ServerStats{Models: []export.ServerModel{{Name: "x"}}, Snapshots: edges}, windows: 1, err: `nothing of the model "x"`},
+		{name: "another model", stats: &export.ServerStats{Models: []export.ServerModel{{Name: "x"}}, Snapshots: edges}, windows: 1, err: `no statistics of the model "x"`},
 		{name: "no windows", stats: &export.ServerStats{Models: pipeline, Snapshots: edges}, windows: 0, err: "edges"},
 		{name: "a file in which a model is its own part", stats: &export.ServerStats{Models: looped, Snapshots: edges}, windows: 1, want: []Model{{
 			Name: "top", Version: "1", Stats: all(10), Composing: []Model{{Name: "top", Version: "1", Stats: all(10)}},

@@ -25,7 +25,7 @@ const (
 )
 
 // wrongITL says what is wrong with the tool's inter-token latency.
-const wrongITL = "LLMPerf's inter_token_latency_s is no gap between tokens: it is the time of the last token, with the time to the first, " +
+const wrongITL = "LLMPerf's inter_token_latency_s is not a gap between tokens: it is the time from the start to the last token, " +
 	"divided by the number of tokens or, in newer releases, of events"
 
 // ResultFile describes the files of LLMPerf.

@@ -103,7 +103,7 @@ func (t *release) tool() *dialect.Tool {
 			cfg.Args = args
 			rep, written, err := dialect.WriteReport(ctx, d, r, cfg, w)
 			if s, ok := rep.(*report); ok && s.appended() {
-				written.Note = fmt.Sprintf("holds %d results, one for each load level, as the tool appends them with --append-result, and is no single JSON value; --experiment chooses one", len(s.Levels))
+				written.Note = fmt.Sprintf("holds %d results, one for each load level, as the tool appends them with --append-result, and is not one JSON value; --experiment chooses one", len(s.Levels))
 			}
 			return written, err
 		},
@@ -135,7 +135,7 @@ func checkKind(tool *release, run *export.Run, cfg dialect.Config) error {
 		kind = *run.ServiceKind
 	}
 	if kind != "" && kind != "openai" {
-		return fmt.Errorf("%s measures OpenAI servers, and this is a run of service kind %q; --service-kind openai takes it for one", tool.Name, kind)
+		return fmt.Errorf("%s measures OpenAI servers, and this is a run of service kind %q; --service-kind openai treats it as one", tool.Name, kind)
 	}
 	return nil
 }

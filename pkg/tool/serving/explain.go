@@ -34,7 +34,7 @@ func (l *level) explain(o *outcome, q *export.Request) {
 	}
 	t.End(after(o.latency), explain.OutputTime)
 	if l.client != nil && l.client.marksAll && len(o.itl) > 0 {
-		t.Note(explain.InterToken, "measures a gap from the event before, whatever that holds")
+		t.Note(explain.InterToken, "measures a gap from the previous event, whatever it holds")
 	}
 	if l.uncounted() {
 		return

@@ -296,7 +296,7 @@ func scalarParam(tok string) (any, error) {
 	}
 	f, err := parseFloat([]byte(tok))
 	if err != nil {
-		return nil, fmt.Errorf("%q is no JSON value", clip(tok))
+		return nil, fmt.Errorf("%q is not a JSON value", clip(tok))
 	}
 	return f, nil
 }

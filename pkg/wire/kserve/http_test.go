@@ -130,7 +130,7 @@ func TestParseHTTPErrors(t *testing.T) {
 			`output "O": data: element 0: expected an integer for INT8, found 1.5`,
 		},
 		{`{"outputs":[{"name":"O","datatype":"INT8","data":1}]}`, -1, `output "O": data: expected an array`},
-		{`{"parameters":{"a":bad}}`, -1, `parameter "a": "bad" is no JSON value`},
+		{`{"parameters":{"a":bad}}`, -1, `parameter "a": "bad" is not a JSON value`},
 	} {
 		var r Response
 		if err := r.ParseHTTP([]byte(tt.body), tt.json); err == nil || err.Error() != tt.want {

@@ -91,7 +91,7 @@ func AppendJSON(b []byte, dt Datatype, raw []byte) []byte {
 func CheckJSON(dt Datatype, raw []byte) error {
 	size := dt.Size()
 	if dt != BYTES && (size == 0 || dt == FP16 || dt == BF16) {
-		return fmt.Errorf("%s has no form in JSON", dt)
+		return fmt.Errorf("%s cannot be written as JSON", dt)
 	}
 	for i := 0; dt == BYTES; i++ {
 		e, rest, ok := NextBytes(raw)
@@ -99,7 +99,7 @@ func CheckJSON(dt Datatype, raw []byte) error {
 			return nil
 		}
 		if !utf8.Valid(e) {
-			return fmt.Errorf("element %d is not UTF-8, and has no form in JSON", i)
+			return fmt.Errorf("element %d is not UTF-8, and cannot be written as JSON", i)
 		}
 		raw = rest
 	}
@@ -111,7 +111,7 @@ func CheckJSON(dt Datatype, raw []byte) error {
 			f = math.Float64frombits(binary.LittleEndian.Uint64(raw[i:]))
 		}
 		if math.IsNaN(f) || math.IsInf(f, 0) {
-			return fmt.Errorf("element %d is %v, which has no form in JSON", i/size, f)
+			return fmt.Errorf("element %d is %v, which cannot be written as JSON", i/size, f)
 		}
 	}
 	return nil

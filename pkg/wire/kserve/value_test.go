@@ -202,13 +202,13 @@ func TestCheckJSON(t *testing.T) {
 		{"numbers", INT32, []byte{1, 0, 0, 0}, ""},
 		{"nothing", FP32, nil, ""},
 		{"floats", FP32, fp32(1, -2.5, math.MaxFloat32), ""},
-		{"a NaN", FP32, fp32(1, float32(math.NaN())), "element 1 is NaN, which has no form in JSON"},
-		{"an infinity", FP64, fp64(math.Inf(-1)), "element 0 is -Inf, which has no form in JSON"},
-		{"half floats", FP16, []byte{0, 0}, "FP16 has no form in JSON"},
-		{"bfloats", BF16, nil, "BF16 has no form in JSON"},
-		{"a type of later", Datatype("FP4"), []byte{0}, "FP4 has no form in JSON"},
+		{"a NaN", FP32, fp32(1, float32(math.NaN())), "element 1 is NaN, which cannot be written as JSON"},
+		{"an infinity", FP64, fp64(math.Inf(-1)), "element 0 is -Inf, which cannot be written as JSON"},
+		{"half floats", FP16, []byte{0, 0}, "FP16 cannot be written as JSON"},
+		{"bfloats", BF16, nil, "BF16 cannot be written as JSON"},
+		{"a type of later", Datatype("FP4"), []byte{0}, "FP4 cannot be written as JSON"},
 		{"strings", BYTES, AppendBytes(AppendBytes(nil, "ä"), ""), ""},
-		{"a string of bytes", BYTES, AppendBytes(AppendBytes(nil, "a"), "\xff"), "element 1 is not UTF-8, and has no form in JSON"},
+		{"a string of bytes", BYTES, AppendBytes(AppendBytes(nil, "a"), "\xff"), "element 1 is not UTF-8, and cannot be written as JSON"},
 	} {
 		err := CheckJSON(tt.dt, tt.raw)
 		if got := fmt.Sprint(err); err == nil != (tt.want == "") || err != nil && got != tt.want {

@@ -37,7 +37,7 @@ func ParseHistoryReasoning(s string) (HistoryReasoning, error) {
 	if i := slices.Index(historyReasoningNames[:], s); i >= 0 {
 		return HistoryReasoning(i), nil
 	}
-	return 0, fmt.Errorf("%q is none of keep, drop, auto", s)
+	return 0, fmt.Errorf("%q: expected keep, drop or auto", s)
 }
 
 // A Reply joins the events of the answer of a chat, of v1/responses, of Anthropic Messages, of Gemini or of Ollama to one message,

@@ -37,7 +37,7 @@ const maxBuffer = 4 << 10
 func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	o, ok := v.(*outgoing)
 	if !ok {
-		return nil, fmt.Errorf("kserve codec: %T is no prepared message", v)
+		return nil, fmt.Errorf("kserve codec: %T is not a prepared message", v)
 	}
 	return mem.BufferSlice{mem.SliceBuffer(o.head), mem.SliceBuffer(o.tail)}, nil
 }

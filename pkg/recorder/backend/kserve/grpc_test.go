@@ -249,7 +249,7 @@ func TestRequestIDInHeaders(t *testing.T) {
 	}{
 		{Config{}, "{{session}}", "header X-A: {{session}} has no value, because requests to Triton belong to no session; use {{request}}"},
 		{Config{Protocol: GRPC, Streaming: true}, "{{request}}", "header X-A: {{request}} has no value, because all requests of a gRPC stream share its headers; drop --streaming"},
-		{Config{}, "{{x}}", "header X-A: {{x}} is no place"},
+		{Config{}, "{{x}}", "header X-A: {{x}} is not a placeholder"},
 	} {
 		tt.c.Model, tt.c.Headers = "m", http.Header{"X-A": {tt.value}}
 		if _, err := New(tt.c); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -68,7 +68,7 @@ func reserve(f *os.File, from, n int) error {
 	if !errors.Is(err, unix.ENOSPC) || unix.Statfs(dir, &st) != nil {
 		return err
 	}
-	return fmt.Errorf("%s: %d more bytes are needed and %d are free: %w; enlarge it (docker run --shm-size, or mount -o remount,size=…), or use smaller inputs, fewer slots or a smaller --output-shared-memory-size",
+	return fmt.Errorf("%s: %d more bytes are needed and %d are free: %w; enlarge it (docker run --shm-size, or mount -o remount,size=…), or use smaller inputs or fewer slots",
 		dir, n, int64(st.Bavail)*st.Bsize, err)
 }
 

@@ -75,7 +75,7 @@ func parseRaw(raw []byte, dt wire.Datatype) (wire.Input, error) {
 	if dt != wire.BYTES {
 		size := int64(dt.Size())
 		if size > 0 && int64(len(raw))%size != 0 {
-			return wire.Input{}, fmt.Errorf("%d bytes are no multiple of %s's %d", len(raw), dt, size)
+			return wire.Input{}, fmt.Errorf("%d bytes are not a multiple of %s's %d", len(raw), dt, size)
 		}
 		return wire.Input{Count: int64(len(raw)) / max(size, 1), Data: raw}, nil
 	}

@@ -295,7 +295,7 @@ func TestNewInvalid(t *testing.T) {
 		{"framing header", Config{URL: "h", Headers: []Header{{"content-length", "3"}}}, "header content-length cannot be set; it follows from the request"},
 		{"compression", Config{URL: "h", Headers: []Header{{"Accept-Encoding", "gzip"}}}, "header Accept-Encoding cannot be set; a compressed answer would hide when its tokens came"},
 		{"extra body", Config{URL: "h", ExtraBody: []byte(`[1]`)}, `extra body: JSON, byte 0: expected an object, found "[1]"`},
-		{"unknown place", Config{URL: "h", Headers: []Header{{"X-A", "{{user}}"}}}, "header X-A: {{user}} is no place; expected {{session}}, {{parent}}, {{turn}} or {{request}}"},
+		{"unknown place", Config{URL: "h", Headers: []Header{{"X-A", "{{user}}"}}}, "header X-A: {{user}} is not a placeholder; expected {{session}}, {{parent}}, {{turn}} or {{request}}"},
 		{"place in a header of the connection", Config{URL: "h", Headers: []Header{{"user-agent", "{{turn}}"}}}, "header user-agent: its value is the same for all requests; drop {{…}}"},
 		{"set and returned", Config{URL: "h", Headers: []Header{{"x-a", "v"}}, ReturnHeader: "X-A"}, "header x-a is both set and returned; drop one"},
 		{"returned header's name", Config{URL: "h", ReturnHeader: "a b"}, `header "a b": ' ' cannot be part of a header's name`},

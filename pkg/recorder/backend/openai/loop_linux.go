@@ -210,7 +210,7 @@ func (s *loopSender) connect(ctx context.Context) (*loopConn, error) {
 	}
 	tc, ok := nc.(*net.TCPConn)
 	if !ok {
-		return nil, &dialError{errors.Join(fmt.Errorf("%T is no TCP connection", nc), nc.Close())}
+		return nil, &dialError{errors.Join(fmt.Errorf("%T is not a TCP connection", nc), nc.Close())}
 	}
 	c, err := s.engine.Add(tc, sockstamp.Options{User: s.b.cfg.UserStamps})
 	if err != nil {

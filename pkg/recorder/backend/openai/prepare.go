@@ -72,7 +72,7 @@ func (b *Backend) payloadOf(body []byte) (*payload, error) {
 	switch _, numbers := openai.Numbers(b.target.uri); {
 	case err != nil:
 	case numbers && strings.HasPrefix(info.EncodingFormat, "bytes"):
-		return nil, fmt.Errorf("encoding_format %q: such an answer is not JSON, and cannot be read; use float or base64", info.EncodingFormat)
+		return nil, fmt.Errorf("encoding_format %q: such an answer is not JSON and cannot be read; use float or base64", info.EncodingFormat)
 	case b.target.api == render.Images:
 		p.images = max(info.N, 1)
 	case b.target.api.ModelInPath():
@@ -143,7 +143,7 @@ func (b *Backend) bareBody(e *workload.Entry) ([]byte, error) {
 		switch f.Name {
 		case "payload", "model", "session_id", "delay", "timestamp":
 		default:
-			return nil, fmt.Errorf("%q is no input of an OpenAI-compatible server; the request's body belongs into %q", f.Name, "payload")
+			return nil, fmt.Errorf("%q is not an input of an OpenAI-compatible server; put the request's body into %q", f.Name, "payload")
 		}
 	}
 	object, err := onlyElement(value)

@@ -88,7 +88,7 @@ func TestPrepareInvalid(t *testing.T) {
 			"tensor",
 			export.Fields{{Name: "payload", Value: export.JSON(`[{}]`)}, {Name: "text_input", Value: export.JSON(`["a"]`)}},
 			nil,
-			`"text_input" is no input of an OpenAI-compatible server; the request's body belongs into "payload"`,
+			`"text_input" is not an input of an OpenAI-compatible server; put the request's body into "payload"`,
 		},
 		{"object", export.Fields{{Name: "payload", Value: export.JSON(`{"a":1}`)}}, nil, `payload: expected an array with one object, the request's body, found "{\"a\":1}"`},
 		{"two", export.Fields{{Name: "payload", Value: export.JSON(`[{},{}]`)}}, nil, `payload: expected an array with one object, the request's body, found 2 elements`},

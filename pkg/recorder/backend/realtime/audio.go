@@ -60,9 +60,9 @@ func parseWAV(b []byte) (*wav, error) {
 	w := &wav{WAV: h}
 	switch {
 	case !bytes.HasPrefix(b, []byte("RIFF")):
-		return nil, errors.New("it is no WAV file: RIFF is not at its beginning")
+		return nil, errors.New("it is not a WAV file: it does not begin with RIFF")
 	case h.Header == 0:
-		return nil, errors.New("it has no samples: there is no chunk \"data\"")
+		return nil, errors.New("it has no samples: the chunk \"data\" is missing")
 	case h.Code == 0:
 		return nil, errors.New("its samples come without a whole chunk \"fmt \" before them")
 	case h.Code != audio.PCM && h.Code != audio.Float, h.Code == audio.Float && h.Bits != 32, h.Bits%8 != 0 || h.Bits < 8 || h.Bits > 32:

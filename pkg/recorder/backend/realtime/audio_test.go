@@ -62,14 +62,14 @@ func TestParseWAVErrors(t *testing.T) {
 		file []byte
 		want string
 	}{
-		{nil, "it is no WAV file"},
+		{nil, "it is not a WAV file"},
 		{wavFile(1, 1, 16000, 16, nil), "it has no samples"},
 		{wavFile(1, 1, 16000, 12, []byte{0, 0}), "its samples have format 1 and 12 bits"},
 		{wavFile(6, 1, 16000, 8, []byte{0, 0}), "its samples have format 6 and 8 bits"},
 		{wavFile(1, 0, 16000, 16, []byte{0, 0}), "it has 0 channels"},
 		{wavFile(1, 1, 1, 16, []byte{0, 0}), "1 samples a second"},
 		{[]byte("RIFF\x00\x00\x00\x00WAVEdata\x02\x00\x00\x00ab"), "without a whole chunk"},
-		{[]byte("RIFF\x00\x00\x00\x00WAVEfmt \x02\x00\x00\x00ab"), "there is no chunk \"data\""},
+		{[]byte("RIFF\x00\x00\x00\x00WAVEfmt \x02\x00\x00\x00ab"), "the chunk \"data\" is missing"},
 	} {
 		if _, err := parseWAV(tt.file); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %q", tt.file, err, tt.want)

@@ -48,7 +48,7 @@ func ParseDialect(name string) (Dialect, error) {
 	if i := slices.Index(dialectNames[:], name); i >= 0 {
 		return Dialect(i), nil
 	}
-	return 0, fmt.Errorf("%.40q is no dialect; it is vllm or openai", name)
+	return 0, fmt.Errorf("%.40q is not a dialect; expected vllm or openai", name)
 }
 
 // rate returns the samples per second.

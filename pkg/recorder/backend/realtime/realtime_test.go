@@ -193,7 +193,7 @@ func TestFaults(t *testing.T) {
 		{plan.FaultStall, export.StatusTimeout, "", 3},
 		{plan.FaultNoDone, export.StatusTruncated, "the server closed the session with status 1000", 8},
 		{plan.FaultErrorEvent, export.StatusRPCError, "the fault error_event was asked for", 3},
-		{plan.FaultGarbage, export.StatusProtocolError, "the server sent a message that is no JSON", 3},
+		{plan.FaultGarbage, export.StatusProtocolError, "the server sent a message that is not JSON", 3},
 		{plan.FaultMerged, export.StatusOK, "", 8},
 		{plan.FaultOneshot, export.StatusOK, "", 8},
 		{plan.FaultSlowHeader, export.StatusOK, "", 8},
@@ -472,7 +472,7 @@ func TestPrepare(t *testing.T) {
 		{"a URL", entry("https://example.com/a.wav"), "give its file"},
 		{"mp3", entry("data:audio/mpeg;base64,AAAA"), "convert it to WAV"},
 		{"no base64", entry("data:audio/wav;base64,?"), "illegal base64"},
-		{"no WAV", entry("data:audio/wav;base64,AAAA"), "it is no WAV file"},
+		{"no WAV", entry("data:audio/wav;base64,AAAA"), "it is not a WAV file"},
 	} {
 		if _, err := b.Prepare(tt.e); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)

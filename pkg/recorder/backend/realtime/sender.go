@@ -182,7 +182,7 @@ func (s *session) read(ctx context.Context) (data []byte, m wire.RealtimeMessage
 		return nil, m, &messageError{fmt.Sprintf("a binary message of %d bytes; messages of v1/realtime are JSON", len(data))}
 	}
 	if m, err = wire.ParseRealtime(data); err != nil {
-		return nil, m, errors.Join(s.record(data), &messageError{"a message that is no JSON: " + err.Error()})
+		return nil, m, errors.Join(s.record(data), &messageError{"a message that is not JSON: " + err.Error()})
 	}
 	return data, m, nil
 }

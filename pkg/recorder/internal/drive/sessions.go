@@ -276,7 +276,7 @@ func (d *sessions) Warnings() (all []string) {
 		if turns == 1 {
 			were = "was"
 		}
-		all = append(all, fmt.Sprintf("%s %s not asked, since %s in %s", plural.GroupedOf(turns, "turn"), were, why, plural.GroupedOf(sessions, "conversation")))
+		all = append(all, fmt.Sprintf("%s %s not sent, because %s in %s", plural.GroupedOf(turns, "turn"), were, why, plural.GroupedOf(sessions, "conversation")))
 	}
 	if c.Unprimed > 0 {
 		all = append(all, fmt.Sprintf("%s within sessions failed before the measurement, so that the server may not have their prompts in its cache", plural.GroupedOf(c.Unprimed, "request")))
@@ -288,7 +288,7 @@ func (d *sessions) Warnings() (all []string) {
 		if n == 1 {
 			were = "was"
 		}
-		all = append(all, fmt.Sprintf("%s %s asked without the answer before, since the request for it failed (--on-session-failure continue)", plural.GroupedOf(n, "turn"), were))
+		all = append(all, fmt.Sprintf("%s %s sent without the previous answer, because its request failed (--on-session-failure continue)", plural.GroupedOf(n, "turn"), were))
 	}
 	return all
 }

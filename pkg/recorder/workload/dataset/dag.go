@@ -223,7 +223,7 @@ func (c *dagConv) names() []string {
 func readDAGConversation(r *row) (*dagConv, error) {
 	for _, m := range r.fields {
 		if !slices.Contains(dagMembers, m.Name) {
-			return nil, fmt.Errorf("%q is no member of a conversation; expected one of %s", clip([]byte(m.Name)), strings.Join(quoteAll(dagMembers), ", "))
+			return nil, fmt.Errorf("%q is not a member of a conversation; expected one of %s", clip([]byte(m.Name)), strings.Join(quoteAll(dagMembers), ", "))
 		}
 	}
 	id, err := required(r.string("session_id"))
@@ -340,7 +340,7 @@ func readDAGRound(js []byte, think time.Duration) (dagRound, error) {
 	}
 	for _, m := range r.fields {
 		if m.Name != "spawns" && m.Name != "think_time_ms" {
-			return round, fmt.Errorf(`%q is no member of a round; expected "spawns", "think_time_ms"`, clip([]byte(m.Name)))
+			return round, fmt.Errorf(`%q is not a member of a round; expected "spawns", "think_time_ms"`, clip([]byte(m.Name)))
 		}
 	}
 	if round.children, err = r.nameList("spawns"); err == nil && len(round.children) == 0 {
@@ -401,7 +401,7 @@ func readDAGTurn(js []byte, k, n int) (t dagTurn, err error) {
 	}
 	for _, m := range t.row.fields {
 		if !slices.Contains(dagTurnMembers, m.Name) && !slices.Contains(lengthColumns, m.Name) && !requestMembers[m.Name] {
-			return t, fmt.Errorf(`%q is no member of a turn; expected one of %s, "model", "max_tokens", "tools"; other members of the request go into "extra"`, clip([]byte(m.Name)), strings.Join(quoteAll(dagTurnMembers), ", "))
+			return t, fmt.Errorf(`%q is not a member of a turn; expected one of %s, "model", "max_tokens", "tools"; other members of the request go into "extra"`, clip([]byte(m.Name)), strings.Join(quoteAll(dagTurnMembers), ", "))
 		}
 	}
 	if t.row.get("messages") == nil {
@@ -479,7 +479,7 @@ func readDAGBranch(js []byte, fork bool, k, n int) (dagBranch, error) {
 	case ok && background:
 		return b, errors.New(`"join_at" and "background": the parent waits for its children or does not; drop one`)
 	case ok && (at <= k || at >= n):
-		return b, fmt.Errorf("\"join_at\": %d is no later turn; turn %d of %d can wait at %s", at, k, n, laterTurns(k, n))
+		return b, fmt.Errorf("\"join_at\": %d is not a later turn; turn %d of %d can wait at %s", at, k, n, laterTurns(k, n))
 	case ok:
 		b.joinAt = at
 	case background:

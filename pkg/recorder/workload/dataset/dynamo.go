@@ -317,7 +317,7 @@ func readDynamo(f *file, r groupRow) (e dynamoEvent, ok bool, err error) {
 	case err != nil:
 		return e, false, err
 	case !there:
-		f.leaveOut("a row that is no record")
+		f.leaveOut("a row that is not a record")
 		return e, false, nil
 	case schema != dynamoSchema:
 		return e, false, fmt.Errorf("\"schema\": %q; expected %s", clip([]byte(schema)), dynamoSchema)

@@ -30,7 +30,7 @@ func TestDynamo(t *testing.T) {
 		if n == 1 {
 			blocks = "1 full block"
 		}
-		return fmt.Sprintf("prompts have %s with hash_ids; as the trace was recorded, an unlimited prefix cache holds %d of them (%s %%)", blocks, hit, percent)
+		return fmt.Sprintf("prompts have %s with hash_ids; in the recorded order, an unlimited prefix cache would hold %d of them (%s %%)", blocks, hit, percent)
 	}
 	testSessionFiles(t, "dynamo", []sessionTest{
 		{
@@ -45,7 +45,7 @@ func TestDynamo(t *testing.T) {
 				"s at:0s recorded", "root:0" + prompt(asked("user", "[-1 2] of 10")),
 				"root:1 after root:0+400ms" + prompt(asked("user", "[-1 2] of 10"), asked("assistant", "[3] of 10"), asked("user", "5 more")),
 			},
-			notes: []string{"left out: a row that is no record (1)", "left out: an event of a tool, whose time is part of the waits between requests (1)", hits(5, 2, "40.00")},
+			notes: []string{"left out: a row that is not a record (1)", "left out: an event of a tool, whose time is part of the waits between requests (1)", hits(5, 2, "40.00")},
 		},
 		{
 			name: "a tree: a child beside its parent, which the next turn waits for, and one afterwards", o: o,

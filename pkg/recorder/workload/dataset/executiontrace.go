@@ -316,7 +316,7 @@ func (x *execution) request(b *executionBranch, t *executionTalk, r *row, answer
 	}
 	from := t.sent
 	if t.changed {
-		x.f.assume("where a message that was sent has changed, the answers before are made up")
+		x.f.assume("where a sent message has changed, the answers before it are generated")
 		q.whole, from = true, 0
 	}
 	tokens := 0

@@ -120,7 +120,7 @@ func TestExecutionTraces(t *testing.T) {
 				"root:1 after root:0" + asked("system:5a", "user:4c", "assistant:7d", "user:2e") + " max:3 exact whole",
 				"root:2 after root:1 on root:1" + asked("user:1f") + " max:3 exact",
 			},
-			notes: []string{"assumed: where a message that was sent has changed, the answers before are made up (1)"},
+			notes: []string{"assumed: where a sent message has changed, the answers before it are generated (1)"},
 		},
 		{
 			name: "a message that is recorded again, and an answer to an answer", o: texts(),

@@ -145,7 +145,7 @@ func (f *file) readGraph(r groupRow) error {
 func known(r *row, members []string, kind string) error {
 	for _, m := range r.fields {
 		if !slices.Contains(members, m.Name) {
-			return fmt.Errorf("%q is no member of %s; expected one of %s", clip([]byte(m.Name)), kind, strings.Join(quoteAll(members), ", "))
+			return fmt.Errorf("%q is not a member of %s; expected one of %s", clip([]byte(m.Name)), kind, strings.Join(quoteAll(members), ", "))
 		}
 	}
 	return nil

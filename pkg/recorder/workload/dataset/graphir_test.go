@@ -156,11 +156,11 @@ func TestGraphIRErrors(t *testing.T) {
 		chain = append(chain, fmt.Sprintf(`{"source":"n%d","target":"n%d"}`, i, i+1))
 	}
 	testSessionErrors(t, []errorTest{
-		{"an unknown member of a graph", graph(`"branches":{}`), Options{}, `in: line 1: "branches" is no member of a graph; expected one of "kind", "version",`},
-		{"an unknown member of a node", nodes(`"a":{"output":"x",` + q + `,"max_token":5}`), Options{}, `in: line 1: "nodes": "a": "max_token" is no member of a node`},
-		{"an unknown member of an edge", edges(`{"source":"a","target":"b"},{"source":"a","target":"b","delay":5}`), Options{}, `in: line 1: "edges": element 1: "delay" is no member of an edge`},
-		{"an unknown member of a channel", graph(`"state":{"h":{"kind":"x"}}`), Options{}, `in: line 1: "state": "h": "kind" is no member of a channel`},
-		{"an unknown member of a trace", append(nodes(`"a":{"output":"x",`+q+`}`), `{"kind":"trace","id":"u","state":{}}`), Options{}, `in: line 3: "state" is no member of a trace`},
+		{"an unknown member of a graph", graph(`"branches":{}`), Options{}, `in: line 1: "branches" is not a member of a graph; expected one of "kind", "version",`},
+		{"an unknown member of a node", nodes(`"a":{"output":"x",` + q + `,"max_token":5}`), Options{}, `in: line 1: "nodes": "a": "max_token" is not a member of a node`},
+		{"an unknown member of an edge", edges(`{"source":"a","target":"b"},{"source":"a","target":"b","delay":5}`), Options{}, `in: line 1: "edges": element 1: "delay" is not a member of an edge`},
+		{"an unknown member of a channel", graph(`"state":{"h":{"kind":"x"}}`), Options{}, `in: line 1: "state": "h": "kind" is not a member of a channel`},
+		{"an unknown member of a trace", append(nodes(`"a":{"output":"x",`+q+`}`), `{"kind":"trace","id":"u","state":{}}`), Options{}, `in: line 3: "state" is not a member of a trace`},
 		{"an unknown kind of record", append(nodes(`"a":{"output":"x",`+q+`}`), `{"kind":"mix"}`), Options{}, `in: line 3: "kind": "mix"; expected graph or trace`},
 		{"a second graph", append(nodes(`"a":{"output":"x",`+q+`}`), `{"kind":"graph"}`), Options{}, `in: line 3: a second graph; the first one is row 1`},
 		{"a graph after a trace", []string{`{"kind":"trace","id":"t","messages":[{"role":"user"}]}`, `{"kind":"graph"}`}, Options{}, `in: line 2: the graph comes after the trace of row 1`},
@@ -196,7 +196,7 @@ func TestGraphIRErrors(t *testing.T) {
 		{"YAML of a list", []string{"graph:", "  - a", "traces: []"}, Options{}, "in: line 2: expected a mapping"},
 		{"YAML with another part", []string{"graph: {}", "traces: []"}, Options{Layout: "graph_ir"}, "is neither JSON"},
 		{"YAML with a third part", []string{"graph:", "  nodes: {}", "traces: []", "mix: []"}, Options{}, `in: line 4: "mix" is not known; expected "graph" and "traces"`},
-		{"YAML with a mistake in a trace", []string{"graph:", "  nodes: {a: {output: x, prompt: [{role: user, content: q}]}}", "traces:", "- id: t", "- name: u"}, Options{}, `in: line 5: "name" is no member of a trace`},
+		{"YAML with a mistake in a trace", []string{"graph:", "  nodes: {a: {output: x, prompt: [{role: user, content: q}]}}", "traces:", "- id: t", "- name: u"}, Options{}, `in: line 5: "name" is not a member of a trace`},
 		{"a key twice in YAML", []string{"graph:", "  nodes: {}", "  nodes: {}", "traces: []"}, Options{}, `in: line 3: "nodes" is there twice`},
 		{"a number beyond JSON", []string{"graph:", "  nodes: {a: {output: x, max_tokens: .inf}}", "traces: []"}, Options{}, `in: line 2: expected a number, found .inf`},
 		{"aliases of aliases", []string{"graph:", "  a: &a [x,x,x,x,x,x,x,x,x,x]", "  b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]", "  c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]", "  d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]", "  e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]", "  f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]", "traces: []"}, Options{}, "more than 1000000 values"},

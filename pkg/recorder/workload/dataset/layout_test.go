@@ -387,7 +387,7 @@ func TestErrors(t *testing.T) {
 
 		{"another layout", "{\"prompt\":\"a\"}\n", Options{Layout: "sharegpt"}, `in: line 1: is not a row of sharegpt, which has "conversations"; it has "prompt"`},
 		{"a row too long", "{\"prompt\":\"a\"}\n{\"prompt\":\"" + strings.Repeat("b", 100) + "\"}\n", Options{MaxRowBytes: 100}, "in: line 2: 114 bytes long; a row may have at most 100"},
-		{"a window of what has no times", "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n", Options{To: time.Hour}, `in: a window of a trace is asked for, but none of the rows has a time, such as "timestamp"`},
+		{"a window of what has no times", "{\"prompt\":\"a\"}\n{\"prompt\":\"b\"}\n", Options{To: time.Hour}, `in: --trace-window needs rows with a time, such as "timestamp"`},
 		{"all outside the window", "{\"timestamp\":0,\"prompt\":\"a\"}\n", Options{From: time.Hour}, "left out: requests outside the window of the trace (1))"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

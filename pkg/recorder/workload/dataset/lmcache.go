@@ -115,7 +115,7 @@ func (f *file) scheduledSession(id string, rows []groupRow, times []time.Time, r
 	order := make([]int, len(rows))
 	for i := range order {
 		if order[i] = i; i > 0 && times[i].Before(times[i-1]) {
-			f.assume("rows that are earlier than the row before them in their session are put in the order of time")
+			f.assume("rows that are earlier than the row before them in their session are sorted by time")
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return times[a].Compare(times[b]) })

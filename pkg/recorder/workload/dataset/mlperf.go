@@ -88,7 +88,7 @@ func mlperfTurns(f *file, rows []groupRow) ([]groupRow, error) {
 	}
 	byTurn := func(a, b groupRow) int { return cmp.Compare(turns[a.i], turns[b.i]) }
 	if !slices.IsSortedFunc(rows, byTurn) {
-		f.assume(`the rows of a conversation are put in the order of "turn"`)
+		f.assume(`the rows of a conversation are sorted by "turn"`)
 		slices.SortStableFunc(rows, byTurn)
 	}
 	for i, r := range rows {

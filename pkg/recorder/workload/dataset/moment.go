@@ -71,7 +71,7 @@ func (f *file) countPlayed(o *Options) error {
 	}
 	most := 10 * o.mostRequests()
 	if f.played++; f.played > most {
-		return fmt.Errorf("the sessions of the file have more than %d requests together, since they share what they play; divide the file", most)
+		return fmt.Errorf("the sessions of the file have more than %d requests together, because they share requests; split the file", most)
 	}
 	return nil
 }

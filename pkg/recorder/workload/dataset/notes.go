@@ -28,7 +28,7 @@ func (s *Set) Notes() []string {
 			note("members that pa-record does not know, sent as they are: %s", someQuoted(names))
 		}
 		if f.renamed > 0 {
-			note("the ids of %s are in a file before, too: they have the name of this file in front", plural.GroupedOf(f.renamed, "session"))
+			note("an earlier file has the ids of %s too, so they get the name of this file as a prefix", plural.GroupedOf(f.renamed, "session"))
 		}
 		for _, what := range slices.Sorted(maps.Keys(f.leftOut)) {
 			note("left out: %s (%d)", what, f.leftOut[what])
@@ -39,7 +39,7 @@ func (s *Set) Notes() []string {
 		all = append(all, "assumed: "+what)
 	}
 	if hit.Total > 0 {
-		all = append(all, fmt.Sprintf("prompts have %s with hash_ids; as the trace was recorded, an unlimited prefix cache holds %s of them (%.2f %%)",
+		all = append(all, fmt.Sprintf("prompts have %s with hash_ids; in the recorded order, an unlimited prefix cache would hold %s of them (%.2f %%)",
 			plural.GroupedOf(hit.Total, "full block"), plural.Grouped(hit.Hit), 100*float64(hit.Hit)/float64(hit.Total)))
 	}
 	return all

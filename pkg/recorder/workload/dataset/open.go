@@ -315,7 +315,7 @@ func (f *file) readAll(ctx context.Context, ids sessionIDs) error {
 		}
 	}
 	if f.window != (window{}) && !f.timed {
-		return fmt.Errorf("%s: a window of a trace is asked for, but none of the rows has a time, such as \"timestamp\"", f.src.name)
+		return fmt.Errorf("%s: --trace-window needs rows with a time, such as \"timestamp\"", f.src.name)
 	}
 	return nil
 }

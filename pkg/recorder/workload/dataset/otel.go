@@ -145,7 +145,7 @@ func readSpan(f *file, js []byte, k int) (*otelSpan, error) {
 	}
 	messages := s.attributes.get(otelInput) != nil
 	if !messages && kind != "llm_call" && !strings.HasPrefix(name, "chat ") {
-		f.leaveOut("a span that is no request to a model")
+		f.leaveOut("a span that is not a request to a model")
 		return nil, nil
 	}
 	failed, err := spanFailed(r)

@@ -127,7 +127,7 @@ func TestSpans(t *testing.T) {
 			want: []string{"e recorded", `root:0 = messages:[{"role":"user","content":"hi"}] max:3 whole`, "g recorded", "root:0" + whole(said("q"))},
 			notes: []string{
 				"left out: a request that failed (2)", "left out: a request without an answer (1)",
-				"left out: a row without a request that succeeded (1)", "left out: a span that is no request to a model (1)",
+				"left out: a row without a request that succeeded (1)", "left out: a span that is not a request to a model (1)",
 			},
 		},
 		{

@@ -60,7 +60,7 @@ func TestRecordedLayouts(t *testing.T) {
 			},
 			notes: []string{
 				"no length is asked for where the recorded answer is empty (1)",
-				"rows that are earlier than the row before them in their session are put in the order of time (1)",
+				"rows that are earlier than the row before them in their session are sorted by time (1)",
 			},
 		},
 		{
@@ -121,7 +121,7 @@ func TestRecordedLayouts(t *testing.T) {
 				"7 recorded",
 				`root:0 = messages:[{"role":"user","content":"x"}] whole`,
 			},
-			notes: []string{`the rows of a conversation are put in the order of "turn" (1)`},
+			notes: []string{`the rows of a conversation are sorted by "turn" (1)`},
 		},
 		{
 			name: "messages and tools are single requests", layout: "prompts",
@@ -233,7 +233,7 @@ func TestRecordedLayouts(t *testing.T) {
 				"row 4 at:0s recorded",
 				`root:0 past 0s = "d" max:2 exact at:0s whole`,
 			},
-			notes: []string{`recorded answers of 0 tokens are asked for with 1 token (1)`, `rows with one "poor_man_session_id" are a session (1)`, "rows that are earlier than the row before them in their session are put in the order of time (1)"},
+			notes: []string{`recorded answers of 0 tokens are asked for with 1 token (1)`, `rows with one "poor_man_session_id" are a session (1)`, "rows that are earlier than the row before them in their session are sorted by time (1)"},
 		},
 		{
 			name: "TraceLab's table", layout: "tracelab", o: traced,
@@ -259,7 +259,7 @@ func TestRecordedLayouts(t *testing.T) {
 				`root:2 model m after root:1+40ms = "parts of [64 16 20 9 1 2 88]" max:2 whole`,
 			},
 			notes: []string{
-				"cached tokens that are neither of the round before nor of its answer are made up anew (1)",
+				"cached tokens that belong neither to the round before nor to its answer are generated again (1)",
 				"the tokens that were cached in the first round of a session are common to the sessions of its provider and model (1)",
 			},
 		},

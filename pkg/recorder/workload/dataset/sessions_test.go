@@ -148,7 +148,7 @@ func TestSessionErrors(t *testing.T) {
 		{"no texts", []string{`{"s":"a"}` + "\n" + `{"s":"b","tokens":2}`}, Options{}, "0.jsonl: line 2: the trace holds no texts"},
 		{"sessions beside prompts", []string{`{"s":"a"}`, `{"prompt":"a"}`}, Options{}, "0.jsonl holds sessions (test), and 1.jsonl single requests (prompts): they cannot be sent in one run; give one of them"},
 		{"prompts beside sessions", []string{`{"prompt":"a"}`, `{"s":"a"}`}, Options{}, "1.jsonl holds sessions (test), and 0.jsonl single requests (prompts)"},
-		{"a window without times", []string{`{"s":"a"}`}, Options{To: time.Second}, "a window of a trace is asked for, but none of the rows has a time"},
+		{"a window without times", []string{`{"s":"a"}`}, Options{To: time.Second}, "--trace-window needs rows with a time"},
 		{"nothing in the window", []string{`{"s":"a","at":3}`}, Options{To: time.Second}, "no request in it (0.jsonl: left out: sessions outside the window of the trace (1))"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestSessionFiles(t *testing.T) {
 		want  []string
 		notes string
 	}{
-		{"all", Options{}, []string{"a@1s:2", "b:1", "c:1", "1.jsonl: a@5s:1"}, "1.jsonl: the ids of 1 session are in a file before, too: they have the name of this file in front; 1.jsonl: left out: a row without a session (1)"},
+		{"all", Options{}, []string{"a@1s:2", "b:1", "c:1", "1.jsonl: a@5s:1"}, "1.jsonl: an earlier file has the ids of 1 session too, so they get the name of this file as a prefix; 1.jsonl: left out: a row without a session (1)"},
 		{"a window", Options{From: 2 * time.Second}, []string{"b:1", "c:1", "a@3s:1"}, "0.jsonl: left out: sessions outside the window of the trace (1); 1.jsonl: left out: a row without a session (1)"},
 		{"rows", Options{MaxRows: 4}, []string{"a@1s:2", "b:1", "c:1"}, ""},
 	} {

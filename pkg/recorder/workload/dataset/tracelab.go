@@ -315,7 +315,7 @@ func newTracelabContext(f *file, session string, rounds []tracelabRound) *tracel
 			x.cuts[cut.number] = append(x.cuts[cut.number], cut.tokens)
 		}
 		if foreign && i > 0 {
-			f.assume("cached tokens that are neither of the round before nor of its answer are made up anew")
+			f.assume("cached tokens that belong neither to the round before nor to its answer are generated again")
 		}
 	}
 	for piece, cuts := range x.cuts {

@@ -36,7 +36,7 @@ func TestWeka(t *testing.T) {
 				`a1:0 after root:0+600ms = system w7[1] of 64 | user w7[9] of 64, 2 more | max:20`,
 				`root:1 after root:0+3s a1:0+1.5s = system w7[1 2] of 64 | user w7[3] of 64 | assistant w7[4 5] of 64 | user w7[6] of 64, 6 more | max:40`,
 			},
-			notes: []string{"prompts have 11 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 4 of them (36.36 %)"},
+			notes: []string{"prompts have 11 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 4 of them (36.36 %)"},
 		},
 		{
 			name: "the assistant leaves the last block to the user, and has none after a reset of all",
@@ -54,7 +54,7 @@ func TestWeka(t *testing.T) {
 				`root:3 after root:2+2.9s = user r[0 1] of 4 | assistant r[9] of 4 | user r[10] of 4, 1 more | max:1`,
 				`root:4 after root:3+900ms = user r[7 8] of 4, 1 more | max:1`,
 			},
-			notes: []string{"prompts have 17 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 8 of them (47.06 %)"},
+			notes: []string{"prompts have 17 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 8 of them (47.06 %)"},
 		},
 		{
 			name: "a prompt that ends earlier ends with the user", o: Options{BlockTokens: 4},
@@ -70,7 +70,7 @@ func TestWeka(t *testing.T) {
 				`root:2 after root:1+500ms = system c[1] of 4 | user c[2] of 4 | assistant c[3] of 4 | user c[4] of 4 | max:8`,
 				`root:3 after root:2+500ms = user c[1] of 4 | max:8`,
 			},
-			notes: []string{"prompts have 12 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 7 of them (58.33 %)"},
+			notes: []string{"prompts have 12 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 7 of them (58.33 %)"},
 		},
 		{
 			name: "more ids than blocks, fewer, none, and a partial last one",
@@ -89,7 +89,7 @@ func TestWeka(t *testing.T) {
 			notes: []string{
 				`assumed: requests of 0 tokens are sent with 1 (1)`,
 				`assumed: the time after a request without "api_time" counts from its start, and the next one waits for its end (3)`,
-				"prompts have 4 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 1 of them (25.00 %)",
+				"prompts have 4 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 1 of them (25.00 %)",
 			},
 		},
 		{
@@ -114,7 +114,7 @@ func TestWeka(t *testing.T) {
 				"in: left out: a sub-agent before the first request of its parent (1)",
 				"in: left out: a sub-agent without requests (1)",
 				"assumed: sub-agents that no later turn waits for run in the background (3)",
-				"prompts have 2 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 1 of them (50.00 %)",
+				"prompts have 2 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 1 of them (50.00 %)",
 			},
 		},
 		{
@@ -165,7 +165,7 @@ func TestWeka(t *testing.T) {
 				`x:1 after x:0+500ms = user p[5 6] of 4 | user p[8] of 4 | max:4`,
 				`root:1 after root:0+6s x:1+1s x:1:0+4s = user p[1] of 4 | user p[2] of 4 | max:4`,
 			},
-			notes: []string{"prompts have 10 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 3 of them (30.00 %)"},
+			notes: []string{"prompts have 10 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 3 of them (30.00 %)"},
 		},
 		{
 			name: "agents among the requests of the root",
@@ -183,7 +183,7 @@ func TestWeka(t *testing.T) {
 			},
 			notes: []string{
 				"assumed: requests beside the root's that no later turn waits for run in the background (1)",
-				"prompts have 10 full blocks with hash_ids; as the trace was recorded, an unlimited prefix cache holds 5 of them (50.00 %)",
+				"prompts have 10 full blocks with hash_ids; in the recorded order, an unlimited prefix cache would hold 5 of them (50.00 %)",
 			},
 		},
 	} {

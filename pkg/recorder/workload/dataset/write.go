@@ -57,7 +57,7 @@ func WriteSessions(ctx context.Context, out io.Writer, f SessionFile) (notes []s
 		return nil, err
 	}
 	if timed > 0 {
-		notes = append(notes, fmt.Sprintf("the layout has no place for the start times of %d of the sessions", timed))
+		notes = append(notes, fmt.Sprintf("the layout cannot hold the start times of %d of the sessions", timed))
 	}
 	return notes, w.out.Flush() // what could not be written shows here
 }
@@ -204,7 +204,7 @@ func (w *sessionWriter) lmcache(s *workload.Session) error {
 		m.add("pre_gap", gap.Seconds())
 		for name := range r.extra {
 			if !requestMembers[name] {
-				return fmt.Errorf("request %d: a row of lmcache has no place for %q; give it to the run that sends the rows", i, clip([]byte(name)))
+				return fmt.Errorf("request %d: a row of lmcache cannot hold %q; give it to the run that sends the rows", i, clip([]byte(name)))
 			}
 		}
 		m.addAll(r.extra)

@@ -32,7 +32,7 @@ func (b *object) chat(p *workload.Prompt, o Options) error {
 // messagesOf returns a conversation of the system instructions and a user message.
 func messagesOf(p *workload.Prompt) ([]byte, error) {
 	if p.Text == "" && p.IDs != nil {
-		return nil, errors.New("token ids cannot be put into a chat; use the completions endpoint")
+		return nil, errors.New("a chat cannot hold token ids; use the completions endpoint")
 	}
 	out := []byte{'['}
 	if p.System != "" {

@@ -75,7 +75,7 @@ func chatTurnOf(raw json.RawMessage, form string) (t chatTurn, err error) {
 	switch m.Role {
 	case "system", "developer", "user", "assistant", "tool":
 	default:
-		return t, fmt.Errorf(".role: %q has no form in %s; give system, user, assistant or tool", m.Role, form)
+		return t, fmt.Errorf(".role: %q cannot be expressed in %s; give system, user, assistant or tool", m.Role, form)
 	}
 	var text string
 	var parts []struct {
@@ -96,11 +96,11 @@ func chatTurnOf(raw json.RawMessage, form string) (t chatTurn, err error) {
 				t.parts = append(t.parts, chatPart{text: p.Text})
 			case "image_url":
 				if p.ImageURL.URL == "" {
-					return t, fmt.Errorf(".content[%d].image_url: there is no url", i)
+					return t, fmt.Errorf(".content[%d].image_url: the url is missing", i)
 				}
 				t.parts = append(t.parts, chatPart{image: p.ImageURL.URL})
 			default:
-				return t, fmt.Errorf(".content[%d]: type %s has no form in %s", i, p.Type, form)
+				return t, fmt.Errorf(".content[%d]: type %s cannot be expressed in %s", i, p.Type, form)
 			}
 		}
 	default:
@@ -130,7 +130,7 @@ func callOf(form string, js json.RawMessage) (chatCall, error) {
 		return chatCall{}, err
 	}
 	if c.Type != "" && c.Type != "function" || c.Function.Name == "" {
-		return chatCall{}, fmt.Errorf("only calls of functions have a form in %s", form)
+		return chatCall{}, fmt.Errorf("only calls of functions can be expressed in %s", form)
 	}
 	arguments := bytes.TrimSpace(c.Function.Arguments)
 	var text string
@@ -151,7 +151,7 @@ func (t *chatTurn) text(form string) (string, error) {
 	var texts []string
 	for i, p := range t.parts {
 		if p.image != "" {
-			return "", fmt.Errorf(".content[%d]: an image has no form in %s here", i, form)
+			return "", fmt.Errorf(".content[%d]: an image cannot be expressed in %s here", i, form)
 		}
 		texts = append(texts, p.text)
 	}
@@ -175,7 +175,7 @@ func promptTurns(p *workload.Prompt, form, service string) ([]chatTurn, error) {
 func promptTurn(p *workload.Prompt, service string) (chatTurn, error) {
 	t := chatTurn{role: "user"}
 	if p.Text == "" && p.IDs != nil {
-		return t, errors.New("token ids cannot be put into a message; use the completions endpoint")
+		return t, errors.New("a message cannot hold token ids; use the completions endpoint")
 	}
 	urls, err := pictureURLs(p, service)
 	if err != nil {

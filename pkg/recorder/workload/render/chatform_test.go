@@ -57,10 +57,10 @@ func TestChatForms(t *testing.T) {
 		api            API
 		messages, want string
 	}{
-		{Responses, `[{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}]`, "messages[0].content[0]: type input_audio has no form in v1/responses"},
-		{Responses, `[{"role":"assistant","content":"a","reasoning_content":"hm"}]`, "messages[0].reasoning_content has no form in v1/responses; drop it"},
+		{Responses, `[{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}]`, "messages[0].content[0]: type input_audio cannot be expressed in v1/responses"},
+		{Responses, `[{"role":"assistant","content":"a","reasoning_content":"hm"}]`, "messages[0].reasoning_content cannot be expressed in v1/responses; drop it"},
 		{Gemini, `[{"role":"tool","tool_call_id":"c","content":"x"}]`, "messages[0]: Gemini needs the name of the tool"},
-		{Gemini, `[{"role":"user","content":"a"},{"role":"system","content":"s"}]`, "messages[1]: role system behind other messages has no form in Gemini"},
+		{Gemini, `[{"role":"user","content":"a"},{"role":"system","content":"s"}]`, "messages[1]: role system after other messages cannot be expressed in Gemini"},
 		{OllamaChat, `[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x"}}]}]`, "images for Ollama: it takes them by their content only"},
 		{OllamaChat, `[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{"}}]}]`, "messages[0].tool_calls[0]: function.arguments: expected a JSON object"},
 	} {

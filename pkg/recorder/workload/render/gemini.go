@@ -43,7 +43,7 @@ func (b *object) gemini(p *workload.Prompt, o Options) error {
 			continue
 		}
 		if len(contents) > 1 {
-			return fmt.Errorf("messages[%d]: role %s behind other messages has no form in Gemini", i, t.role)
+			return fmt.Errorf("messages[%d]: role %s after other messages cannot be expressed in Gemini", i, t.role)
 		}
 		text, err := t.text(geminiForm)
 		if err != nil {
@@ -128,7 +128,7 @@ func geminiExtra(extra export.Fields) (export.Fields, error) {
 			case mode != "":
 				config.text("mode", mode)
 			default:
-				return nil, errors.New("tool_choice: only auto, none, required and a function have a form in Gemini")
+				return nil, errors.New("tool_choice: Gemini knows only auto, none, required and a function")
 			}
 			f.Name, f.Value = "toolConfig", export.Value{Data: fmt.Appendf(nil, `{"functionCallingConfig":%s}`, config.close())}
 		}

@@ -56,7 +56,7 @@ func (b *object) messages(p *workload.Prompt, o Options) error {
 // userMessage returns a list of one message, the prompt.
 func userMessage(p *workload.Prompt) ([]byte, error) {
 	if p.Text == "" && p.IDs != nil {
-		return nil, errors.New("token ids cannot be put into a message; use the completions endpoint")
+		return nil, errors.New("a message cannot hold token ids; use the completions endpoint")
 	}
 	out := []byte(`[{"role":"user","content":`)
 	if len(p.More) == 0 && len(p.Media) == 0 {
@@ -140,7 +140,7 @@ func anthropicMessages(js []byte) (system, messages []byte, err error) {
 		switch {
 		case m.Role == "system" || m.Role == "developer":
 			if len(out) > 1 {
-				return nil, nil, fmt.Errorf("messages[%d]: role %s behind other messages has no form in Anthropic Messages", i, m.Role)
+				return nil, nil, fmt.Errorf("messages[%d]: role %s after other messages cannot be expressed in Anthropic Messages", i, m.Role)
 			}
 			var text string
 			text, err = plainContent(m.Content)
@@ -227,7 +227,7 @@ func noOther(form string, message json.RawMessage, names ...string) error {
 	}
 	if len(others) > 0 {
 		slices.Sort(others)
-		return fmt.Errorf(".%s has no form in %s; drop it", others[0], form)
+		return fmt.Errorf(".%s cannot be expressed in %s; drop it", others[0], form)
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func noOther(form string, message json.RawMessage, names ...string) error {
 // translated returns a message of a user or an assistant.
 func translated(raw json.RawMessage, m *chatMessage) ([]byte, error) {
 	if m.Role != "user" && m.Role != "assistant" {
-		return nil, fmt.Errorf(": role %q has no form in Anthropic Messages", m.Role)
+		return nil, fmt.Errorf(": role %q cannot be expressed in Anthropic Messages", m.Role)
 	}
 	if err := noOther(anthropicForm, raw, "role", "content", "tool_calls"); err != nil {
 		return nil, err
@@ -282,7 +282,7 @@ func translatedPart(part json.RawMessage) ([]byte, error) {
 	case p.Type == "image_url":
 		return imageBlock(p.ImageURL.URL)
 	case slices.Contains(chatParts, p.Type):
-		return nil, fmt.Errorf("type %s has no form in Anthropic Messages", p.Type)
+		return nil, fmt.Errorf("type %s cannot be expressed in Anthropic Messages", p.Type)
 	}
 	return part, nil
 }
@@ -302,7 +302,7 @@ func toolResult(raw json.RawMessage, m *chatMessage) ([]byte, error) {
 		return nil, err
 	}
 	if m.ToolCallID == "" {
-		return nil, errors.New(".tool_call_id: there is none, which Anthropic Messages need")
+		return nil, errors.New(".tool_call_id: missing, and Anthropic Messages need it")
 	}
 	text, err := plainContent(m.Content)
 	if err != nil {
@@ -327,7 +327,7 @@ func plainContent(content json.RawMessage) (string, error) {
 	var texts []string
 	for i, p := range parts {
 		if p.Type != "text" {
-			return "", fmt.Errorf(".content[%d]: type %q has no form in Anthropic Messages here", i, p.Type)
+			return "", fmt.Errorf(".content[%d]: type %q cannot be expressed in Anthropic Messages here", i, p.Type)
 		}
 		texts = append(texts, p.Text)
 	}
@@ -420,7 +420,7 @@ func toolChoice(js []byte) ([]byte, error) {
 		case "required":
 			return []byte(`{"type":"any"}`), nil
 		}
-		return nil, fmt.Errorf(": %q has no form in Anthropic Messages; give auto, none, required, or an object", name)
+		return nil, fmt.Errorf(": %q cannot be expressed in Anthropic Messages; give auto, none, required, or an object", name)
 	}
 	var choice struct {
 		Type     string `json:"type"`

@@ -29,7 +29,7 @@ func TestMessages(t *testing.T) {
 			`{"messages":[{"role":"user","content":[{"type":"text","text":"a"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QUJD"}},{"type":"image","source":{"type":"url","url":"http://h/x.png"}}]}]}`,
 		},
 		{"audio", P{Text: "a", Media: []workload.Medium{{Kind: workload.Audio, URL: "x"}}}, Options{}, "!messages take no audio"},
-		{"ids", P{IDs: []uint32{1}}, Options{}, "!token ids cannot be put into a message"},
+		{"ids", P{IDs: []uint32{1}}, Options{}, "!a message cannot hold token ids"},
 		{"in the form of Anthropic", P{Messages: []byte(asIs)}, Options{}, `{"messages":` + asIs + `}`},
 		{
 			"instructions",
@@ -61,14 +61,14 @@ func TestMessages(t *testing.T) {
 			`{"messages":[{"role":"user","content":"a"}],"tools":[{"name":"ls","description":"d","input_schema":{"type":"object"}},{"name":"own","input_schema":{}}],"tool_choice":{"type":"any"},"stop_sequences":["x"],"thinking":{"type":"enabled"}}`,
 		},
 		{"a tool by name", P{Text: "a", Extra: export.Fields{{Name: "tool_choice", Value: export.JSON(`{"type":"function","function":{"name":"ls"}}`)}}}, Options{}, `{"messages":[{"role":"user","content":"a"}],"tool_choice":{"type":"tool","name":"ls"}}`},
-		{"a choice that is not known", P{Text: "a", Extra: export.Fields{{Name: "tool_choice", Value: export.JSON(`"some"`)}}}, Options{}, `!tool_choice: "some" has no form in Anthropic Messages`},
-		{"a tool with more", P{Text: "a", Extra: export.Fields{{Name: "tools", Value: export.JSON(`[{"type":"function","function":{"name":"ls","x":1}}]`)}}}, Options{}, `!tools[0].function.x has no form in Anthropic Messages`},
-		{"instructions behind", P{Messages: []byte(`[{"role":"user","content":"a"},{"role":"system","content":"s"}]`)}, Options{}, "!messages[1]: role system behind other messages has no form"},
-		{"a role", P{Messages: []byte(`[{"role":"function","content":"a"}]`)}, Options{}, `!messages[0]: role "function" has no form`},
-		{"reasoning", P{Messages: []byte(`[{"role":"assistant","content":"a","reasoning_content":"hm"}]`)}, Options{}, "!messages[0].reasoning_content has no form"},
-		{"a part", P{Messages: []byte(`[{"role":"user","content":[{"type":"input_audio"}]}]`)}, Options{}, "!messages[0].content[0]: type input_audio has no form"},
+		{"a choice that is not known", P{Text: "a", Extra: export.Fields{{Name: "tool_choice", Value: export.JSON(`"some"`)}}}, Options{}, `!tool_choice: "some" cannot be expressed in Anthropic Messages`},
+		{"a tool with more", P{Text: "a", Extra: export.Fields{{Name: "tools", Value: export.JSON(`[{"type":"function","function":{"name":"ls","x":1}}]`)}}}, Options{}, `!tools[0].function.x cannot be expressed in Anthropic Messages`},
+		{"instructions behind", P{Messages: []byte(`[{"role":"user","content":"a"},{"role":"system","content":"s"}]`)}, Options{}, "!messages[1]: role system after other messages cannot be expressed"},
+		{"a role", P{Messages: []byte(`[{"role":"function","content":"a"}]`)}, Options{}, `!messages[0]: role "function" cannot be expressed`},
+		{"reasoning", P{Messages: []byte(`[{"role":"assistant","content":"a","reasoning_content":"hm"}]`)}, Options{}, "!messages[0].reasoning_content cannot be expressed"},
+		{"a part", P{Messages: []byte(`[{"role":"user","content":[{"type":"input_audio"}]}]`)}, Options{}, "!messages[0].content[0]: type input_audio cannot be expressed"},
 		{"arguments", P{Messages: []byte(`[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"[1"}}]}]`)}, Options{}, "!messages[0].tool_calls[0]: function.arguments: expected a JSON object"},
-		{"a result without its call", P{Messages: []byte(`[{"role":"tool","content":"x"}]`)}, Options{}, "!messages[0].tool_call_id: there is none"},
+		{"a result without its call", P{Messages: []byte(`[{"role":"tool","content":"x"}]`)}, Options{}, "!messages[0].tool_call_id: missing"},
 	} {
 		got, err := Body(Messages, &tt.p, tt.o)
 		if want, refused := strings.CutPrefix(tt.want, "!"); refused {

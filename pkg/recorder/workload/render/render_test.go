@@ -88,7 +88,7 @@ func TestBodyErrors(t *testing.T) {
 		want string
 	}{
 		{Chat, sound, "an audio clip in a data: URL must be in base64"},
-		{Chat, workload.Prompt{IDs: []uint32{1}}, "token ids cannot be put into a chat"},
+		{Chat, workload.Prompt{IDs: []uint32{1}}, "a chat cannot hold token ids"},
 		{Completions, sound, "completions take no audio; use the chat endpoint"},
 		{Embeddings, sound, "embeddings take no audio"},
 		{Responses, sound, "responses take no audio"},

@@ -270,7 +270,7 @@ func (s *agentSession) entry(i int) (workload.Entry, error) {
 	e := workload.Entry{Step: s.number + i, Session: agentID(s.session), Turn: s.turns[i], Whole: !s.c.Live}
 	messages, err := s.messages(i)
 	if err != nil {
-		return e, fmt.Errorf("made-up session %s, request %d: %w", agentID(s.session), i+1, err)
+		return e, fmt.Errorf("synthetic session %s, request %d: %w", agentID(s.session), i+1, err)
 	}
 	e.Prompt = &workload.Prompt{Messages: messages, MaxTokens: q.answer, Exact: true}
 	return e, nil
