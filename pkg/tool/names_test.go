@@ -238,12 +238,19 @@ func namesPage(dialects map[string]map[string]string) string {
 var groupTitles = map[explain.Group]string{
 	explain.Usual: "Every report", explain.Rates: "Rates", explain.Quality: "`--metrics quality`", explain.Economics: "`--metrics economics`",
 	explain.Prefix: "`--metrics prefix`", explain.Phases: "`--metrics phases`", explain.Images: "`--metrics images`",
-	"sessions": "`--metrics sessions`", "realtime": "`--metrics realtime`", explain.Stated: "Rates over the duration that a file states",
+	"sessions": "`--metrics sessions`", "audio": "`--metrics audio`", "realtime": "`--metrics realtime`", explain.Stated: "Rates over the duration that a file states",
 }
 
 const pageHead = `# Names
 
-The tables of this page, but not the next one, are made of the code: ` + "`go test ./pkg/tool -update`" + `.
+| to look up | see |
+|---|---|
+| our word for a conversation, an agent, a turn | [sessions, agents, turns](#sessions-agents-turns) |
+| OpenTelemetry's name of a metric | [OpenTelemetry](#opentelemetry) |
+| another tool's name of a metric | [other tools](#other-tools) |
+| key, unit, formula and source of a figure | [our definitions](#our-definitions) |
+
+` + "`go test ./pkg/tool -update`" + ` makes the other tables of the code, except the next one.
 
 ## Sessions, agents, turns
 
@@ -287,5 +294,5 @@ not mean the same formula, and tools often swap the formulas of ITL and TPOT:
 const pageDefinitions = `
 ## Our definitions
 
-The keys are the keys of JSON. *(level)* marks figures with one value for a level. [Metrics](metrics.md) and [speed, energy and cost](economics.md) explain them.
+The keys are the keys of JSON. *(level)* marks figures with one value for a level. [Metrics](metrics.md) and [groups of metrics](groups.md) explain them.
 `

@@ -1019,7 +1019,7 @@ class QualityItlByPosition(Object):
 
 @dataclass(frozen=True)
 class Quality(Object):
-    """How smoothly tokens came: --metrics quality. docs/reference/metrics.md has the formulas. Absent without it."""
+    """How smoothly tokens came: --metrics quality. docs/reference/groups.md explains it. Absent without it."""
 
     settings: "QualitySettings"
     requests: int

@@ -2,7 +2,7 @@
 
 // Loadbench measures pa-record under load against the simulated server, beside a bare client.
 // It measures pa-analyze on a made-up file, beside plain JSON readers. Each program runs in its
-// own process. Loadbench prints tables in Markdown for docs/benchmarks.md.
+// own process. Loadbench prints tables in Markdown for docs/benchmarks.md and benchmarks-analyze.md.
 //
 //	loadbench -record bin/pa-record [-reps 5] [-sections clock,grpc,cpu,endpoints,rank,schedule,soak,memory]
 //	loadbench -analyze bin/pa-analyze -sections analysis,definitions,columnar,shards [-requests 10000] [-check]

@@ -3,7 +3,7 @@
     python3 test/quality/quality.py bin/pa-analyze FOLDER
 
 Writes 1,000 exports of OpenAI-compatible servers into FOLDER, has pa-analyze report them, and
-computes each metric and figure from the raw JSON by the formulas of docs/reference/metrics.md, in
+computes each metric and figure from the raw JSON by the formulas of docs/reference/names.md, in
 fractions. Values must agree to 1e-12. Only Python's standard library is needed.
 """
 
