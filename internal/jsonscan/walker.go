@@ -35,6 +35,8 @@ type Walker struct {
 	Err    error
 	// Words makes Skip accept any bare word as a value, such as NaN or -Inf.
 	Words bool
+	// PythonNumbers makes Skip accept NaN, Infinity and -Infinity, which Python's json writes.
+	PythonNumbers bool
 
 	buf   []byte // unescaped strings; grows, so slices of it stay good
 	depth int
@@ -311,6 +313,14 @@ func (w *Walker) number() {
 	if err == nil {
 		w.Pos = end
 		return
+	}
+	if w.PythonNumbers {
+		for _, word := range [...]string{"NaN", "Infinity", "-Infinity"} {
+			if bytes.HasPrefix(w.Text[w.Pos:], []byte(word)) {
+				w.Pos += len(word)
+				return
+			}
+		}
 	}
 	if digits := bytes.TrimPrefix(w.Text[w.Pos:end], []byte("-")); len(digits) == 0 {
 		w.Expected("a value")

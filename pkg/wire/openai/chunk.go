@@ -134,6 +134,7 @@ func Parse(data []byte, c *Chunk) error {
 		return nil
 	}
 	c.walker.Reset(data)
+	c.walker.PythonNumbers = true // in logprobs and metrics of servers in Python
 	c.body(&c.walker)
 	c.walker.End()
 	if c.walker.Err != nil {

@@ -295,6 +295,12 @@ var chunks = []struct {
 		Chunk{ID: []byte("r"), Model: []byte("m"), Choices: []Choice{{Content: []byte("ab"), Reasoning: []byte("hm"), ToolCalls: []byte(`f{"a":1}`), FinishReason: []byte("STOP")}}, Usage: Usage{5, 5, 10, 4, 2}, HasUsage: true, HasCached: true, HasReasoning: true},
 		true,
 	},
+	{
+		"Gemini: results of tools are input, and a number as Python writes it",
+		`{"candidates":[{"content":{"parts":[{"text":"a"}]},"avgLogprobs":-Infinity}],"usageMetadata":{"promptTokenCount":5,"candidatesTokenCount":3,"toolUsePromptTokenCount":20}}`,
+		Chunk{Choices: []Choice{{Content: []byte("a")}}, Usage: Usage{PromptTokens: 25, CompletionTokens: 3, TotalTokens: 28}, HasUsage: true},
+		true,
+	},
 	{"Gemini: a blocked prompt", `{"promptFeedback":{"blockReason":"SAFETY"},"usageMetadata":{"promptTokenCount":5}}`, Chunk{Error: &Error{Message: "the server does not answer the prompt: blockReason SAFETY", Type: "blocked"}, Usage: Usage{PromptTokens: 5, TotalTokens: 5}, HasUsage: true}, false},
 	{"Gemini: an error", `{"error":{"code":429,"message":"m","status":"RESOURCE_EXHAUSTED"}}`, Chunk{Error: &Error{"m", "RESOURCE_EXHAUSTED", "429"}}, false},
 }
@@ -430,6 +436,9 @@ func checkAgainstReference(t *testing.T, data []byte, c *Chunk, err error) {
 	}
 	data = bytes.TrimSpace(data)
 	want := json.Valid(data) && data[0] == '{'
+	if !want && err == nil && (bytes.Contains(data, []byte("NaN")) || bytes.Contains(data, []byte("Infinity"))) {
+		return // as Python writes them
+	}
 	if want != (err == nil) && (err == nil || !strings.Contains(err.Error(), "deeper")) {
 		t.Fatalf("Parse(%q) = %v, but json.Valid says %v", data, err, want)
 	}

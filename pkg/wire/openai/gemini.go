@@ -36,10 +36,12 @@ func (g *geminiBody) member(w *jsonscan.Walker, c *Chunk) bool {
 	return true
 }
 
-// parseGeminiUsage reads usageMetadata. Thoughts are beside the tokens of the candidates, not in them.
+// parseGeminiUsage reads usageMetadata. Thoughts are beside the tokens of the candidates, not in them; results of the
+// server's own tools are input beside the prompt.
 func (c *Chunk) parseGeminiUsage(w *jsonscan.Walker) {
 	var u Usage
 	var input, output, cached, thoughts bool
+	var ofTools int64
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "promptTokenCount":
@@ -48,6 +50,8 @@ func (c *Chunk) parseGeminiUsage(w *jsonscan.Walker) {
 			u.CompletionTokens, output = tokens(w)
 		case "thoughtsTokenCount":
 			u.ReasoningTokens, thoughts = tokens(w)
+		case "toolUsePromptTokenCount":
+			ofTools, _ = tokens(w)
 		case "cachedContentTokenCount":
 			u.CachedTokens, cached = tokens(w)
 		default:
@@ -55,6 +59,7 @@ func (c *Chunk) parseGeminiUsage(w *jsonscan.Walker) {
 		}
 	}
 	if input || output || thoughts {
+		u.PromptTokens = stat.SaturatingAdd(u.PromptTokens, ofTools)
 		u.CompletionTokens = stat.SaturatingAdd(u.CompletionTokens, u.ReasoningTokens)
 		u.total()
 		c.Usage, c.HasUsage, c.HasCached, c.HasReasoning = u, true, cached, thoughts
@@ -76,6 +81,7 @@ func (g *geminiBody) end(c *Chunk) bool {
 	}
 	var w jsonscan.Walker
 	w.Reset(g.candidates)
+	w.PythonNumbers = true
 	for ok := w.TryArray(); ok; ok = w.NextElement() {
 		if len(c.Choices) == maxChoices {
 			return true

@@ -49,8 +49,8 @@ func number(w *jsonscan.Walker, unit float64) (n export.Count) {
 		return n
 	}
 	f, err := strconv.ParseFloat(string(text), 64) // infinite if it does not fit
-	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return n
+	if err != nil && !errors.Is(err, strconv.ErrRange) || err == nil && math.IsInf(f, 0) {
+		return n // the second is the word -Infinity
 	}
 	n.OK = true
 	switch f = math.Round(f * unit); {

@@ -34,6 +34,10 @@ var stated = []struct {
 		"vLLM, drafts", `{"choices":[],"metrics":{"speculative_decoding":{"mean_acceptance_length":2.5,"draft_acceptance_rate":0.5,"acceptance_histogram":[1,0,0,1],"num_spec_steps":2,"num_accepted_draft_tokens":3,"num_draft_tokens":6,"num_spec_tokens":3,"per_step_accepted":[0,3],"per_step_drafted":[3,3]}}}`,
 		export.ServerDetails{DraftSteps: n(2), DraftTokens: n(6), AcceptedTokens: n(3)},
 	},
+	{
+		"vLLM, numbers as Python writes them", `{"choices":[],"metrics":{"queue_time_ms":NaN,"time_to_first_token_ms":-Infinity,"generation_time_ms":2,"prefix_cache":{"num_local_cached_tokens":Infinity}}}`,
+		export.ServerDetails{Decode: n(2_000_000)},
+	},
 	{"vLLM, several choices", `{"choices":[],"object":"x","metrics":null}`, export.ServerDetails{}},
 	{"vLLM, no drafts", `{"choices":[],"metrics":{"queue_time_ms":1,"speculative_decoding":null}}`, export.ServerDetails{Queue: n(1_000_000)}},
 	{

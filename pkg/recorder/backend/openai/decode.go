@@ -27,7 +27,7 @@ import (
 // An answer without any output is ok. The error is always nil.
 func (b *Backend) Decode(x *backend.Exchange) error {
 	r := &x.Request
-	d := decoder{r: r, tokens: &x.Tokens, last: -1, images: b.target.api == render.Images, text: b.target.api == render.Transcription}
+	d := decoder{r: r, tokens: &x.Tokens, last: -1, api: b.target.api, images: b.target.api == render.Images, text: b.target.api == render.Transcription}
 	if p, ok := x.Sent.(*payload); ok {
 		d.wanted = p.images
 	}
@@ -68,6 +68,7 @@ type decoder struct {
 	chunk  openai.Chunk
 	st     openai.Stream
 	last   int // index of the response with [DONE]; -1 is none
+	api    render.API
 	whole  bool
 	images bool // the endpoint makes images
 	// finished counts the images of a stream that are finished, and wanted is how many the request asks for.
@@ -189,6 +190,20 @@ func (d *decoder) status() {
 	case !d.complete() && d.images:
 		r.Status, r.Message = export.StatusTruncated, "the stream ended without image_generation.completed"
 	case !d.st.Complete():
-		r.Status, r.Message = export.StatusTruncated, "the stream ended with neither [DONE] nor a finish reason for every choice"
+		r.Status, r.Message = export.StatusTruncated, "the stream ended "+missingEnd(d.api)
+	}
+}
+
+// missingEnd names the mark of the end that a truncated stream lacks.
+func missingEnd(api render.API) string {
+	switch api {
+	case render.OllamaChat, render.OllamaGenerate:
+		return `without "done": true`
+	case render.Gemini:
+		return "without a finishReason for every candidate"
+	case render.Responses:
+		return "without response.completed"
+	default:
+		return "with neither [DONE] nor a finish reason for every choice"
 	}
 }

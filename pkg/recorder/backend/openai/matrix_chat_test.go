@@ -196,7 +196,7 @@ func TestMatrixResponses(t *testing.T) {
 			},
 			{
 				name: "without the end", pieces: []string{named(begin), delta("output_text", "a"), named(`{"type":"response.output_text.done","item_id":"i","output_index":0,"text":"a"}`)},
-				msg: "the stream ended with neither", want: matrixRow{status: export.StatusTruncated, responses: 3, events: 1, first: 2},
+				msg: "the stream ended without response.completed", want: matrixRow{status: export.StatusTruncated, responses: 3, events: 1, first: 2},
 			},
 			{
 				name: "cut after the end", pieces: []string{named(begin), delta("output_text", "a"), named(end)}, cut: true,

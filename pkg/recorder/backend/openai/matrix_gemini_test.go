@@ -55,7 +55,7 @@ func TestMatrixGemini(t *testing.T) {
 			},
 			{
 				name: "without the end", pieces: []string{event(`{"text":"a"}`), event(`{"text":"b"}`)},
-				msg: "the stream ended with neither", want: matrixRow{status: export.StatusTruncated, responses: 2, events: 2, first: 1},
+				msg: "the stream ended without a finishReason for every candidate", want: matrixRow{status: export.StatusTruncated, responses: 2, events: 2, first: 1},
 			},
 		},
 	}.run(t)

@@ -46,7 +46,7 @@ func TestMatrixOllama(t *testing.T) {
 		},
 		{
 			name: "without the end", pieces: []string{chat(`"content":"a"`), chat(`"content":"b"`)},
-			msg: "the stream ended with neither", want: matrixRow{status: export.StatusTruncated, responses: 2, events: 2, first: 1},
+			msg: "the stream ended without \"done\": true", want: matrixRow{status: export.StatusTruncated, responses: 2, events: 2, first: 1},
 		},
 	}
 	// Streams have the type of lines.
