@@ -208,10 +208,17 @@ test-hosts: ## hold the times of 100,000 messages a protocol to a capture, betwe
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
 	$(GO) test -tags realservers,tinygo,grpcnotrace -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
-.PHONY: readback
-readback: build ## read tables with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, run the queries of pa-analyze sql, and read what pa-analyze write makes with MLflow and others (Python)
+# Done once for each state of the lists.
+$(OUT)/venv/.complete: test/columnar/requirements.txt test/publish/requirements.txt test/python/requirements.txt
 	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
-	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt -r test/publish/requirements.txt
+	$(OUT)/venv/bin/pip install -q --disable-pip-version-check $(patsubst %,-r %,$^)
+	@touch $@
+
+.PHONY: python-packages
+python-packages: $(OUT)/venv/.complete ## install what readback and test-python need
+
+.PHONY: readback
+readback: build python-packages ## read tables with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, run the queries of pa-analyze sql, and read what pa-analyze write makes with MLflow and others (Python)
 	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
 	PA_TEST_READBACK=$(abspath $(OUT))/columnar $(GO) test -count=1 -run '^TestWriteForReadback$$' ./pkg/export/formats
@@ -224,9 +231,7 @@ readback: build ## read tables with pyarrow, DuckDB, polars, pandas, Spark and C
 	$(MAKE) --no-print-directory test-python
 
 .PHONY: test-python
-test-python: build ## check the types of the Python package pa, and run its tests (Python)
-	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
-	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/python/requirements.txt
+test-python: build python-packages ## check the types of the Python package pa, and run its tests (Python)
 	cd python && $(abspath $(OUT))/venv/bin/mypy -p pa
 	PATH=$(abspath bin):$$PATH PYTHONPATH=python $(OUT)/venv/bin/python -m pytest -q -p no:cacheprovider test/python
 
