@@ -81,9 +81,10 @@ test-crash: ## kill pa-record KILLS (200) times at random moments, and compare w
 test-linear: ## hold the commands of pa-analyze to 2.5 times the CPU time for twice as many levels, requests, sessions, models, …
 	PA_TEST_LINEAR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLinear$$' $(TESTFLAGS) ./cmd/pa-analyze/
 
-# The packages whose code or tests start goroutines, and pkg/analyze, because the goroutines of a
-# reader measure its requests. The other packages have one goroutine, so nothing can race.
-RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z]|\.Go\>|\.Parallel\>' cmd internal pkg test)))))
+# The packages whose code or tests start goroutines; pkg/analyze, because the goroutines of a reader measure its
+# requests; and two packages whose parallel tests share a value that is safe for concurrent use. In the other
+# packages, parallel tests at most share tables that nothing writes.
+RACE = ./pkg/analyze ./pkg/tokenizer ./pkg/recorder/workload/render $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z]|\.Go\>' cmd internal pkg test)))))
 
 # Programs with the race detector sleep for a second before they exit, and the tests
 # start hundreds of them.
