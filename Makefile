@@ -94,7 +94,7 @@ race: ## run the tests of packages with goroutines under the race detector; need
 
 .PHONY: lint
 lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
-	$(GO) vet ./...
+	$(RARE_GC) $(GO) vet ./...
 	bin/tools/golangci-lint run ./...
 	@mkdir -p $(OUT)
 	bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt
@@ -185,7 +185,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 .PHONY: dist
 dist: build $(PLATFORMS:%=dist-%) ## make a release in dist/: archives, packages, wheels, image, formula, SBOM, checksums
-	$(GO) run -C tools/release . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
+	$(RARE_GC) $(GO) run -C tools/release . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
 		-version '$(VERSION)' -time $(SOURCE_DATE_EPOCH)
 
 .PHONY: dist-clean
@@ -199,7 +199,7 @@ $(PLATFORMS:%=dist-%): dist-%: dist-clean
 
 .PHONY: test-dist
 test-dist: ## install what make dist made, and run it (Linux: dpkg-deb, rpm2cpio, cpio, skopeo, Python)
-	$(GO) test -C tools/release -tags dist -count=1 $(TESTFLAGS) .
+	$(RARE_GC) $(GO) test -C tools/release -tags dist -count=1 $(TESTFLAGS) .
 
 .PHONY: test-hosts
 test-hosts: ## hold the times of 100,000 messages a protocol to a capture, between two networks of this machine (Linux; 6 minutes)
@@ -288,7 +288,7 @@ vulncheck: bin/tools/govulncheck ## look for known vulnerabilities (needs the on
 # The tools have a module of their own, so that theirs are not our dependencies.
 bin/tools/%: tools/go.mod tools/go.sum
 	@mkdir -p bin/tools
-	$(GO) build -modfile=tools/go.mod -o bin/tools/ \
+	$(RARE_GC) $(GO) build -modfile=tools/go.mod -o bin/tools/ \
 		$$(awk '/^tool \(/ { on = 1; next } /^\)/ { on = 0 } on && $$1 ~ "/$*$$" { print $$1 }' tools/go.mod)
 
 .PHONY: clean
