@@ -81,9 +81,10 @@ test-crash: ## kill pa-record KILLS (200) times at random moments, and compare w
 test-linear: ## hold the commands of pa-analyze to 2.5 times the CPU time for twice as many levels, requests, sessions, models, …
 	PA_TEST_LINEAR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLinear$$' $(TESTFLAGS) ./cmd/pa-analyze/
 
-# The packages whose code or tests start goroutines, and pkg/analyze, because the goroutines of a
-# reader measure its requests. The other packages have one goroutine, so nothing can race.
-RACE = ./pkg/analyze $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z]|\.Go\>|\.Parallel\>' cmd internal pkg test)))))
+# The packages whose code or tests start goroutines; pkg/analyze, because the goroutines of a reader measure its
+# requests; and two packages whose parallel tests share a value that is safe for concurrent use. In the other
+# packages, parallel tests at most share tables that nothing writes.
+RACE = ./pkg/analyze ./pkg/tokenizer ./pkg/recorder/workload/render $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(shell grep -rlE --include='*.go' '^[[:space:]]*go [a-zA-Z]|\.Go\>' cmd internal pkg test)))))
 
 # Programs with the race detector sleep for a second before they exit, and the tests
 # start hundreds of them.
@@ -93,7 +94,7 @@ race: ## run the tests of packages with goroutines under the race detector; need
 
 .PHONY: lint
 lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
-	$(GO) vet ./...
+	$(RARE_GC) $(GO) vet ./...
 	bin/tools/golangci-lint run ./...
 	@mkdir -p $(OUT)
 	bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt
@@ -197,7 +198,7 @@ SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 .PHONY: dist
 dist: build $(PLATFORMS:%=dist-%) ## make a release in dist/: archives, packages, wheels, image, formula, SBOM, checksums
-	$(GO) run -C tools/release . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
+	$(RARE_GC) $(GO) run -C tools/release . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist \
 		-version '$(VERSION)' -time $(SOURCE_DATE_EPOCH)
 
 .PHONY: dist-clean
@@ -211,7 +212,7 @@ $(PLATFORMS:%=dist-%): dist-%: dist-clean
 
 .PHONY: test-dist
 test-dist: ## install what make dist made, and run it (Linux: dpkg-deb, rpm2cpio, cpio, skopeo, Python)
-	$(GO) test -C tools/release -tags dist -count=1 $(TESTFLAGS) .
+	$(RARE_GC) $(GO) test -C tools/release -tags dist -count=1 $(TESTFLAGS) .
 
 .PHONY: test-hosts
 test-hosts: ## hold the times of 100,000 messages a protocol to a capture, between two networks of this machine (Linux; 6 minutes)
@@ -221,10 +222,17 @@ test-hosts: ## hold the times of 100,000 messages a protocol to a capture, betwe
 test-realservers: build ## test against real servers and tools; installs them on first use (Linux x86-64, Python)
 	$(GO) test -tags realservers,tinygo,grpcnotrace -count=1 -timeout 40m $(TESTFLAGS) ./test/realservers/...
 
-.PHONY: readback
-readback: build ## read tables with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, run the queries of pa-analyze sql, and read what pa-analyze write makes with MLflow and others (Python)
+# Done once for each state of the lists.
+$(OUT)/venv/.complete: test/columnar/requirements.txt test/publish/requirements.txt test/python/requirements.txt
 	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
-	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/columnar/requirements.txt -r test/publish/requirements.txt
+	$(OUT)/venv/bin/pip install -q --disable-pip-version-check $(patsubst %,-r %,$^)
+	@touch $@
+
+.PHONY: python-packages
+python-packages: $(OUT)/venv/.complete ## install what readback and test-python need
+
+.PHONY: readback
+readback: build python-packages ## read tables with pyarrow, DuckDB, polars, pandas, Spark and ClickHouse, run the queries of pa-analyze sql, and read what pa-analyze write makes with MLflow and others (Python)
 	$(OUT)/venv/bin/kubernetes-validate --strict examples/kubernetes/*.yaml
 	@rm -rf $(OUT)/columnar && mkdir -p $(OUT)/columnar
 	PA_TEST_READBACK=$(abspath $(OUT))/columnar $(GO) test -count=1 -run '^TestWriteForReadback$$' ./pkg/export/formats
@@ -237,9 +245,7 @@ readback: build ## read tables with pyarrow, DuckDB, polars, pandas, Spark and C
 	$(MAKE) --no-print-directory test-python
 
 .PHONY: test-python
-test-python: build ## check the types of the Python package pa, and run its tests (Python)
-	@test -x $(OUT)/venv/bin/pip || python3 -m venv $(OUT)/venv
-	$(OUT)/venv/bin/pip install -q --disable-pip-version-check -r test/python/requirements.txt
+test-python: build python-packages ## check the types of the Python package pa, and run its tests (Python)
 	cd python && $(abspath $(OUT))/venv/bin/mypy -p pa
 	PATH=$(abspath bin):$$PATH PYTHONPATH=python $(OUT)/venv/bin/python -m pytest -q -p no:cacheprovider test/python
 
@@ -295,7 +301,7 @@ vulncheck: bin/tools/govulncheck ## look for known vulnerabilities (needs the on
 # The tools have a module of their own, so that theirs are not our dependencies.
 bin/tools/%: tools/go.mod tools/go.sum
 	@mkdir -p bin/tools
-	$(GO) build -modfile=tools/go.mod -o bin/tools/ \
+	$(RARE_GC) $(GO) build -modfile=tools/go.mod -o bin/tools/ \
 		$$(awk '/^tool \(/ { on = 1; next } /^\)/ { on = 0 } on && $$1 ~ "/$*$$" { print $$1 }' tools/go.mod)
 
 .PHONY: clean

@@ -130,6 +130,7 @@ func refuses(t *testing.T, dir string, flags []string, name string, args ...stri
 // No output of any command is one of its inputs: for each pair of flags and arguments that the
 // commands have, and each way to name a file. make test takes one way of three for each pair.
 func TestOutputsAreNoInputs(t *testing.T) {
+	testenv.NoRace(t)
 	n := 0
 	for _, c := range analyzeApp().Commands {
 		for _, in := range distinctInputs(t, c) {

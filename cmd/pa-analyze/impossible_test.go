@@ -266,6 +266,7 @@ func (l *lie) tell(t *testing.T, file string, v int64) {
 
 // No command prints a figure that cannot be true, whatever a file states.
 func TestImpossibleNumbers(t *testing.T) {
+	testenv.NoRace(t)
 	t.Parallel()
 	dir := t.TempDir()
 	honest := writeHonest(t, dir)

@@ -165,7 +165,11 @@ func TestWindowsWithFailures(t *testing.T) {
 						trials = 5
 					}
 					args[len(args)-1] = strconv.Itoa(trials)
-					args = append(args, "-u", fmt.Sprintf("sim://?ttft=4ms&itl=1ms&output_tokens=5&fault=%s:every=3", fault), "--request-timeout", "300ms", "--profile-export-file", path)
+					limit := "1m" // which no request of a busy machine takes
+					if fault == "hang" || fault == "stall" {
+						limit = "600ms"
+					}
+					args = append(args, "-u", fmt.Sprintf("sim://?ttft=4ms&itl=1ms&output_tokens=5&fault=%s:every=3", fault), "--request-timeout", limit, "--profile-export-file", path)
 					code, _, stderr := inProcess(t.Context(), t, args...)
 					why := map[int]string{3: fmt.Sprintf("not stable within %d windows", trials), 0: "the throughput is stable, the latency is not"}[code] // by chance
 					if why == "" || !strings.Contains(stderr, why) || !strings.Contains(stderr, "requests failed; pa-analyze report shows why") {

@@ -208,6 +208,7 @@ func refuses(t *testing.T, dir string, flags []string, name string, args ...stri
 // No output of any command is one of its inputs: for each pair of flags that the commands have,
 // and each way to name a file. make test takes one way of three for each pair.
 func TestOutputsAreNoInputs(t *testing.T) {
+	testenv.NoRace(t)
 	n := 0
 	all := commands()
 	for _, command := range slices.Sorted(maps.Keys(all)) {

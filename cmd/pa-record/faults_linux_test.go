@@ -112,8 +112,9 @@ func (f *fault) over() []via {
 	return all
 }
 
-// longest bounds a run of the matrix. A run takes a few milliseconds, or the --request-timeout.
-const longest = 30 * time.Second
+// longest bounds a run of the matrix. A run takes a few milliseconds, or the --request-timeout;
+// a flood takes seconds on a busy machine.
+const longest = 2 * time.Minute
 
 // A faultRun is one run of pa-record against a server with a fault.
 type faultRun struct {

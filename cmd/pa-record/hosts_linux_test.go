@@ -321,11 +321,17 @@ func TestStampsOverLossyLink(t *testing.T) {
 			return way
 		})
 		run, all, truth := h.record(t, p)
-		d := compare(t, p, all, truth)
+		d, least := compare(t, p, all, truth), max(1, load.messages/1000)
+		// The servers of a busy machine send several messages in a packet. Of few packets none may be lost before
+		// another one, and such a run shows nothing.
+		for again := 0; d.behind < least && again < 5; again++ {
+			run, all, truth = h.record(t, p)
+			d = compare(t, p, all, truth)
+		}
 		count := run.Experiments[0].Meta.Client.Stamps
 		t.Logf("%s: %d messages in order with the kernel's stamp, the last ones of their reads %s from the capture", p.name, len(d.last)+len(d.shared), quantiles(d.last))
 		t.Logf("%s: %d behind holes, of which %d have the kernel's stamp; %d with a stamp of user space, %d waited by the level's count; %d early", p.name, d.behind, d.unmarked, d.user, count.Waited, d.early)
-		if d.behind < max(1, load.messages/1000) {
+		if d.behind < least {
 			t.Errorf("%s: only %d messages behind holes", p.name, d.behind)
 		}
 		if d.early > 0 || d.unmarked > 0 {

@@ -128,7 +128,7 @@ func TestTraceSettings(t *testing.T) {
 		if err := srv.Close(); err != nil {
 			t.Error(err)
 		}
-		if code != 0 || strings.Contains(stderr, "warning") {
+		if code != 0 || strings.Contains(stderr, "trace settings") {
 			t.Fatalf("exit code %d:\n%s", code, stderr)
 		}
 		want := []sim.TraceChange{

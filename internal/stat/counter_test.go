@@ -13,6 +13,7 @@ import (
 // Picked numbers are the numbers of a sorted copy: spread, close together, equal, with outliers, of both signs;
 // also where all of them fall into few ranges, which Pick divides.
 func TestPick(t *testing.T) {
+	testenv.NoRace(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, draw := range map[string]func() float64{
 		"quotients": func() float64 { return float64(8e6+rng.Int64N(17e6)) / float64(1+rng.IntN(4)) },

@@ -12,6 +12,7 @@ import (
 // Picked values are the values of a sorted copy, counted or sorted, with outliers, ties,
 // and values that float64 does not tell apart.
 func TestListPick(t *testing.T) {
+	testenv.NoRace(t)
 	rng := rand.New(rand.NewPCG(5, 6))
 	draws := map[string]func() int64{
 		"gaps":     func() int64 { return 8e6 + rng.Int64N(17e6) },

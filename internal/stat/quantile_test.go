@@ -98,6 +98,7 @@ func TestRounding(t *testing.T) {
 
 // The compiler for arm64, which likes to, makes no instruction of a product and a sum.
 func TestNotFused(t *testing.T) {
+	testenv.NoRace(t)
 	compiler := testenv.Program(t, "go")
 	assembly := func(args ...string) []byte {
 		t.Helper()

@@ -58,6 +58,7 @@ func (r *repeated) Experiment() int          { return 0 }
 // A run whose values do not fit in memory has the same figures, also where no file can take
 // the values; then a warning says so.
 func TestRunBeyondMemory(t *testing.T) {
+	testenv.NoRace(t)
 	memory := int64(300_000)
 	if testenv.IsLong() {
 		memory = ValueMemory(LeastMemoryLimit)

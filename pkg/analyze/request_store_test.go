@@ -82,6 +82,7 @@ func TestMemoryOfPoints(t *testing.T) {
 
 // Figures are the same to the last digit if the requests and the values of a window do not fit in memory.
 func TestPointsBeyondMemory(t *testing.T) {
+	testenv.NoRace(t)
 	t.Parallel()
 	for name, cfg := range map[string]Config{
 		"windows":    {Windows: Windows{Every: 100 * time.Millisecond}},

@@ -77,7 +77,7 @@ func keptClients(t *testing.T, s *Server, perAPI int) (all []func() error) {
 	return all
 }
 
-// silent opens a connection that sends text, and then nothing.
+// silent opens a connection that sends text, and then nothing. The server may have closed it before the text.
 func silent(t *testing.T, addr, text string) net.Conn {
 	t.Helper()
 	nc, err := net.Dial("tcp", addr)
@@ -85,9 +85,7 @@ func silent(t *testing.T, addr, text string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = nc.Close() })
-	if _, err := io.WriteString(nc, text); err != nil {
-		t.Fatal(err)
-	}
+	_, _ = io.WriteString(nc, text)
 	return nc
 }
 
@@ -127,16 +125,20 @@ func TestSilentConnections(t *testing.T) {
 			ask(clients)
 			// Listeners accept strangers from their queues meanwhile: a new client may have to
 			// connect again.
+			again := 0
 			for i := range 4 {
 				err := errors.New("not asked")
-				for try := 0; err != nil; try++ {
-					if err = keptClients(t, s, 1)[i](); err != nil && try == 100 {
+				for end := time.Now().Add(time.Minute); err != nil; again++ {
+					if err = keptClients(t, s, 1)[i](); err != nil && time.Now().After(end) {
 						t.Fatal(err)
 					}
 				}
 			}
-			if got, waiting := s.DroppedConnections(), s.waiting(); waiting > limit || got < uint64(n/2) || got > uint64(n) {
-				t.Errorf("%d connections wait, %d were closed of %d", waiting, got, n)
+			for end := time.Now().Add(time.Minute); s.DroppedConnections() < uint64(n/2) && time.Now().Before(end); {
+				time.Sleep(time.Millisecond) // until the listeners have accepted all
+			}
+			if got, waiting := s.DroppedConnections(), s.waiting(); waiting > limit || got < uint64(n/2) || got > uint64(n+again) {
+				t.Errorf("%d connections wait, %d were closed of %d, and %d clients connected", waiting, got, n, again)
 			}
 		})
 	}
@@ -157,7 +159,7 @@ func timedOut(err error) bool {
 // A client that does not finish the header of a request is cut off; an idle one is not.
 func TestHeaderTimeout(t *testing.T) {
 	c := fast()
-	c.HeaderTimeout = 50 * time.Millisecond
+	c.HeaderTimeout = 200 * time.Millisecond // a client on a busy machine takes some of it
 	s := start(t, c)
 	clients := keptClients(t, s, 1)
 	for round := range 2 {

@@ -16,6 +16,8 @@
 // transformers. TestVLLM has what one vLLM can serve; other models and other
 // options of it have tests of their own.
 //
+// Tests that compare no times run at the same time as each other, after the others.
+//
 // The tests compute the expected values of an export themselves, with encoding/json and
 // math/big, without the packages under test.
 package realservers

@@ -49,6 +49,7 @@ var openAILines = []documentLine{
 
 // TestDocumentsTriton runs the documents' command lines against Triton.
 func TestDocumentsTriton(t *testing.T) {
+	t.Parallel()
 	runDocuments(t, tritonLines, startTriton(t, "models_documents").GRPC)
 }
 
@@ -56,6 +57,7 @@ func TestDocumentsTriton(t *testing.T) {
 // trtllm-serve's the lengths are shorter than the document's 1024: the model's
 // context is small.
 func TestDocumentsOpenAI(t *testing.T) {
+	t.Parallel()
 	kinds := []string{"llamacpp"}
 	if os.Getenv("REALSERVERS") == "all" {
 		kinds = append(kinds, "vllm")

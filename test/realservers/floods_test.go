@@ -26,6 +26,7 @@ import (
 	"google.golang.org/grpc"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
 // TestFloods sends every 8th request to a server whose answers are 64 MiB that say
@@ -319,6 +320,7 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	testenv.MoreParallel() // perf_analyzer and servers wait most of the time
 	os.Exit(m.Run())
 }
 

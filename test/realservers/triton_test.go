@@ -17,6 +17,7 @@ import (
 // TestGuide is the "Benchmarking LLM" guide of 23.09 with perf_analyzer
 // replaced by pa-record and nothing else changed, beside perf_analyzer itself.
 func TestGuide(t *testing.T) {
+	t.Parallel()
 	const prompts = `{"data": [{"PROMPT": ["Hello, my name is"], "STREAM": [true]}]}`
 	guide := []string{
 		"-m", "vllm", "-i", "grpc", "--async", "--streaming",
@@ -49,6 +50,7 @@ func TestGuide(t *testing.T) {
 // TestTriton runs the tests that need the models of realservers/triton/models, all on one server.
 // Cases that also run perf_analyzer are parallel, because perf_analyzer waits most of the time.
 func TestTriton(t *testing.T) {
+	t.Parallel()
 	s := startTriton(t, "models")
 	t.Run("streaming", func(t *testing.T) { testTritonStreaming(t, s) })
 	t.Run("random inputs", func(t *testing.T) { testTritonRandom(t, s) })

@@ -61,7 +61,7 @@ func TestAhead(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
 	total := 0
-	rounds := 3_000 / testenv.Stride(120)
+	rounds := 1_000 / testenv.Stride(40)
 	for round := range rounds {
 		b := []byte(`{"experiments":[{"experiment":{"mode":"concurrency","value":8},"requests":[`)
 		for i := range 40 {

@@ -113,7 +113,7 @@ func twoCores(t testing.TB) {
 // one or in batches, in whole texts or in envelopes, and after a guess of its layout or none.
 func TestBatchReports(t *testing.T) {
 	twoCores(t)
-	for seed := range 2_500 / uint64(testenv.Stride(200)) {
+	for seed := range 1_000 / uint64(testenv.Stride(80)) {
 		data := randomFile(rand.New(rand.NewPCG(seed, 1)))
 		all := configs()
 		i := int(seed) % len(all)
@@ -237,7 +237,7 @@ func sameBatches(t *testing.T, data []byte, n *batchCounts) {
 func TestBatches(t *testing.T) {
 	twoCores(t)
 	var n batchCounts
-	files := 3_000 / testenv.Stride(120)
+	files := 1_000 / testenv.Stride(40)
 	for seed := range uint64(files) {
 		sameBatches(t, randomFile(rand.New(rand.NewPCG(seed, 3))), &n)
 	}
