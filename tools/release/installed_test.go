@@ -177,7 +177,7 @@ func TestGoInstall(t *testing.T) {
 export GOPROXY="file://$PWD/proxy,file://$downloads" GOMODCACHE="$PWD/mod" GOBIN="$PWD/bin" GOSUMDB=off GOFLAGS='-trimpath -modcacherw -buildvcs=false' CGO_ENABLED=0
 go install -ldflags '-s -w' `+ownModule+`/cmd/pa-record@latest `+ownModule+`/cmd/pa-analyze@latest`)
 	works(t, filepath.Join(dir, "bin"))
-	if out := sh(t, dir, `bin/pa-analyze --version`); out != "pa-analyze "+version+"\n" {
+	if out := sh(t, dir, `bin/pa-analyze --version`); out != "pa-analyze "+version[1:]+"\n" {
 		t.Errorf("version: %s", out)
 	}
 }

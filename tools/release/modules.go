@@ -177,8 +177,8 @@ func notice(modules []goModule) []byte {
 func (r *release) writeSBOM() error {
 	bom := cdx.NewBOM()
 	own := cdx.Component{
-		BOMRef: "pkg:golang/" + ownModule + "@" + r.version.text, Type: cdx.ComponentTypeApplication,
-		Name: ownModule, Version: r.version.text, PackageURL: "pkg:golang/" + ownModule + "@" + r.version.text,
+		BOMRef: "pkg:golang/" + ownModule + "@" + r.version.tag(), Type: cdx.ComponentTypeApplication,
+		Name: ownModule, Version: r.version.text, PackageURL: "pkg:golang/" + ownModule + "@" + r.version.tag(),
 	}
 	bom.Metadata = &cdx.Metadata{Timestamp: r.at.Format("2006-01-02T15:04:05Z"), Component: &own}
 	var parts []cdx.Component
