@@ -136,7 +136,7 @@ func TestSumsAndParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"bomFormat": "CycloneDX"`, `"purl": "pkg:golang/google.golang.org/grpc@`, `"expression": "Apache-2.0"`} {
+	for _, want := range []string{`"bomFormat": "CycloneDX"`, `"purl": "pkg:golang/google.golang.org/grpc@`, `"purl": "pkg:golang/std@`, `"purl": "pkg:npm/uplot@`, `"expression": "Apache-2.0"`} {
 		if !strings.Contains(string(bom), want) {
 			t.Errorf("the bill of materials lacks %s", want)
 		}
