@@ -1,7 +1,7 @@
 # Needs GNU make, Go and a module proxy; "make help" lists the targets.
 
 GO      ?= go
-VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+VERSION ?= $(shell sh tools/version.sh)
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 GOBUILD  = $(RARE_GC) $(GO) build -ldflags '$(LDFLAGS)'
 

@@ -6,13 +6,14 @@ import (
 	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // undated is the version of a program that was built without a version.
 const undated = "dev"
 
 // Version returns the version of the running program: linked, the version that the linker
-// set, or else the version of the module that "go install MODULE@VERSION" built, or "dev".
+// set, or else the version of the module that "go install MODULE@VERSION" built, without its v, or "dev".
 func Version(linked string) string {
 	if linked != undated {
 		return linked
@@ -21,7 +22,7 @@ func Version(linked string) string {
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
 		return linked
 	}
-	return info.Main.Version
+	return strings.TrimPrefix(info.Main.Version, "v")
 }
 
 // versionInfo is what --version --json prints.

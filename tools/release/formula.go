@@ -63,7 +63,7 @@ func (r *release) writeFormula() error {
 	}
 	var b bytes.Buffer
 	if err := formula.Execute(&b, map[string]any{
-		"Summary": summary, "Homepage": homepage, "Version": r.version.file(), "Tag": r.version.text, "Systems": systems,
+		"Summary": summary, "Homepage": homepage, "Version": r.version.file(), "Tag": r.version.tag(), "Systems": systems,
 	}); err != nil {
 		return err
 	}

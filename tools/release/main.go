@@ -1,7 +1,7 @@
 // Command release makes everything that a release consists of from the binaries of all
 // platforms:
 //
-//	go run . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist -version v1.2.3
+//	go run . -binaries ../../dist/bin -host ../../bin -root ../.. -out ../../dist -version 1.2.3
 //
 // The folder of the binaries has a folder for each platform, such as linux_amd64. The
 // programs of the machine at hand print the completion scripts and the manual pages. The
@@ -47,13 +47,19 @@ func command(ctx context.Context, args []string, w io.Writer) error {
 	host := flags.String("host", "bin", "folder with the binaries of this machine")
 	root := flags.String("root", ".", "root of the repository")
 	out := flags.String("out", "dist", "folder that the release is written to")
-	text := flags.String("version", "", "version, a tag such as v1.2.3, or what git describe says")
+	text := flags.String("version", "", "version that tools/version.sh prints, such as 1.2.3")
 	when := flags.Int64("time", 0, "time of all files, in seconds since 1970")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	r := &release{version: parseVersion(*text), at: time.Unix(*when, 0).UTC(), out: *out}
-	var err error
+	v, err := parseVersion(*text)
+	if err != nil {
+		return err
+	}
+	if err := v.checkChanges(*root); err != nil {
+		return err
+	}
+	r := &release{version: v, at: time.Unix(*when, 0).UTC(), out: *out}
 	if r.platforms, err = findPlatforms(*binaries); err != nil {
 		return err
 	}

@@ -19,9 +19,11 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// A goModule is a Go module that a program of the release contains.
+// A goModule is a Go module that a program of the release contains, or the standard library, or a
+// library of JavaScript for pages.
 type goModule struct {
 	path, version, sum string
+	url                string // package URL
 	licence            string // SPDX expression
 	texts              []licenceText
 }
@@ -37,21 +39,22 @@ var permissive = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", 
 const ownModule = "github.com/pa-tools/pa"
 
 // modulesOf returns the modules in the programs of all platforms, sorted by path, with their
-// licences from the module cache. It refuses a module whose licence is not permissive, or
-// not known.
+// licences from the module cache, and what else the programs contain. It refuses a licence that is
+// not permissive, or not known.
 func modulesOf(ctx context.Context, root string, platforms []platform) ([]goModule, error) {
-	found := map[string]goModule{}
+	found, goRelease := map[string]goModule{}, ""
 	for _, p := range platforms {
 		for _, program := range programs {
 			info, err := buildinfo.Read(bytes.NewReader(p.binaries[program]))
 			if err != nil {
 				return nil, fmt.Errorf("%s of %s: %w", program, p.name(), err)
 			}
+			goRelease = strings.TrimPrefix(info.GoVersion, "go")
 			for _, d := range info.Deps {
 				if d.Replace != nil {
 					d = d.Replace
 				}
-				found[d.Path] = goModule{path: d.Path, version: d.Version, sum: d.Sum}
+				found[d.Path] = goModule{path: d.Path, version: d.Version, sum: d.Sum, url: "pkg:golang/" + d.Path + "@" + d.Version}
 			}
 		}
 	}
@@ -59,6 +62,13 @@ func modulesOf(ctx context.Context, root string, platforms []platform) ([]goModu
 	if err != nil {
 		return nil, err
 	}
+	std := goModule{path: "std", version: goRelease, url: "pkg:golang/std@" + goRelease}
+	found[std.path] = std
+	uplot, folder, err := uPlot(root)
+	if err != nil {
+		return nil, err
+	}
+	found[uplot.path], dirs[uplot.path+"@"+uplot.version] = uplot, folder
 	var all []goModule
 	var problems []error
 	for _, m := range found {
@@ -76,7 +86,23 @@ func modulesOf(ctx context.Context, root string, platforms []platform) ([]goModu
 	return all, errors.Join(problems...)
 }
 
-// moduleFolders returns the folder of each module in the module cache, by path@version.
+// uPlot returns the library of plots that the pages of pa-analyze contain, and its folder.
+func uPlot(root string) (m goModule, folder string, err error) {
+	folder = filepath.Join(root, "pkg/analyze/page/third_party/uplot")
+	name := filepath.Join(folder, "uPlot.iife.min.js")
+	script, err := os.ReadFile(name)
+	if err != nil {
+		return goModule{}, "", err
+	}
+	version := regexp.MustCompile(`uPlot \(v([\d.]+)\)`).FindSubmatch(script)
+	if version == nil {
+		return goModule{}, "", fmt.Errorf("%s: want a comment with its version, such as uPlot (v1.6.32)", name)
+	}
+	v := string(version[1])
+	return goModule{path: "uplot", version: v, url: "pkg:npm/uplot@" + v}, folder, nil
+}
+
+// moduleFolders returns the folder of each module in the module cache, and of the standard library, by path@version.
 func moduleFolders(ctx context.Context, root string) (map[string]string, error) {
 	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-json", "all")
 	cmd.Dir, cmd.Stderr = root, os.Stderr
@@ -84,7 +110,14 @@ func moduleFolders(ctx context.Context, root string) (map[string]string, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", cmd, err)
 	}
-	dirs := map[string]string{}
+	cmd = exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION")
+	cmd.Dir, cmd.Stderr = root, os.Stderr
+	env, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cmd, err)
+	}
+	goroot, goRelease, _ := strings.Cut(strings.TrimSpace(string(env)), "\n")
+	dirs := map[string]string{"std@" + strings.TrimPrefix(goRelease, "go"): goroot}
 	for d := json.NewDecoder(bytes.NewReader(out)); ; {
 		var m struct{ Path, Version, Dir string }
 		if err := d.Decode(&m); err == io.EOF {
@@ -161,7 +194,7 @@ func matchingFiles(dir string, pattern *regexp.Regexp) ([]licenceText, error) {
 // notice returns the licences of all modules as text.
 func notice(modules []goModule) []byte {
 	var b bytes.Buffer
-	b.WriteString("pa-record and pa-analyze contain the Go standard library and these modules.\n\n")
+	b.WriteString("pa-record and pa-analyze contain Go's standard library (std), uPlot, and these modules.\n\n")
 	for _, m := range modules {
 		fmt.Fprintf(&b, "  %s %s  (%s)\n", m.path, m.version, m.licence)
 	}
@@ -177,22 +210,21 @@ func notice(modules []goModule) []byte {
 func (r *release) writeSBOM() error {
 	bom := cdx.NewBOM()
 	own := cdx.Component{
-		BOMRef: "pkg:golang/" + ownModule + "@" + r.version.text, Type: cdx.ComponentTypeApplication,
-		Name: ownModule, Version: r.version.text, PackageURL: "pkg:golang/" + ownModule + "@" + r.version.text,
+		BOMRef: "pkg:golang/" + ownModule + "@" + r.version.tag(), Type: cdx.ComponentTypeApplication,
+		Name: ownModule, Version: r.version.text, PackageURL: "pkg:golang/" + ownModule + "@" + r.version.tag(),
 	}
 	bom.Metadata = &cdx.Metadata{Timestamp: r.at.Format("2006-01-02T15:04:05Z"), Component: &own}
 	var parts []cdx.Component
 	var refs []string
 	for _, m := range r.modules {
-		ref := "pkg:golang/" + m.path + "@" + m.version
 		part := cdx.Component{
-			BOMRef: ref, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: ref,
+			BOMRef: m.url, Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: m.url,
 			Licenses: &cdx.Licenses{{Expression: m.licence}},
 		}
 		if m.sum != "" {
 			part.Properties = &[]cdx.Property{{Name: "go:sum", Value: m.sum}}
 		}
-		parts, refs = append(parts, part), append(refs, ref)
+		parts, refs = append(parts, part), append(refs, m.url)
 	}
 	bom.Components = &parts
 	bom.Dependencies = &[]cdx.Dependency{{Ref: own.BOMRef, Dependencies: &refs}}

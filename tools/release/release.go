@@ -67,27 +67,38 @@ func (r *release) writeSums() error {
 
 // A version is the version of a release.
 type version struct {
-	text string // as the programs print it
-	// number is the version without v: 1.2.3. It is 0.0.0 if the commit has no tag.
-	number string
-	// snapshot says which commit it is, if that has no tag: letters, digits and dots.
-	snapshot string
+	text     string // as the programs print it
+	number   string // 1.2.3
+	snapshot string // of a commit without a tag: dev.COMMIT, which precedes the release; else ""
 }
 
-var (
-	tagPattern      = regexp.MustCompile(`^v(\d+\.\d+\.\d+)(?:-(\d+-g[0-9a-f]+(?:-dirty)?|dirty))?$`)
-	notAlphanumeric = regexp.MustCompile(`[^0-9A-Za-z]+`)
-)
+var versionPattern = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-(dev(?:\+[0-9a-f]+(?:\.dirty)?)?))?$`)
 
-// parseVersion reads a tag or what git describe says of a commit that has none.
-func parseVersion(text string) version {
-	v := version{text: text, number: "0.0.0"}
-	rest := text
-	if m := tagPattern.FindStringSubmatch(text); m != nil {
-		v.number, rest = m[1], m[2]
+// parseVersion reads what tools/version.sh prints.
+func parseVersion(text string) (version, error) {
+	m := versionPattern.FindStringSubmatch(text)
+	if m == nil {
+		return version{}, fmt.Errorf("version %q: want 1.2.3 or 1.2.3-dev+COMMIT; a tag is v1.2.3", text)
 	}
-	v.snapshot = strings.Trim(notAlphanumeric.ReplaceAllString(rest, "."), ".")
-	return v
+	return version{text: text, number: m[1], snapshot: strings.ReplaceAll(m[2], "+", ".")}, nil
+}
+
+// tag returns the tag of the release.
+func (v version) tag() string { return "v" + v.text }
+
+// checkChanges returns an error if the first heading of CHANGELOG.md is not the version that is made.
+func (v version) checkChanges(root string) error {
+	name := filepath.Join(root, "CHANGELOG.md")
+	content, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(content), "\n## ")
+	heading, _, _ := strings.Cut(rest, "\n")
+	if first, _, _ := strings.Cut(heading, " "); first != v.number {
+		return fmt.Errorf("%s: the first heading is %q, the release is %s; say there what is new, and tag that commit", name, heading, v.number)
+	}
+	return nil
 }
 
 // pep440 returns the version as Python writes versions.
@@ -95,19 +106,15 @@ func (v version) pep440() string {
 	if v.snapshot == "" {
 		return v.number
 	}
-	return v.number + ".dev0+" + strings.ToLower(v.snapshot)
+	return v.number + ".dev0" + strings.Replace(strings.TrimPrefix(v.snapshot, "dev"), ".", "+", 1)
 }
 
-// packaged returns the version as Debian and RPM order it: a snapshot of a commit after the
-// tag follows the tag, and a commit without any tag is before all releases.
+// packaged returns the version as Debian and RPM order it: with ~, a snapshot precedes the release.
 func (v version) packaged() string {
-	switch {
-	case v.snapshot == "":
+	if v.snapshot == "" {
 		return v.number
-	case v.number == "0.0.0":
-		return v.number + "~" + v.snapshot
 	}
-	return v.number + "+" + v.snapshot
+	return v.number + "~" + v.snapshot
 }
 
 // file returns the version as it stands in file names.

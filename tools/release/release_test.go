@@ -19,15 +19,32 @@ import (
 
 func TestVersion(t *testing.T) {
 	for _, tt := range []struct{ text, file, python, packaged string }{
-		{"v1.2.3", "1.2.3", "1.2.3", "1.2.3"},
-		{"v1.2.3-4-gabc1234", "1.2.3-4.gabc1234", "1.2.3.dev0+4.gabc1234", "1.2.3+4.gabc1234"},
-		{"v1.2.3-dirty", "1.2.3-dirty", "1.2.3.dev0+dirty", "1.2.3+dirty"},
-		{"abc1234-dirty", "0.0.0-abc1234.dirty", "0.0.0.dev0+abc1234.dirty", "0.0.0~abc1234.dirty"},
-		{"dev", "0.0.0-dev", "0.0.0.dev0+dev", "0.0.0~dev"},
+		{"1.2.3", "1.2.3", "1.2.3", "1.2.3"},
+		{"1.2.3-dev+abc1234", "1.2.3-dev.abc1234", "1.2.3.dev0+abc1234", "1.2.3~dev.abc1234"},
+		{"1.2.3-dev+abc1234.dirty", "1.2.3-dev.abc1234.dirty", "1.2.3.dev0+abc1234.dirty", "1.2.3~dev.abc1234.dirty"},
+		{"1.2.3-dev", "1.2.3-dev", "1.2.3.dev0", "1.2.3~dev"},
 	} {
-		v := parseVersion(tt.text)
-		if got := [3]string{v.file(), v.pep440(), v.packaged()}; got != [3]string{tt.file, tt.python, tt.packaged} {
-			t.Errorf("%s: %q, want %q, %q, %q", tt.text, got, tt.file, tt.python, tt.packaged)
+		v, err := parseVersion(tt.text)
+		if got := [3]string{v.file(), v.pep440(), v.packaged()}; err != nil || got != [3]string{tt.file, tt.python, tt.packaged} {
+			t.Errorf("%s: %q, %v, want %q, %q, %q", tt.text, got, err, tt.file, tt.python, tt.packaged)
+		}
+	}
+	for _, text := range []string{"", "v1.2.3", "1.2", "-dev+abc1234", "1.2.3-rc1", "abc1234"} {
+		if v, err := parseVersion(text); err == nil {
+			t.Errorf("%q is version %+v", text, v)
+		}
+	}
+}
+
+// A release is the one that CHANGELOG.md begins with.
+func TestCheckChanges(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "CHANGELOG.md"), []byte("# Changes\n\n## 1.2.3 (2026-01-01)\n\n## 1.2.2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for number, ok := range map[string]bool{"1.2.3": true, "1.2.2": false, "1.2": false} {
+		if err := (version{number: number}).checkChanges(dir); (err == nil) != ok {
+			t.Errorf("%s: %v", number, err)
 		}
 	}
 }
@@ -125,7 +142,7 @@ func TestWheel(t *testing.T) {
 // testRelease returns a release of short texts in place of programs.
 func testRelease(t *testing.T) *release {
 	t.Helper()
-	r := &release{version: parseVersion("v1.2.3"), at: time.Unix(1800000000, 0).UTC(), out: t.TempDir()}
+	r := &release{version: version{text: "1.2.3", number: "1.2.3"}, at: time.Unix(1800000000, 0).UTC(), out: t.TempDir()}
 	for _, name := range []string{"darwin_arm64", "linux_amd64", "windows_arm64"} {
 		system, arch, _ := strings.Cut(name, "_")
 		r.platforms = append(r.platforms, platform{os: system, arch: arch, binaries: map[string][]byte{"pa-record": []byte("record"), "pa-analyze": []byte("analyze")}})

@@ -12,7 +12,7 @@ import (
 )
 
 // wheelTags names the platforms of wheels as Python does. The Linux programs are static,
-// so that any libc will do. Go 1.26 needs macOS 12.
+// so that any libc will do. Programs of Go 1.26 need macOS 12.
 var wheelTags = map[string][]string{
 	"linux_amd64":   {"manylinux_2_17_x86_64", "musllinux_1_1_x86_64"},
 	"linux_arm64":   {"manylinux_2_17_aarch64", "musllinux_1_1_aarch64"},
