@@ -270,19 +270,11 @@ func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
 
 // failures judges the share of failed requests by the requests of all runs.
 func (r *Judged) failures(j *Judgement, l *diff.Group) {
-	count := func(p *Point) (failed, all int) {
-		for _, x := range p.levels(l) {
-			if !math.IsNaN(x.Statistic(r.Metric.Key)) {
-				failed, all = failed+x.Failed, all+x.OK+x.Failed
-			}
-		}
-		return failed, all
-	}
 	for i := range j.Accepted {
-		failed, all := count(&j.Accepted[i])
+		failed, all := j.Accepted[i].failures(l)
 		r.acceptedFailures, r.acceptedRequests = r.acceptedFailures+failed, r.acceptedRequests+all
 	}
-	r.newFailures, r.newRequests = count(&j.New)
+	r.newFailures, r.newRequests = j.New.failures(l)
 	r.Mean = float64(r.acceptedFailures) / float64(r.acceptedRequests)
 	r.New = float64(r.newFailures) / float64(r.newRequests)
 	r.Change = r.New - r.Mean
