@@ -82,6 +82,7 @@ type Judged struct {
 	runs                          spreadOfRuns
 	acceptedRequests, newRequests int
 	acceptedFailures, newFailures int
+	mayFailMore                   bool // more requests fail, and that may be chance
 }
 
 // An OutlyingRun is a run of a point that differs from its other runs.
@@ -172,7 +173,7 @@ func (j *Judgement) row(l *diff.Group, m *diff.Metric, refused bool) (row *Judge
 		return row, true
 	}
 	row.Change = row.New/row.Mean - 1
-	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m)); row.NA == "" {
+	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m), j.fewRequests(l)); row.NA == "" {
 		row.judge()
 	}
 	if row.Outlying = j.New.outlyingRuns(l, m); row.Outlying != nil && row.interval != nil {
@@ -268,6 +269,27 @@ func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
 	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record as many"
 }
 
+// fewRequests returns why the new value deviates more than accepted ones do: the new runs have less than half as
+// many requests as the accepted run in the middle. It is "" if they have more.
+func (j *Judgement) fewRequests(l *diff.Group) string {
+	requests := func(p *Point) (all []int) {
+		for _, x := range p.levels(l) {
+			all = append(all, x.OK+x.Failed)
+		}
+		return all
+	}
+	var accepted []int
+	for i := range j.Accepted {
+		accepted = append(accepted, requests(&j.Accepted[i])...)
+	}
+	slices.Sort(accepted)
+	middle, least := accepted[len(accepted)/2], slices.Min(requests(&j.New))
+	if 2*least >= middle {
+		return ""
+	}
+	return fmt.Sprintf("a new run has %s and most accepted ones %s, so it differs more by chance; record as many", plural.GroupedOf(least, "request"), plural.Grouped(middle))
+}
+
 // failures judges the share of failed requests by the requests of all runs.
 func (r *Judged) failures(j *Judgement, l *diff.Group) {
 	for i := range j.Accepted {
@@ -283,6 +305,8 @@ func (r *Judged) failures(j *Judgement, l *diff.Group) {
 	if inference.FailsMore(r.acceptedFailures, r.acceptedRequests, r.newFailures, r.newRequests) {
 		r.Verdict = inference.Worse
 	}
+	const mayBeMore, point = 0.10, 0.01 // up to this p-value, as in package diff
+	r.mayFailMore = r.P <= mayBeMore && r.Change > point
 }
 
 // A spreadOfRuns says how much the runs of an accepted point differ.
