@@ -520,7 +520,7 @@ func (p *lengths) errorTo(q lengths) float64 {
 // differ says how much the mean lengths of two sides differ: by more than 1 % and more than 4 standard errors.
 // far is the size of the difference, 0 for none. Less than 5 % does not refuse the comparison, but moves times
 // and rates as much.
-func (k lengthKind) differ(older, newer []*RunLevel, side string) (far float64, words string) {
+func (k lengthKind) differ(older, newer []*RunLevel, whose string) (far float64, words string) {
 	o, n := k.pool(older), k.pool(newer)
 	if o.n == 0 || n.n == 0 || !(math.Abs(n.mean-o.mean) > max(0.01*max(o.mean, n.mean), 4*o.errorTo(n))) {
 		return 0, ""
@@ -530,7 +530,18 @@ func (k lengthKind) differ(older, newer []*RunLevel, side string) (far float64, 
 	if n.mean < o.mean {
 		longer = percent(1-n.mean/o.mean) + " shorter"
 	}
-	return far, fmt.Sprintf("the %s of %s are %s (mean %.4g instead of %.4g tokens)", k.name, side, longer, n.mean, o.mean)
+	return far, fmt.Sprintf("the %s %s are %s (mean %.4g instead of %.4g tokens)", k.name, whose, longer, n.mean, o.mean)
+}
+
+// OtherLengths says how much the mean lengths of prompts and of answers differ, which moves times and rates; nil if
+// they do not. whose says what newer is: "of new".
+func OtherLengths(older, newer []*RunLevel, whose string) (texts []string) {
+	for _, kind := range [...]lengthKind{promptLengths, answerLengths} {
+		if far, words := kind.differ(older, newer, whose); far > 0 {
+			texts = append(texts, words)
+		}
+	}
+	return texts
 }
 
 // lengthLevels are the percentiles at which numbers of tokens are compared. The first

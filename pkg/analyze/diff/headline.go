@@ -47,7 +47,7 @@ func (r *Result) otherLengths() string {
 	for _, kind := range [...]lengthKind{promptLengths, answerLengths} {
 		most, line := 0.0, ""
 		for _, l := range r.Levels {
-			far, words := kind.differ(l.Old, l.New, r.o.Sides.new())
+			far, words := kind.differ(l.Old, l.New, "of "+r.o.Sides.new())
 			if far <= most {
 				continue
 			}

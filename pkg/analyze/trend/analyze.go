@@ -177,6 +177,7 @@ func (res *Result) Headline() string {
 func (res *Result) steps(failing bool) string {
 	found := make([][]string, len(res.Points)) // by the first point after the step
 	changed := false
+	var lengths []string      // the cause of the first step, perhaps
 	searched, missing := 0, 0 // metrics; points without a value
 	for _, l := range res.Levels {
 		for _, r := range l.Rows {
@@ -190,6 +191,9 @@ func (res *Result) steps(failing bool) string {
 			for _, s := range r.Steps {
 				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, res.at(l), sheet.Signed(s.Change)))
 				changed = true
+				if lengths == nil {
+					lengths = diff.OtherLengths(levelsOf(res.Points[:s.At], l.Group), levelsOf(res.Points[s.At:], l.Group), "from then on")
+				}
 			}
 		}
 	}
@@ -205,10 +209,11 @@ func (res *Result) steps(failing bool) string {
 				parts = append(parts, "from "+sanitize.Text(res.Points[i].Label)+" on: "+strings.Join(texts, ", "))
 			}
 		}
+		text := "changed " + strings.Join(append(parts, lengths...), "; ")
 		if failing { // their latencies are of fewer requests
-			return "of the requests that succeeded, changed " + strings.Join(parts, "; ")
+			text = "of the requests that succeeded, " + text
 		}
-		return "changed " + strings.Join(parts, "; ")
+		return text
 	case searched > 0 && missing > 0:
 		return fmt.Sprintf("no step in any %sprimary metric over %s, %d without a value", other, plural.Of(n, "point"), missing)
 	case searched > 0:

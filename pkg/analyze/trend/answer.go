@@ -365,9 +365,20 @@ func (j *Judgement) finding() string {
 		part("equal in ", constants(all))
 	}
 	if parts == nil {
-		return "no difference from " + names + " in failed requests"
+		parts = append(parts, "no difference from "+names+" in failed requests")
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, j.lengths()...), "; ")
+}
+
+// lengths says how prompts and answers of the new point differ in length from the accepted ones, at the first
+// level at which they do.
+func (j *Judgement) lengths() []string {
+	for _, l := range j.Levels {
+		if texts := diff.OtherLengths(levelsOf(j.Accepted, l.Group), j.New.levels(l.Group), "of the new point"); texts != nil {
+			return texts
+		}
+	}
+	return nil
 }
 
 // percent formats a setting in percent: "5 %", "2.5 %".

@@ -259,11 +259,7 @@ func (j *Judgement) spoiled(l *diff.Group, m *diff.Metric) string {
 // otherLengths returns why rates are not compared: the new runs have another number of
 // requests than the accepted runs. It is "" for other metrics.
 func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
-	var accepted []*diff.RunLevel
-	for i := range j.Accepted {
-		accepted = append(accepted, j.Accepted[i].levels(l)...)
-	}
-	if !m.IsRate() || !diff.RatesMove(accepted, j.New.levels(l)) {
+	if !m.IsRate() || !diff.RatesMove(levelsOf(j.Accepted, l), j.New.levels(l)) {
 		return ""
 	}
 	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record as many"
@@ -272,18 +268,15 @@ func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
 // fewRequests returns why the new value deviates more than accepted ones do: the new runs have less than half as
 // many requests as the accepted run in the middle. It is "" if they have more.
 func (j *Judgement) fewRequests(l *diff.Group) string {
-	requests := func(p *Point) (all []int) {
-		for _, x := range p.levels(l) {
+	requests := func(points ...Point) (all []int) {
+		for _, x := range levelsOf(points, l) {
 			all = append(all, x.OK+x.Failed)
 		}
 		return all
 	}
-	var accepted []int
-	for i := range j.Accepted {
-		accepted = append(accepted, requests(&j.Accepted[i])...)
-	}
+	accepted := requests(j.Accepted...)
 	slices.Sort(accepted)
-	middle, least := accepted[len(accepted)/2], slices.Min(requests(&j.New))
+	middle, least := accepted[len(accepted)/2], slices.Min(requests(j.New))
 	if 2*least >= middle {
 		return ""
 	}
