@@ -165,6 +165,7 @@ func (p *Point) failures(l *diff.Group) (failed, all int) {
 // with the smallest p-value of Fisher's exact test, at most 1 % after adjusting for all parts and levels, and
 // a difference of more than a percentage point. It returns nil if there is none.
 func (res *Result) failing() (texts []string) {
+	const point = 0.01
 	for _, l := range res.Levels {
 		n := len(res.Points)
 		failed, all := make([]int, n+1), make([]int, n+1) // sums of the points before
@@ -180,7 +181,10 @@ func (res *Result) failing() (texts []string) {
 				if f == 0 || a == 0 || a == all[n] || failed[k] == failed[k-1] || failed[i+1] == failed[i] {
 					continue
 				}
-				if p := inference.MoreFailures(failed[n]-f, all[n]-a, f, a); p < least && inference.FailsMore(failed[n]-f, all[n]-a, f, a) {
+				if float64(f)/float64(a)-float64(failed[n]-f)/float64(all[n]-a) <= point {
+					continue
+				}
+				if p := inference.MoreFailures(failed[n]-f, all[n]-a, f, a); p < least {
 					from, to, least = i, k, p
 				}
 			}
