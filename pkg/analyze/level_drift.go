@@ -76,7 +76,7 @@ func drift(x []requestLatencies) *Unsteady {
 }
 
 // unsettled returns further reasons why a level was not in a steady state, which take longer to find: first
-// requests that took longer than the others, and latencies that drift. differs says that the first tenth of
+// requests that took longer than the others, latencies that drift, and last requests that took longer. differs says that the first tenth of
 // the requests differs, which is then left out. It reorders x.
 func unsettled(x []requestLatencies, differs bool) (all []*Unsteady) {
 	slices.SortFunc(x, func(a, b requestLatencies) int { return cmp.Compare(a.start, b.start) })
@@ -103,6 +103,15 @@ func unsettled(x []requestLatencies, differs bool) (all []*Unsteady) {
 		if s := inference.SlopeOf(latencies(x, m.of)); s.Drifts() {
 			text := fmt.Sprintf("%s drifts: it changes by %+.0f %% from the first request to the last, which chance does not explain", m.name, 100*s.Change)
 			return append(all, &Unsteady{Brief: text, text: text + "; find the cause, or warm up longer"})
+		}
+	}
+	for _, m := range steadyMetrics {
+		values := latencies(x, m.of)
+		slices.Reverse(values)
+		if s := inference.StartOf(values); s.Differs() {
+			text := fmt.Sprintf("the last %s took %.1f times as long as the rest: %s %s, then %s on average", plural.GroupedOf(s.N, "request"), s.Factor,
+				m.name, millis(inference.MeanOfRuns(values[s.N:])), millis(inference.MeanOfRuns(values[:s.N])))
+			return append(all, &Unsteady{Brief: text, text: text + "; find the cause, or --trim-end leaves them out"})
 		}
 	}
 	return all

@@ -105,6 +105,8 @@ func TestUnsettled(t *testing.T) {
 		{"the first by less than a fifth", 1000, func(i int) float64 { return [...]float64{1.15, 1}[min(1, i/20)] }, none},
 		{"drift of 30 %", 1000, func(i int) float64 { return 1 + 0.3*float64(i)/1000 }, "TTFT drifts: it changes by +"},
 		{"faster by 30 %", 1000, func(i int) float64 { return 1 - 0.3*float64(i)/1000 }, "TTFT drifts: it changes by -"},
+		{"the last 20", 1000, func(i int) float64 { return [...]float64{1, 5}[i/980] }, "the last 20 requests took 5."},
+		{"the last 20, faster", 1000, func(i int) float64 { return [...]float64{1, 0.2}[i/980] }, none},
 		{"drift of 5 %", 1000, func(i int) float64 { return 1 + 0.05*float64(i)/1000 }, none},
 		{"the first tenth, which has a warning", 200, func(i int) float64 { return [...]float64{50, 1}[min(1, i/15)] }, none},
 	} {

@@ -307,9 +307,9 @@ func (c *checker) steady() Item {
 	case noStarts:
 		return unknown(name, "the order of the requests is not known")
 	case c.x.OK < leastSteady:
-		return unknown(name, fmt.Sprintf("%s are too few to compare the first tenth with the rest: %d needed", plural.GroupedOf(c.x.OK, "request"), leastSteady))
+		return unknown(name, fmt.Sprintf("too few requests to compare the first tenth with the rest: %s, %d needed", plural.Grouped(c.x.OK), leastSteady))
 	}
-	return Item{Name: name, Status: Pass, Text: "the first requests and the first tenth are like the rest, and latencies do not drift"}
+	return Item{Name: name, Status: Pass, Text: "the first tenth, the first and the last requests are like the rest, and latencies do not drift"}
 }
 
 // askedArrivals returns whether a description of a load names a rate, and the distribution of the gaps

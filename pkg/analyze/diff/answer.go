@@ -139,7 +139,7 @@ func (res *Result) answer(l *LevelDiff) {
 	failing, _ := l.failures.verdict()
 	doubt := l.failures.known && l.failures.doubt(l) != ""
 	if judged == 0 {
-		shown = failing != inference.NotAvailable && !l.failures.few()
+		shown = res.onlyFailures() && failing != inference.NotAvailable && !l.failures.few()
 	}
 	l.Because, l.named = "", nil
 	switch {
@@ -182,10 +182,18 @@ func (res *Result) because(l *LevelDiff) string {
 	if why := res.tooWide(l); why != "" {
 		return why
 	}
-	if !slices.ContainsFunc(l.Rows, func(r *Row) bool { return r.Primary && r.Metric.of != failedShare }) && l.failures.known {
+	if res.onlyFailures() && l.failures.known {
 		return fmt.Sprintf("%s of %s and %s requests, too few to compare shares", l.failed(), plural.Grouped(sum(l.failures.older).all), plural.Grouped(sum(l.failures.newer).all))
 	}
+	if l.failures.known && sum(l.failures.older).allFailed() && sum(l.failures.newer).allFailed() {
+		return "no request succeeded on either side"
+	}
 	return "no judged metric has a value on both sides"
+}
+
+// onlyFailures reports whether no other metric is judged than the share of failed requests.
+func (res *Result) onlyFailures() bool {
+	return !slices.ContainsFunc(Metrics[:], func(m *Metric) bool { return m.of != failedShare && res.o.judges(m) })
 }
 
 // drifting names the metrics that drift; "" if none does.

@@ -121,8 +121,8 @@ var checks = [...]check{
 	{name: "definitions", refuses: true, of: definitions},
 	{name: "dataset", refuses: true, between: betweenDatasets},
 	{name: load, refuses: true, of: func(l *RunLevel) string { return l.allOfLoad() }},
-	{name: inputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *summary.Summary { return l.Input })},
-	{name: outputTokens, refuses: true, between: betweenLengths(func(l *RunLevel) *summary.Summary { return l.Output })},
+	{name: inputTokens, refuses: true, between: betweenLengths(promptLengths)},
+	{name: outputTokens, refuses: true, between: betweenLengths(answerLengths)},
 	{name: "token-source", refuses: true, of: func(l *RunLevel) string {
 		if l.OK == 0 {
 			return noRequests
@@ -444,34 +444,7 @@ func betweenSources(of func(*RunLevel) *analyze.Stamps) func(older, newer []*Run
 // means are more than 5 % and more than 4 standard errors apart, for independent
 // requests, or if a percentile differs: see apartAt. The percentiles of several runs are
 // averaged.
-func betweenLengths(of func(*RunLevel) *summary.Summary) func(older, newer []*RunLevel) (o, n string, differ bool) {
-	type lengths struct {
-		n         int
-		mean, std float64
-		pct       [len(lengthLevels)]float64
-	}
-	pool := func(levels []*RunLevel) lengths {
-		var p lengths
-		for _, l := range levels {
-			d := of(l)
-			if d == nil {
-				continue
-			}
-			n := float64(d.N)
-			p.n += d.N
-			p.mean += n * d.Mean
-			p.std += n * d.Std
-			for i, level := range lengthLevels {
-				p.pct[i] += n * d.P(level)
-			}
-		}
-		n := float64(max(p.n, 1))
-		p.mean, p.std = p.mean/n, p.std/n
-		for i := range p.pct {
-			p.pct[i] /= n
-		}
-		return p
-	}
+func betweenLengths(kind lengthKind) func(older, newer []*RunLevel) (o, n string, differ bool) {
 	describe := func(p lengths, some bool) string {
 		switch {
 		case !some:
@@ -482,20 +455,93 @@ func betweenLengths(of func(*RunLevel) *summary.Summary) func(older, newer []*Ru
 		return fmt.Sprintf("mean %.4g, p10 %.4g, p50 %.4g, p90 %.4g", p.mean, p.pct[1], p.pct[3], p.pct[5])
 	}
 	return func(older, newer []*RunLevel) (string, string, bool) {
-		o, n := pool(older), pool(newer)
+		o, n := kind.pool(older), kind.pool(newer)
 		if o.n == 0 || n.n == 0 { // one side knows: differ only if the other had requests
 			some := func(levels []*RunLevel) bool {
 				return slices.ContainsFunc(levels, func(l *RunLevel) bool { return l.OK > 0 })
 			}
 			return describe(o, some(older)), describe(n, some(newer)), o.n+n.n > 0 && some(older) && some(newer)
 		}
-		se := math.Sqrt(o.std*o.std/float64(o.n) + n.std*n.std/float64(n.n))
+		se := o.errorTo(n)
 		differ := math.Abs(o.mean-n.mean) > max(0.05*max(o.mean, n.mean), 4*se)
 		for q := 1; q < len(lengthLevels)-1; q++ {
 			differ = differ || apartAt(q, o.pct, n.pct, se)
 		}
 		return describe(o, true), describe(n, true), differ
 	}
+}
+
+// A lengthKind is a kind of numbers of tokens.
+type lengthKind struct {
+	name string // plural
+	of   func(*RunLevel) *summary.Summary
+}
+
+var (
+	promptLengths = lengthKind{"prompts", func(l *RunLevel) *summary.Summary { return l.Input }}
+	answerLengths = lengthKind{"answers", func(l *RunLevel) *summary.Summary { return l.Output }}
+)
+
+// A lengths has the numbers of tokens of several runs.
+type lengths struct {
+	n         int
+	mean, std float64
+	pct       [len(lengthLevels)]float64
+}
+
+// pool returns the lengths of several runs together.
+func (k lengthKind) pool(levels []*RunLevel) (p lengths) {
+	for _, l := range levels {
+		d := k.of(l)
+		if d == nil {
+			continue
+		}
+		n := float64(d.N)
+		p.n += d.N
+		p.mean += n * d.Mean
+		p.std += n * d.Std
+		for i, level := range lengthLevels {
+			p.pct[i] += n * d.P(level)
+		}
+	}
+	n := float64(max(p.n, 1))
+	p.mean, p.std = p.mean/n, p.std/n
+	for i := range p.pct {
+		p.pct[i] /= n
+	}
+	return p
+}
+
+// errorTo returns the standard error of the difference of two means, for independent requests.
+func (p *lengths) errorTo(q lengths) float64 {
+	return math.Sqrt(p.std*p.std/float64(p.n) + q.std*q.std/float64(q.n))
+}
+
+// differ says how much the mean lengths of two sides differ: by more than 1 % and more than 4 standard errors.
+// far is the size of the difference, 0 for none. Less than 5 % does not refuse the comparison, but moves times
+// and rates as much.
+func (k lengthKind) differ(older, newer []*RunLevel, whose string) (far float64, words string) {
+	o, n := k.pool(older), k.pool(newer)
+	if o.n == 0 || n.n == 0 || !(math.Abs(n.mean-o.mean) > max(0.01*max(o.mean, n.mean), 4*o.errorTo(n))) {
+		return 0, ""
+	}
+	far = math.Abs(math.Log(n.mean / o.mean))
+	longer := percent(n.mean/o.mean-1) + " longer"
+	if n.mean < o.mean {
+		longer = percent(1-n.mean/o.mean) + " shorter"
+	}
+	return far, fmt.Sprintf("the %s %s are %s (mean %.4g instead of %.4g tokens)", k.name, whose, longer, n.mean, o.mean)
+}
+
+// OtherLengths says how much the mean lengths of prompts and of answers differ, which moves times and rates; nil if
+// they do not. whose says what newer is: "of new".
+func OtherLengths(older, newer []*RunLevel, whose string) (texts []string) {
+	for _, kind := range [...]lengthKind{promptLengths, answerLengths} {
+		if far, words := kind.differ(older, newer, whose); far > 0 {
+			texts = append(texts, words)
+		}
+	}
+	return texts
 }
 
 // lengthLevels are the percentiles at which numbers of tokens are compared. The first

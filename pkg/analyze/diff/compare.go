@@ -93,12 +93,13 @@ type Result struct {
 	// Warnings are about this comparison, not about the files.
 	Warnings []string
 
-	refused bool   // some of Differences refuse the comparison
-	itself  string // the warning about a run that is on both sides; "" for none
-	o       Options
-	numbers map[*Run]string // "old.1"
-	apart   apart           // whether the sides took turns
-	special []special       // levels that differ from the other levels
+	refused  bool     // some of Differences refuse the comparison
+	others95 []string // changes over the levels without special, with 95 % intervals
+	itself   string   // the warning about a run that is on both sides; "" for none
+	o        Options
+	numbers  map[*Run]string // "old.1"
+	apart    apart           // whether the sides took turns
+	special  []special       // levels that differ from the other levels
 }
 
 // Refused returns the differences that refuse the comparison.
@@ -303,8 +304,8 @@ func (res *Result) unequalRuns() string {
 		res.o.Sides.old(), plural.Of(len(res.Old), "run"), res.o.Sides.new(), len(res.New))
 }
 
-// shortRuns returns a warning for each run that has less than half as many requests at a level as the run in
-// the middle: it counts as much as the others.
+// shortRuns returns a warning about runs that have less than half as many requests at a level as the run in
+// the middle: they count as much as the others.
 func (res *Result) shortRuns(l *LevelDiff) []string {
 	all := slices.Concat(l.Old, l.New)
 	if len(all) < 3 {
@@ -316,14 +317,21 @@ func (res *Result) shortRuns(l *LevelDiff) []string {
 	}
 	sorted := slices.Sorted(slices.Values(requests))
 	middle := sorted[len(sorted)/2]
-	var texts []string
+	var names []string
+	least := middle
 	for i, x := range all {
 		if 2*requests[i] < middle {
-			texts = append(texts, fmt.Sprintf("%s: %s has %s and most runs %s, but counts as much as they do; --exclude-run leaves it out",
-				l.Name, x.Run.Name, plural.GroupedOf(requests[i], "request"), plural.Grouped(middle)))
+			names, least = append(names, x.Run.Name), min(least, requests[i])
 		}
 	}
-	return texts
+	switch n := len(names); {
+	case n == 0 || 2*n >= len(all): // no exceptions
+		return nil
+	case n == 1:
+		return []string{fmt.Sprintf("%s: %s has %s and most runs %s, but counts as much as they do; --exclude-run leaves it out", l.Name, names[0], plural.GroupedOf(least, "request"), plural.Grouped(middle))}
+	default:
+		return []string{fmt.Sprintf("%s: %s and %d more have as few as %s and most runs %s, but count as much as they do; --exclude-run leaves them out", l.Name, names[0], n-1, plural.GroupedOf(least, "request"), plural.Grouped(middle))}
+	}
 }
 
 // swapped is the warning about runs of a side that were recorded with the name of the other side.

@@ -121,7 +121,8 @@ func (d *drift) interval(level float64) inference.Interval {
 
 // spoilDrifting takes the verdicts from the metrics of a level that drift, where the sides did not take
 // turns: a drift moves the side that was recorded later. A verdict stays if it would be the same for
-// sides recorded at the same time.
+// sides recorded at the same time. If one metric drifts, the differences that were found in the others must stay, too:
+// E2EL and the rate hold the TTFT, and may hide its drift in their noise.
 func (res *Result) spoilDrifting(l *LevelDiff) {
 	if res.apart != oneByOne || len(l.Old) < len(res.Old) || len(l.New) < len(res.New) {
 		return
@@ -130,25 +131,32 @@ func (res *Result) spoilDrifting(l *LevelDiff) {
 	if place == nil {
 		return
 	}
+	drifts := map[*Row]*drift{}
+	why := ""
 	for _, r := range l.Rows {
 		if !r.Primary || r.Metric.of == failedShare || r.Verdict == inference.NotAvailable || r.Equal {
 			continue
 		}
-		d, ok := driftOf(r.OldRuns, r.NewRuns, place[:len(l.Old)], place[len(l.Old):])
-		if !ok || !(d.p() <= alpha) {
-			continue
+		if d, ok := driftOf(r.OldRuns, r.NewRuns, place[:len(l.Old)], place[len(l.Old):]); ok {
+			drifts[r] = &d
+			if d.p() <= alpha && why == "" {
+				why = fmt.Sprintf("the sides did not take turns, and the runs of both drift (%s by %s %% from one to the next)", r.Metric.Name, sheet.Signed(math.Expm1(d.slope)))
+			}
 		}
-		at := d.interval(r.Level)
-		same := within(d.interval(withinLevel), r.margin)
-		switch r.Verdict {
-		case inference.Better, inference.Worse:
+	}
+	if why == "" {
+		return
+	}
+	for r, d := range drifts {
+		at, same := d.interval(r.Level), true
+		switch {
+		case r.Verdict == inference.Better || r.Verdict == inference.Worse:
 			same = at.Low > 0 && r.Change > 0 || at.High < 0 && r.Change < 0
-		default:
-			same = same && r.inMargin()
+		case d.p() <= alpha:
+			same = within(d.interval(withinLevel), r.margin) && r.inMargin()
 		}
 		if !same {
-			r.drifts, r.Verdict = true, inference.NotAvailable
-			r.Spoiled = fmt.Sprintf("the sides did not take turns, and the runs of both drift (%s by %s %% from one to the next)", r.Metric.Name, sheet.Signed(math.Expm1(d.slope)))
+			r.drifts, r.Verdict, r.Spoiled = true, inference.NotAvailable, why
 		}
 	}
 }

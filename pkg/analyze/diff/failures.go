@@ -13,6 +13,8 @@ type count struct{ failed, all int }
 
 func (c count) plus(d count) count { return count{c.failed + d.failed, c.all + d.all} }
 
+func (c count) allFailed() bool { return c.failed > 0 && c.failed == c.all }
+
 func (c count) share() float64 { return float64(c.failed) / float64(c.all) }
 
 // failures are the failed requests of a comparison, by run.

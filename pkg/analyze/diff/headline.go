@@ -26,6 +26,9 @@ func (r *Result) Headline() string {
 		return "not comparable: no load level in common"
 	}
 	line := r.lacking()
+	if r.itself != "" {
+		line = r.itself + "; " + line
+	}
 	switch {
 	case len(r.Levels) == 1:
 		line += r.sentence(r.Levels[0])
@@ -34,7 +37,29 @@ func (r *Result) Headline() string {
 	default:
 		line += r.levelByLevel()
 	}
-	return line + r.beside() + r.cachedSide()
+	return line + r.beside() + r.otherLengths() + r.cachedSide()
+}
+
+// otherLengths says at which level the mean lengths of prompts or answers differ most, because they change
+// times and rates; "" if they do not differ.
+func (r *Result) otherLengths() string {
+	text := ""
+	for _, kind := range [...]lengthKind{promptLengths, answerLengths} {
+		most, line := 0.0, ""
+		for _, l := range r.Levels {
+			far, words := kind.differ(l.Old, l.New, "of "+r.o.Sides.new())
+			if far <= most {
+				continue
+			}
+			if most, line = far, words; len(r.Levels) > 1 {
+				line += " at " + sanitize.Text(l.Name)
+			}
+		}
+		if line != "" {
+			text += "; " + line
+		}
+	}
+	return text
 }
 
 // cachedSide names the side whose server had the prompts of a level in its cache if the other side's had
@@ -295,6 +320,9 @@ func (r *Result) sweep() string {
 		if (a == Worse || a == Better) && r.small(t) {
 			by = " by less than " + percent(r.o.margin())
 		}
+		if r.special != nil { // not at each of them
+			over = "on average " + over
+		}
 		parts = append(parts, fmt.Sprintf("%s %s %s%s: %s", r.o.Sides.new(), a.verb(), over, by, found))
 		parts = append(parts, r.levelsApart()...)
 	case r.shownAtLevels().Shown():
@@ -382,6 +410,9 @@ func (r *Result) levelsApart() []string {
 	}
 	for _, head := range heads {
 		parts = append(parts, head+": "+strings.Join(at[head], ", "))
+	}
+	if parts != nil && r.others95 != nil {
+		parts = append(parts, "at the other levels together: "+strings.Join(r.others95, ", "))
 	}
 	if parts == nil {
 		const text = "no level was shown to differ from the others"

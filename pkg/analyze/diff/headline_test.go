@@ -1,7 +1,13 @@
 package diff
 
 import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/pa-tools/pa/pkg/analyze/inference"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // The first line names what was found; the runs are made so that the cases differ.
@@ -51,5 +57,85 @@ func TestHeadline(t *testing.T) {
 		if got := Compare(tt.old, tt.new, Options{Primary: tt.primary}).Headline(); got != tt.want {
 			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+// The first line says what else moves the numbers: answers of other lengths, the same run on both sides, and that
+// nothing was measured.
+func TestHeadlineNamesCauses(t *testing.T) {
+	side := func(seed uint64, c recipe) []*Run {
+		var runs []*Run
+		for i := range uint64(3) {
+			c.seed = seed + 2*i
+			runs = append(runs, read(t, fmt.Sprintf("run-%d", c.seed), c))
+		}
+		return runs
+	}
+	base := recipe{requests: 60, tokens: 50, ttft: 30, itl: 20}
+	longer, all := base, base
+	longer.tokens, all.failing = 52, 1
+	same := side(1, base)
+	for _, tt := range []struct {
+		name       string
+		old, new   []*Run
+		begin, end string
+		answer     Answer
+	}{
+		{"answers 4 % longer", side(1, base), side(2, longer), "new is slower", "; the answers of new are 4 % longer (mean 52 instead of 50 tokens)", Worse},
+		{"answers 4 % shorter", side(1, longer), side(2, base), "new is faster", "; the answers of new are 3.8 % shorter (mean 50 instead of 52 tokens)", Better},
+		{"the same run", same, append(side(2, base)[:2:2], same[2]), "old run-5 and new run-5 hold the same run, which is compared with itself; ", "", NoDifference},
+		{"all failed", side(1, all), side(2, all), "cannot tell: no request succeeded on either side", "", CannotTell},
+	} {
+		res := Compare(tt.old, tt.new, Options{})
+		if got := res.Headline(); !strings.HasPrefix(got, tt.begin) || !strings.HasSuffix(got, tt.end) || res.Answer != tt.answer {
+			t.Errorf("%s: %v: %s\nwant %v: %s … %s", tt.name, res.Answer, got, tt.answer, tt.begin, tt.end)
+		}
+	}
+}
+
+// Where one level alone changed, the first line says so, and gives the others' change.
+func TestHeadlineOfOneLevel(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 0))
+	side := func(effect float64) simulated {
+		return simulated{runs: 5, levels: 4, ln: func(_, level int, _ float64) float64 {
+			v := 0.01 * random.NormFloat64()
+			if level == 3 {
+				v += effect
+			}
+			return v
+		}}
+	}
+	got := Compare(side(0).make(random, 0), side(0.3).make(random, 1), Options{}).Headline()
+	if !strings.HasPrefix(got, "new is slower on average over all 4 levels: ") || !strings.Contains(got, "; more at concurrency 4: TTFT p50 +3") || !strings.Contains(got, "; at the other levels together: TTFT p50 ") {
+		t.Error(got)
+	}
+}
+
+// A metric that drifts puts the differences of the others in doubt, where the sides did not take turns.
+func TestDriftOfAnotherMetric(t *testing.T) {
+	row := func(i int, older, newer []float64) *Row {
+		r := &Row{Metric: Metrics[i], Primary: true, OldRuns: older, NewRuns: newer, Level: confidence, margin: 0.05}
+		r.Comparison = inference.Runs(older, newer)
+		return r
+	}
+	var levels [2][]*RunLevel
+	res := &Result{apart: oneByOne}
+	for i := range uint64(10) {
+		l := &RunLevel{Run: &Run{Name: fmt.Sprint(i), Header: &export.Run{}, firstNS: (i + 1) * 1e12, requests: 1}}
+		levels[i/5] = append(levels[i/5], l)
+	}
+	res.Old, res.New = runsOf(levels[0]), runsOf(levels[1])
+	drifting := row(0, []float64{100, 103, 104, 105, 108}, []float64{111, 112, 113, 117, 118})
+	noisy := row(1, []float64{100, 99, 101, 100, 99.5}, []float64{103, 104, 103.5, 104.5, 103})
+	drifting.Verdict, noisy.Verdict = inference.Worse, inference.Worse
+	l := &LevelDiff{Old: levels[0], New: levels[1], Rows: []*Row{drifting, noisy}}
+	if res.spoilDrifting(l); !drifting.drifts || noisy.Verdict != inference.Worse {
+		t.Errorf("drifting %v, the other %v: want one that drifts, and one that is worse at the same time, too", drifting.drifts, noisy.Verdict)
+	}
+	noisy.OldRuns, noisy.NewRuns = []float64{99, 102, 100, 104, 103}, []float64{105, 103, 108, 106, 109}
+	noisy.Comparison = inference.Runs(noisy.OldRuns, noisy.NewRuns)
+	drifting.drifts, drifting.Verdict = false, inference.Worse
+	if res.spoilDrifting(l); !noisy.drifts || noisy.Verdict != inference.NotAvailable {
+		t.Errorf("the other %v, want no verdict", noisy.Verdict)
 	}
 }

@@ -156,7 +156,20 @@ func (res *Result) specials(m *Metric, at float64) []special {
 		all = append(all, special{metric: m, level: names[first], change: rows[first].Change, more: more})
 		rows, names = slices.Delete(rows, first, first+1), slices.Delete(names, first, first+1)
 	}
+	if all != nil {
+		r := &Row{Metric: m, Comparison: overLevels(rows)}
+		res.others95 = append(res.others95, r.point()+" "+r.span(r.Comparison.Interval(confidence)))
+	}
 	return all
+}
+
+// overLevels compares the mean of a metric over levels.
+func overLevels(rows []*Row) inference.Comparison {
+	var older, newer [][]float64
+	for _, r := range rows {
+		older, newer = append(older, r.OldRuns), append(newer, r.NewRuns)
+	}
+	return inference.Runs(meanOverLevels(older), meanOverLevels(newer))
 }
 
 // againstOthers compares a row's values, divided by the mean of the values at the other levels.

@@ -80,6 +80,7 @@ func (r *Row) span(i inference.Interval) string {
 		return ""
 	}
 	const sameWay = 10
+	const countable = 1000 // a larger factor says nothing more
 	near := i.High < far-1 && i.Low > 1.0/far-1
 	if near || (i.Low > 0 || i.High < 0) && i.High < sameWay-1 && i.Low > 1.0/sameWay-1 {
 		return fmt.Sprintf("(%s to %s)", sheet.Signed(i.Low), sheet.Signed(i.High))
@@ -106,6 +107,8 @@ func (r *Row) span(i inference.Interval) string {
 			return fmt.Sprintf("%s %s", percent(ratio-1), word)
 		case ratio < far:
 			return fmt.Sprintf("%s %s", percent(-v), word)
+		case ratio > countable:
+			return "more than " + times(countable) + " times " + word
 		}
 		return times(ratio) + " times " + word
 	}

@@ -39,6 +39,9 @@ type Row struct {
 	Steps  []Step
 	// NA says why steps are not searched; "" if they are.
 	NA string
+
+	off  []off
+	line float64 // see [lineChange]
 }
 
 // A Value is the value of a metric at a point.
@@ -57,7 +60,6 @@ func Analyze(points []Point, o Options) *Result {
 	}
 	res := &Result{Points: points, Set: diff.NewSet(runs, o.Ignore)}
 	refused := len(res.Set.Refused()) > 0
-	searched := 0 // metrics of all levels: the family of the p-values
 	for _, level := range res.Set.Levels {
 		l := &LevelHistory{Group: level}
 		for _, m := range diff.Metrics {
@@ -68,21 +70,31 @@ func Analyze(points []Point, o Options) *Result {
 				r.Values = append(r.Values, v)
 				found = found || !math.IsNaN(v.Mean)
 			}
-			if !found {
-				continue
+			if found {
+				l.Rows = append(l.Rows, r)
 			}
-			if m.Primary {
-				searched++
-			}
-			l.Rows = append(l.Rows, r)
 		}
 		res.Levels = append(res.Levels, l)
 	}
+	searched := 0 // primary metrics of all levels: the family of the p-values
 	for _, l := range res.Levels {
 		moves := ratesMove(points, l.Group)
 		for _, r := range l.Rows {
-			if r.NA = r.unusable(refused, moves); r.NA == "" {
-				r.Steps = stepsOf(r.means(), max(1, searched))
+			if r.NA = r.unusable(refused, moves); r.NA == "" && r.Metric.Primary {
+				searched++
+			}
+		}
+	}
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			r.line = math.NaN()
+			if r.NA != "" {
+				continue
+			}
+			values := r.means()
+			r.Steps = stepsOf(values, max(1, searched))
+			if r.off = offPoints(values, r.Steps, max(1, searched)); r.off == nil {
+				r.line = lineChange(values, r.Steps, max(1, searched))
 			}
 		}
 	}
@@ -127,47 +139,67 @@ func ratesMove(points []Point, l *diff.Group) bool {
 // unusable returns why the metric is not searched for steps; "" if it is. ratesMove says that
 // the points have different numbers of requests.
 func (r *Row) unusable(refused, ratesMove bool) string {
-	means := r.means()
+	means := slices.DeleteFunc(r.means(), math.IsNaN)
 	switch {
 	case refused:
 		return "the runs are not comparable"
-	case len(means) < 2*minPerSide:
+	case r.Metric.Key == diff.KeyFailedShare:
+		return "failed requests are compared by their counts"
+	case len(r.Values) < 2*minPerSide:
 		return fmt.Sprintf("a search for steps needs at least %d points", 2*minPerSide)
-	case slices.ContainsFunc(means, math.IsNaN):
-		return "a point has no value"
+	case len(means) < 2*minPerSide:
+		return fmt.Sprintf("only %d points have a value, and a search for steps needs at least %d", len(means), 2*minPerSide)
 	case slices.ContainsFunc(means, func(v float64) bool { return !(v > 0) }):
 		return "a value that is not above 0 has no logarithm"
-	case slices.Min(means) == slices.Max(means):
-		return "all points are equal"
+	case equal(slices.Min(means), slices.Max(means)):
+		return equalPoints
 	case ratesMove && r.Metric.IsRate():
 		return "the points have different numbers of requests, and short runs have lower rates"
 	}
 	return ""
 }
 
-// Headline returns the result in one line: the primary metrics that changed, and the points
-// at which they did.
+// equalPoints is the reason why a metric without any change is not searched for steps.
+const equalPoints = "all points are equal"
+
+// Headline returns the result in one line: failed requests first, then the primary metrics that changed and
+// the points at which they did, then points that are off and metrics that drift.
 func (res *Result) Headline() string {
 	if refused := res.Set.RefusedNames(); refused != nil {
 		return "not comparable: the runs differ in " + strings.Join(refused, ", ") + "; --ignore NAME analyzes them together anyway"
 	}
+	failing := res.failing()
+	parts := append(failing, res.steps(failing != nil))
+	return strings.Join(append(parts, res.beside()...), "; ")
+}
+
+// steps says where the primary metrics changed, or why no step is known.
+func (res *Result) steps(failing bool) string {
 	found := make([][]string, len(res.Points)) // by the first point after the step
-	searched, changed := false, false
+	changed := false
+	var lengths []string      // the cause of the first step, perhaps
+	searched, missing := 0, 0 // metrics; points without a value
 	for _, l := range res.Levels {
 		for _, r := range l.Rows {
-			if !r.Metric.Primary {
+			switch {
+			case !r.Metric.Primary:
 				continue
+			case r.NA == "":
+				searched++
+				missing = max(missing, len(r.Values)-len(usablePoints(r.means())))
 			}
-			searched = searched || r.NA == ""
 			for _, s := range r.Steps {
-				at := ""
-				if len(res.Levels) > 1 {
-					at = " at " + sanitize.Text(l.Name)
-				}
-				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, at, sheet.Signed(s.Change)))
+				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, res.at(l), sheet.Signed(s.Change)))
 				changed = true
+				if lengths == nil {
+					lengths = diff.OtherLengths(levelsOf(res.Points[:s.At], l.Group), levelsOf(res.Points[s.At:], l.Group), "from then on")
+				}
 			}
 		}
+	}
+	n, other := len(res.Points), ""
+	if failing {
+		other = "other "
 	}
 	switch {
 	case changed:
@@ -177,12 +209,20 @@ func (res *Result) Headline() string {
 				parts = append(parts, "from "+sanitize.Text(res.Points[i].Label)+" on: "+strings.Join(texts, ", "))
 			}
 		}
-		return "changed " + strings.Join(parts, "; ")
-	case searched:
-		return fmt.Sprintf("no step in any primary metric over %s", plural.Of(len(res.Points), "point"))
-	}
-	if n := len(res.Points); n < 2*minPerSide {
+		text := "changed " + strings.Join(append(parts, lengths...), "; ")
+		if failing { // their latencies are of fewer requests
+			text = "of the requests that succeeded, " + text
+		}
+		return text
+	case searched > 0 && missing > 0:
+		return fmt.Sprintf("no step in any %sprimary metric over %s, %d without a value", other, plural.Of(n, "point"), missing)
+	case searched > 0:
+		return fmt.Sprintf("no step in any %sprimary metric over %s", other, plural.Of(n, "point"))
+	case n < 2*minPerSide:
 		return fmt.Sprintf("too few points to find a step: %d, at least %d are needed", n, 2*minPerSide)
+	}
+	if why := res.notSearched(); why != "" {
+		return "no step: " + why
 	}
 	return "no primary metric can be searched for steps"
 }

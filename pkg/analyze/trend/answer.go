@@ -95,6 +95,8 @@ func (j *Judgement) standing(r *Judged) standing {
 		return allowed
 	case r.Verdict == inference.Better:
 		return better
+	case r.Metric.Key == diff.KeyFailedShare && r.mayFailMore:
+		return open
 	case r.Metric.Key == diff.KeyFailedShare:
 		return unchanged
 	case !(most < j.margin()):
@@ -363,9 +365,20 @@ func (j *Judgement) finding() string {
 		part("equal in ", constants(all))
 	}
 	if parts == nil {
-		return "no difference from " + names + " in failed requests"
+		parts = append(parts, "no difference from "+names+" in failed requests")
 	}
-	return strings.Join(parts, "; ")
+	return strings.Join(append(parts, j.lengths()...), "; ")
+}
+
+// lengths says how prompts and answers of the new point differ in length from the accepted ones, at the first
+// level at which they do.
+func (j *Judgement) lengths() []string {
+	for _, l := range j.Levels {
+		if texts := diff.OtherLengths(levelsOf(j.Accepted, l.Group), j.New.levels(l.Group), "of the new point"); texts != nil {
+			return texts
+		}
+	}
+	return nil
 }
 
 // percent formats a setting in percent: "5 %", "2.5 %".
@@ -428,6 +441,11 @@ func (j *Judgement) unclear(all []finding) (parts []string) {
 	if j.Added != nil {
 		parts = append(parts, "cannot tell yet: no accepted point has "+strings.Join(clean(j.Added), ", "))
 	}
+	for _, f := range all {
+		if f.standing == open && f.Metric.Key == diff.KeyFailedShare {
+			parts = append(parts, fmt.Sprintf("cannot tell whether more requests fail%s: %s, which may be chance; record more requests", strings.TrimPrefix(f.name, f.Metric.Name), f.change()))
+		}
+	}
 	if text := j.tooWide(all); text != "" {
 		parts = append(parts, text)
 	}
@@ -451,7 +469,7 @@ func (j *Judgement) tooWide(all []finding) string {
 	var texts []string
 	var widest finding
 	for _, f := range all {
-		if f.standing == open {
+		if f.standing == open && f.Metric.Key != diff.KeyFailedShare {
 			texts = append(texts, f.name+" "+f.change())
 			if widest.Judged == nil || f.deviation > widest.deviation {
 				widest = f

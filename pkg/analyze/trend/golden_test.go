@@ -85,17 +85,23 @@ func judgements(t *testing.T) map[string]*Judgement {
 		"single":    judge(nights(t, 1, steady, nil), Point{Label: "one run", Runs: next(30.1, nil).Runs[:1]}, 0),
 		"early":     judge(nights(t, 1, steady[:2], nil), Point{Label: "one run", Runs: next(33, nil).Runs[:1]}, 0),
 		"longer":    judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *memrun.Spec) { s.Requests = 40 }), 0),
-		"spoiled":   judge(nights(t, 1, steady, func(i int, s *memrun.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0),
-		"refused":   judge(nights(t, 1, steady, nil), next(33, func(_ int, s *memrun.Spec) { s.Model = "large" }), 0),
-		"better":    judge(nights(t, 1, steady, nil), next(27, nil), 0),
-		"notworse":  judge(nights(t, 1, []float64{30, 30.9, 31.4, 30.5, 31.2, 30.1}, nil), next(29.8, nil), 0),
-		"noisy":     judge(nights(t, 1, []float64{20, 60, 30, 45, 25}, nil), next(54, nil), 0),
-		"more":      judge(nights(t, 1, []float64{30, 30.5, 29.6}, nil), next(30.4, nil), 0),
-		"noise":     judge(noise, next(30.4, nil), 0),
-		"cold":      judge(fives(1, steady, nil), fives(50, []float64{30.1}, cold)[0], 0),
-		"hidden":    judge(append(fives(1, steady[:1], cold), fives(2, steady[1:], nil)...), fives(50, []float64{39}, nil)[0], 0),
-		"constant":  judge(nights(t, 1, []float64{30, 30, 30, 30}, exact), next(30, exact), 0),
-		"coarse":    judge(nights(t, 1, []float64{30, 30, 30, 30}, exact), next(45, exact), 0),
+		"brief":     judge(nights(t, 1, steady, nil), next(33, func(_ int, s *memrun.Spec) { s.Requests = 4 }), 0),
+		"perhaps": judge(nights(t, 1, steady, nil), next(30.1, func(_ int, s *memrun.Spec) {
+			if s.Second%86_400 == 0 {
+				s.Failed = 1
+			}
+		}), 0),
+		"spoiled":  judge(nights(t, 1, steady, func(i int, s *memrun.Spec) { s.Saturated = i == 2 }), next(30.1, nil), 0),
+		"refused":  judge(nights(t, 1, steady, nil), next(33, func(_ int, s *memrun.Spec) { s.Model = "large" }), 0),
+		"better":   judge(nights(t, 1, steady, nil), next(27, nil), 0),
+		"notworse": judge(nights(t, 1, []float64{30, 30.9, 31.4, 30.5, 31.2, 30.1}, nil), next(29.8, nil), 0),
+		"noisy":    judge(nights(t, 1, []float64{20, 60, 30, 45, 25}, nil), next(54, nil), 0),
+		"more":     judge(nights(t, 1, []float64{30, 30.5, 29.6}, nil), next(30.4, nil), 0),
+		"noise":    judge(noise, next(30.4, nil), 0),
+		"cold":     judge(fives(1, steady, nil), fives(50, []float64{30.1}, cold)[0], 0),
+		"hidden":   judge(append(fives(1, steady[:1], cold), fives(2, steady[1:], nil)...), fives(50, []float64{39}, nil)[0], 0),
+		"constant": judge(nights(t, 1, []float64{30, 30, 30, 30}, exact), next(30, exact), 0),
+		"coarse":   judge(nights(t, 1, []float64{30, 30, 30, 30}, exact), next(45, exact), 0),
 	}
 }
 
@@ -122,7 +128,7 @@ func TestAnswers(t *testing.T) {
 		"lost": CannotTell, "equal": NoDifference, "worse": Worse, "allowed": Allowed, "small": Worse, "none": CannotTell, "first": CannotTell,
 		"failing": FailsMore, "survivors": FailsMore, "levels": LevelMissing, "added": CannotTell, "single": NoDifference, "early": CannotTell, "longer": CannotTell,
 		"spoiled": CannotTell, "refused": NotComparable, "better": Better, "notworse": NotWorse, "noisy": CannotTell, "more": CannotTell, "noise": CannotTell,
-		"cold": CannotTell, "hidden": CannotTell, "constant": NoDifference, "coarse": CannotTell,
+		"cold": CannotTell, "hidden": CannotTell, "constant": NoDifference, "coarse": CannotTell, "brief": CannotTell, "perhaps": CannotTell,
 	}
 	for name, j := range judgements(t) {
 		got := j.Answer()

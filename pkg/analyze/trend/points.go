@@ -79,6 +79,14 @@ func (p *Point) levels(l *diff.Group) []*diff.RunLevel {
 	return levels
 }
 
+// levelsOf returns the level in all runs of points that have it.
+func levelsOf(points []Point, l *diff.Group) (all []*diff.RunLevel) {
+	for i := range points {
+		all = append(all, points[i].levels(l)...)
+	}
+	return all
+}
+
 // values returns the values of a metric in the runs of the point that have it at the level.
 func (p *Point) values(l *diff.Group, m *diff.Metric) []float64 {
 	var values []float64

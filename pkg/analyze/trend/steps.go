@@ -39,10 +39,7 @@ type Step struct {
 // points best. One point that is off is no lasting change: it is left out, and the others are
 // searched again.
 func stepsOf(values []float64, family int) []Step {
-	kept := make([]int, len(values)) // indices of the values that are searched
-	for i := range kept {
-		kept[i] = i
-	}
+	kept := usablePoints(values) // indices of the values that are searched
 	for {
 		steps, single := placedSteps(values, kept, family)
 		if single < 0 {
@@ -55,11 +52,9 @@ func stepsOf(values []float64, family int) []Step {
 // placedSteps returns the steps among the kept values. single is the index in kept of a value
 // that is alone between two steps or beyond one, and -1 if there is none.
 func placedSteps(all []float64, kept []int, family int) (steps []Step, single int) {
-	values := make([]float64, len(kept))
-	for i, k := range kept {
-		values[i] = all[k]
-	}
-	search(values, 0, len(values), float64(family), &steps)
+	values := pick(all, kept)
+	rounding := roundingOf(values)
+	search(values, 0, len(values), float64(family), rounding, &steps)
 	slices.SortFunc(steps, func(a, b Step) int { return a.At - b.At })
 	bounds := place(values, steps)
 	for i := 1; i < len(bounds); i++ {
@@ -69,7 +64,7 @@ func placedSteps(all []float64, kept []int, family int) (steps []Step, single in
 	}
 	for i := range steps {
 		s := &steps[i]
-		s.Change, s.Interval, _ = student(values[bounds[i]:bounds[i+1]], values[bounds[i+1]:bounds[i+2]])
+		s.Change, s.Interval, _ = student(values[bounds[i]:bounds[i+1]], values[bounds[i+1]:bounds[i+2]], rounding)
 		s.At = kept[bounds[i+1]]
 	}
 	return steps, -1
@@ -131,17 +126,17 @@ type candidate struct {
 }
 
 // try keeps the comparison if it is the best of its kind so far.
-func (c *candidate) try(from, to int, part, others []float64) {
+func (c *candidate) try(from, to int, part, others []float64, rounding float64) {
 	c.tried++
-	if _, _, _, p := compared(part, others); p < c.p {
+	if _, _, _, p := compared(part, others, rounding); p < c.p {
 		c.from, c.to, c.p = from, to, p
 	}
 }
 
 // student returns the change from older to newer, its interval at confidence, and the
 // p-value of compared.
-func student(older, newer []float64) (change float64, ends inference.Interval, p float64) {
-	d, se, df, p := compared(older, newer)
+func student(older, newer []float64, rounding float64) (change float64, ends inference.Interval, p float64) {
+	d, se, df, p := compared(older, newer, rounding)
 	if !(se > 0) {
 		return math.Expm1(d), inference.Interval{Low: math.Expm1(d), High: math.Expm1(d)}, p
 	}
@@ -153,8 +148,9 @@ func student(older, newer []float64) (change float64, ends inference.Interval, p
 // Student's t test, which assumes one deviation for both sides. Welch's test estimates two
 // deviations and is inaccurate for 3 points against many; the smallest of many p-values
 // would pick such a comparison. compared returns the difference of the means, its standard
-// error and degrees of freedom, and the p-value: NaN if the standard error is not positive.
-func compared(older, newer []float64) (d, se, df, p float64) {
+// error and degrees of freedom, and the p-value: NaN if the standard error is not positive. rounding
+// is the least variance of a value, see roundingOf.
+func compared(older, newer []float64, rounding float64) (d, se, df, p float64) {
 	var means, squares [2]float64
 	for side, values := range [2][]float64{older, newer} {
 		for i, v := range values {
@@ -167,7 +163,7 @@ func compared(older, newer []float64) (d, se, df, p float64) {
 	}
 	n0, n1 := float64(len(older)), float64(len(newer))
 	df = n0 + n1 - 2
-	se = math.Sqrt((squares[0] + squares[1]) / df * (1/n0 + 1/n1))
+	se = math.Sqrt(math.Max((squares[0]+squares[1])/df, rounding) * (1/n0 + 1/n1))
 	d = means[1] - means[0]
 	if !(se > 0) {
 		return d, se, df, math.NaN()
@@ -175,13 +171,33 @@ func compared(older, newer []float64) (d, se, df, p float64) {
 	return d, se, df, 2 * inference.StudentUpper(math.Abs(d)/se, df)
 }
 
+// roundingOf returns the variance of ln(value) that comes from rounding alone. If some values are equal, the
+// clock is coarse, and the steps of its grid are no wider than the smallest difference between two values; a
+// value then deviates evenly over such a step. It is 0 if all values differ, or none does.
+func roundingOf(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	step, ties := math.Inf(1), false
+	for i := 1; i < len(sorted); i++ {
+		if equal(sorted[i-1], sorted[i]) {
+			ties = true
+		} else {
+			step = math.Min(step, math.Log(sorted[i]/sorted[i-1]))
+		}
+	}
+	if !ties || math.IsInf(step, 1) {
+		return 0
+	}
+	const even = 12 // the variance of an even distribution is the square of its width divided by this
+	return step * step / even
+}
+
 // search appends the steps among the points from from up to to.
-func search(values []float64, from, to int, family float64, steps *[]Step) {
+func search(values []float64, from, to int, family, rounding float64, steps *[]Step) {
 	split, middle := candidate{p: math.Inf(1)}, candidate{p: math.Inf(1)}
 	for at := from + minPerSide; at+minPerSide <= to; at++ {
-		split.try(from, at, values[from:at], values[at:to])
+		split.try(from, at, values[from:at], values[at:to], rounding)
 		for end := at + minPerSide; end+minPerSide <= to; end++ {
-			middle.try(at, end, values[at:end], slices.Concat(values[from:at], values[end:to]))
+			middle.try(at, end, values[at:end], slices.Concat(values[from:at], values[end:to]), rounding)
 		}
 	}
 	const kinds = 2
@@ -195,9 +211,9 @@ func search(values []float64, from, to int, family float64, steps *[]Step) {
 	}
 	if best.from > from {
 		*steps = append(*steps, Step{At: best.from, P: p})
-		search(values, from, best.from, family, steps)
+		search(values, from, best.from, family, rounding, steps)
 	}
 	*steps = append(*steps, Step{At: best.to, P: p})
-	search(values, best.from, best.to, family, steps)
-	search(values, best.to, to, family, steps)
+	search(values, best.from, best.to, family, rounding, steps)
+	search(values, best.to, to, family, rounding, steps)
 }

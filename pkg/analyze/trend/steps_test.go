@@ -283,7 +283,7 @@ func TestStepsOfEqualPoints(t *testing.T) {
 	if steps := stepsOf(equal, 1); steps != nil {
 		t.Errorf("%+v", steps)
 	}
-	if change, ends, p := student(equal[:3], equal[3:]); change != 0 || ends != (inference.Interval{}) || !math.IsNaN(p) {
+	if change, ends, p := student(equal[:3], equal[3:], 0); change != 0 || ends != (inference.Interval{}) || !math.IsNaN(p) {
 		t.Errorf("change %v, interval %v, p %v; want 0, 0 to 0 and NaN", change, ends, p)
 	}
 }

@@ -82,6 +82,7 @@ type Judged struct {
 	runs                          spreadOfRuns
 	acceptedRequests, newRequests int
 	acceptedFailures, newFailures int
+	mayFailMore                   bool // more requests fail, and that may be chance
 }
 
 // An OutlyingRun is a run of a point that differs from its other runs.
@@ -172,7 +173,7 @@ func (j *Judgement) row(l *diff.Group, m *diff.Metric, refused bool) (row *Judge
 		return row, true
 	}
 	row.Change = row.New/row.Mean - 1
-	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m)); row.NA == "" {
+	if row.NA = cmp.Or(j.spoiled(l, m), j.otherLengths(l, m), j.fewRequests(l)); row.NA == "" {
 		row.judge()
 	}
 	if row.Outlying = j.New.outlyingRuns(l, m); row.Outlying != nil && row.interval != nil {
@@ -258,31 +259,37 @@ func (j *Judgement) spoiled(l *diff.Group, m *diff.Metric) string {
 // otherLengths returns why rates are not compared: the new runs have another number of
 // requests than the accepted runs. It is "" for other metrics.
 func (j *Judgement) otherLengths(l *diff.Group, m *diff.Metric) string {
-	var accepted []*diff.RunLevel
-	for i := range j.Accepted {
-		accepted = append(accepted, j.Accepted[i].levels(l)...)
-	}
-	if !m.IsRate() || !diff.RatesMove(accepted, j.New.levels(l)) {
+	if !m.IsRate() || !diff.RatesMove(levelsOf(j.Accepted, l), j.New.levels(l)) {
 		return ""
 	}
 	return "the new runs have another number of requests than the accepted ones, and short runs have lower rates; record the same number"
 }
 
+// fewRequests returns why the new value deviates more than accepted ones do: the new runs have less than half as
+// many requests as the accepted run in the middle. It is "" if they have more.
+func (j *Judgement) fewRequests(l *diff.Group) string {
+	requests := func(points ...Point) (all []int) {
+		for _, x := range levelsOf(points, l) {
+			all = append(all, x.OK+x.Failed)
+		}
+		return all
+	}
+	accepted := requests(j.Accepted...)
+	slices.Sort(accepted)
+	middle, least := accepted[len(accepted)/2], slices.Min(requests(j.New))
+	if 2*least >= middle {
+		return ""
+	}
+	return fmt.Sprintf("a new run has %s and most accepted ones %s, so it differs more by chance; record as many", plural.GroupedOf(least, "request"), plural.Grouped(middle))
+}
+
 // failures judges the share of failed requests by the requests of all runs.
 func (r *Judged) failures(j *Judgement, l *diff.Group) {
-	count := func(p *Point) (failed, all int) {
-		for _, x := range p.levels(l) {
-			if !math.IsNaN(x.Statistic(r.Metric.Key)) {
-				failed, all = failed+x.Failed, all+x.OK+x.Failed
-			}
-		}
-		return failed, all
-	}
 	for i := range j.Accepted {
-		failed, all := count(&j.Accepted[i])
+		failed, all := j.Accepted[i].failures(l)
 		r.acceptedFailures, r.acceptedRequests = r.acceptedFailures+failed, r.acceptedRequests+all
 	}
-	r.newFailures, r.newRequests = count(&j.New)
+	r.newFailures, r.newRequests = j.New.failures(l)
 	r.Mean = float64(r.acceptedFailures) / float64(r.acceptedRequests)
 	r.New = float64(r.newFailures) / float64(r.newRequests)
 	r.Change = r.New - r.Mean
@@ -291,6 +298,8 @@ func (r *Judged) failures(j *Judgement, l *diff.Group) {
 	if inference.FailsMore(r.acceptedFailures, r.acceptedRequests, r.newFailures, r.newRequests) {
 		r.Verdict = inference.Worse
 	}
+	const mayBeMore, point = 0.10, 0.01 // up to this p-value, as in package diff
+	r.mayFailMore = r.P <= mayBeMore && r.Change > point
 }
 
 // A spreadOfRuns says how much the runs of an accepted point differ.
