@@ -14,7 +14,7 @@ func AgentProfile(name string) (s AgentShape, ok bool) {
 	return s, ok
 }
 
-// agentProfiles returns the shapes by name. The page docs/reference/inputs.md has the sources of the numbers.
+// agentProfiles returns the shapes by name. The page docs/reference/made-up.md has the sources of the numbers.
 func agentProfiles() map[string]AgentShape {
 	n := func(n int) Amount { return Amount{Law: Fixed{n}} }
 	between := func(low, high int) Amount { return Amount{Law: Uniform{low, high}} }
