@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
@@ -218,7 +219,9 @@ func (r *repeatedRun) strictReport(ctx context.Context) error {
 	if len(inputs) > 0 {
 		err = errors.Join(err, report.Table(inputs, report.Options{})(r.stdout))
 		for _, w := range report.Warnings(inputs, false) {
-			fmt.Fprintf(r.stderr, "pa-record: warning: %s\n", w)
+			if !strings.Contains(r.warned.String(), ": "+w+"\n") { // with or without a level before it
+				fmt.Fprintf(r.stderr, "pa-record: warning: %s\n", w)
+			}
 		}
 	}
 	return err

@@ -319,14 +319,16 @@ func (r *repeatedRun) report(ctx context.Context, plan *plannedRun, console *con
 	listed, written := plan.listed(measured), recording.Written()
 	levels := console.all(listed)
 	console.summary(levels)
+	r.warned.Reset()
+	stderr := io.MultiWriter(r.stderr, &r.warned)
 	if recording.summary != nil {
 		r.uncounted = r.uncounted || recording.summary.countsResponses()
-		recording.summary.print(r.stdout, r.stderr, index, console.begun && r.s.verbose)
+		recording.summary.print(r.stdout, stderr, index, console.begun && r.s.verbose)
 	}
 	if console.begun && index.total > 0 {
 		fmt.Fprintln(r.stdout)
 	}
-	printLevelWarnings(r.stderr, index, listed)
+	printLevelWarnings(stderr, index, listed)
 	names := written
 	var err error
 	if plan.CSV != "" {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -50,6 +51,8 @@ type repeatedRun struct {
 
 	group string      // of the exports; "" for a single run
 	done  []runResult // of the runs that wrote something, in their order
+	// warned holds what the last run printed about its levels: --report does not repeat it.
+	warned strings.Builder
 	// uncounted says that in a run so far nobody counted the tokens: neither server nor tokenizer.
 	uncounted bool
 }

@@ -183,8 +183,8 @@ test('the theme is the reader\'s choice, from page to page', () => opened('index
   assert.equal(await button.innerText(), 'Theme: dark');
   const dark = await background();
   assert.notEqual(dark, light);
-  await page.getByRole('link', { name: 'the first measurement' }).first().click();
-  assert.equal(await page.locator('main h1').innerText(), 'The first measurement');
+  await page.getByRole('link', { name: 'the first hour' }).first().click();
+  assert.equal(await page.locator('main h1').innerText(), 'The first hour');
   assert.equal(await background(), dark);
 }));
 

@@ -172,7 +172,7 @@ func write(t *testing.T, name, text string) {
 func startServer(t *testing.T) (addresses, printed *strings.Replacer) {
 	t.Helper()
 	sim := exec.Command(filepath.Join(programs, "pa-record"), "sim", "--openai-addr", "127.0.0.1:0", "--triton-grpc-addr", "127.0.0.1:0", "--triton-http-addr", "127.0.0.1:0",
-		"--model", "my-model", "--model", "a", "--model", "b", "--ttft", "20ms", "--itl", "2ms", "--output-tokens", "16", "--ledger-content", "none")
+		"--model", "my-model", "--ttft", "20ms", "--itl", "2ms", "--output-tokens", "16", "--ledger-content", "none")
 	stdout, err := sim.StdoutPipe()
 	if err == nil {
 		err = sim.Start()
