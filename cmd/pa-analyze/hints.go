@@ -211,12 +211,12 @@ func (o toolOptions) tokenizer() (_ *tokenizer.Tokenizer, name string, _ error) 
 func giveTokenizer(name string) string {
 	flag := sanitize.Command("--tokenizer", sanitize.PathArgument(name))
 	if !hub.IsModel(name) {
-		return flag + " reads it: a file alone opens no path"
+		return "give " + flag + " to read it: pa-analyze opens no path that a file names"
 	}
 	if _, err := os.Stat(name); err == nil {
-		return flag + " reads it from this folder: a file alone opens no path"
+		return "give " + flag + " to read it from this folder: pa-analyze opens no path that a file names"
 	}
-	return flag + " fetches it from the hub"
+	return "give " + flag + " to fetch it from the hub"
 }
 
 // load loads a tokenizer with open, as the tool reads its files, once for each key.

@@ -30,6 +30,9 @@ type askedLengths struct {
 // An askedLength is a distribution of lengths; the zero value asks for none.
 type askedLength struct{ mean, stddev float64 }
 
+// builtInTokenizer is the name by which exports call the built-in tokenizer.
+const builtInTokenizer = "built-in"
+
 // askedOf returns the lengths that the recorder of a run asked for.
 func askedOf(run *export.Run) (a askedLengths) {
 	if run.Meta == nil || run.Meta.Import != nil {
@@ -57,6 +60,9 @@ func askedOf(run *export.Run) (a askedLengths) {
 	a.exact, a.noLeast, a.tokenizer = config.Exact, config.Limits == "most", config.Tokenizer
 	if a.tokenizer == "" {
 		a.tokenizer = config.Default
+	}
+	if d := run.Meta.Dataset; d != nil && d.Tokenizer != nil && d.Tokenizer.Name == builtInTokenizer {
+		a.tokenizer = "" // also where it replaces the default tokenizer, which was not found
 	}
 	if config.Limits == "none" {
 		config.Output = "" // no request asked for it

@@ -16,6 +16,7 @@ func TestAskedOf(t *testing.T) {
 	for _, tt := range []struct {
 		name, config string
 		parameters   map[string]string
+		counted      string // the tokenizer that counted
 		want         askedLengths
 	}{
 		{name: "nothing", config: `{}`},
@@ -31,11 +32,16 @@ func TestAskedOf(t *testing.T) {
 		{name: "conversations", config: `{"synthetic_input_tokens":"fixed:512","num_sessions":2}`},
 		{name: "images", config: `{"synthetic_input_tokens":"fixed:512","image_width_mean":2}`},
 		{name: "a tokenizer and exact answers", config: `{"output_tokens":"fixed:9","output_tokens_exact":true,"tokenizer":"x"}`, want: askedLengths{output: askedLength{9, 0}, exact: true, tokenizer: "x"}},
+		{name: "a default tokenizer", config: `{"default_tokenizer":"x"}`, counted: "/x/tokenizer.json", want: askedLengths{tokenizer: "x"}},
+		{name: "a default tokenizer that is not there", config: `{"default_tokenizer":"x"}`, counted: "built-in"},
 		{name: "an endpoint without a length", config: `{"output_tokens":"fixed:9","output_limits":"none"}`, parameters: map[string]string{"max_tokens": "9"}},
 		{name: "an endpoint without a least length", config: `{"output_tokens":"fixed:9","output_limits":"most"}`, want: askedLengths{output: askedLength{9, 0}, noLeast: true}},
 		{name: "hostile numbers", config: `{"synthetic_input_tokens":"normal:1e308,1e308","output_tokens":"normal:NaN,1"}`},
 	} {
 		run := &export.Run{Meta: &export.RunMeta{Config: json.RawMessage(tt.config), Parameters: tt.parameters}}
+		if tt.counted != "" {
+			run.Meta.Dataset = &export.DatasetMeta{Tokenizer: &export.TokenizerMeta{Name: tt.counted}}
+		}
 		if got := askedOf(run); got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
