@@ -90,7 +90,7 @@ func TestPointWithoutValue(t *testing.T) {
 // Of steady histories, at most one in fifty has a point that is off, and one in a hundred a drift; the bounds
 // are three standard errors more.
 func TestBesideBySimulation(t *testing.T) {
-	histories := 4000 / testenv.Stride(10)
+	histories := 40_000 / testenv.Stride(40)
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, points := range []int{6, 10, 30} {
 		off, drifts := 0, 0
