@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -135,6 +136,9 @@ func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 				return &all[i], nil
 			}
 		}
+	}
+	if slices.Contains(first.names(), "experiments") {
+		return nil, errors.New(`has "experiments", so it is the recording of a run, not input data; pa-record inputs with the flags of that run prints what it sent`)
 	}
 	var known []string
 	for _, l := range layouts {
