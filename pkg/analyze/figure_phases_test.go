@@ -61,7 +61,7 @@ func TestPhases(t *testing.T) {
 		return memrun.New("triton", []export.Request{memrun.Tensors(memrun.Text("a"), memrun.Text("b"))})
 	}
 	const (
-		na    = "no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics; SGLang and Dynamo: pa-record --ask-server-times"
+		na    = "no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics; SGLang and Dynamo: record with --ask-server-times"
 		other = "one of the others is not known"
 		lacks = "GuideLLM benchmarks.json holds no times of the server"
 	)

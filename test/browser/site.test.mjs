@@ -108,8 +108,17 @@ test('links of the site lead to a page and its heading', async () => {
 });
 
 describe('pages of the gallery', { concurrency: 2 }, () => gallery.forEach((name) => test(name, async () => {
+  let sameFont = false;
   await opened(`gallery/${name}.html`, {}, async (page) => {
     await page.waitForFunction(() => window.paPage && window.paPage.ready);
+    sameFont = await page.evaluate(() => {
+      const canvas = document.createElement('canvas').getContext('2d');
+      const width = (font) => {
+        canvas.font = `100px ${font}`;
+        return canvas.measureText('pa-record 0123').width;
+      };
+      return width('"DejaVu Sans", monospace') === width('sans-serif');
+    });
     for (const width of [1280, 400]) {
       await page.setViewportSize({ width, height: 900 });
       await shape(page);
@@ -122,6 +131,7 @@ describe('pages of the gallery', { concurrency: 2 }, () => gallery.forEach((name
   });
   const kept = await readFile(join(site, 'gallery/images', name + '.png'));
   assert.ok(kept.length < 60_000, `${kept.length} bytes of the picture`);
+  if (!sameFont) return; // the pictures were taken with DejaVu Sans
   const now = await picture(browser, join(site, 'gallery'), name);
   await writeFile(join(screens, `gallery-${name}.png`), now);
   const share = different(decode(now), decode(kept));

@@ -158,7 +158,7 @@ func (res *Result) specials(m *Metric, at float64) []special {
 	}
 	if all != nil {
 		r := &Row{Metric: m, Comparison: overLevels(rows)}
-		res.others95 = append(res.others95, r.point()+" "+r.span(r.Comparison.Interval(confidence)))
+		res.others95 = append(res.others95, r.point()+" "+r.span(r.Interval(confidence)))
 	}
 	return all
 }

@@ -247,7 +247,7 @@ func (c *phasesCollector) finish() *Waterfall {
 }
 
 // notStated is the reason why a figure that only answers state is not known.
-const notStated = "no answer states it; speculation needs llama.cpp, or vLLM --per-request-spec-decode-metrics summary --enable-per-request-metrics; cache by level SGLang --enable-cache-report and pa-record --ask-server-times; retractions SGLang /generate"
+const notStated = "no answer states it; speculation needs llama.cpp, or vLLM --per-request-spec-decode-metrics summary --enable-per-request-metrics; cache by level SGLang --enable-cache-report with --ask-server-times; retractions SGLang /generate"
 
 // AddPhases completes the figures of times by the servers' figures.
 func (x *Level) AddPhases(run *export.Run) {
@@ -294,7 +294,7 @@ func (x *Level) decoupled() bool {
 }
 
 // noPhase is the reason why a phase that nothing states is not known.
-const noPhase = "no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics; SGLang and Dynamo: pa-record --ask-server-times"
+const noPhase = "no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics; SGLang and Dynamo: record with --ask-server-times"
 
 // phase returns the mean time of a phase, of all servers together, and the metric that it comes from.
 func (x *Level) phase(name string) (ns float64, from, why string) {

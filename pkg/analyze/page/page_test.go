@@ -473,7 +473,7 @@ func TestDegenerateRuns(t *testing.T) {
 	}{
 		{"no level", memrun.New("openai"), []string{"nothing was measured"}},
 		{"no request", memrun.New("openai", nil), []string{"no measured request succeeded", "n/a"}},
-		{"one request", memrun.New("openai", requests(1)), []string{"a sweep needs several load levels, and this run has one", "a frontier needs several load levels, and there is one", "too few to compare"}},
+		{"one request", memrun.New("openai", requests(1)), []string{"a sweep needs several load levels, and this run has one", "a frontier needs several load levels, and there is one", "too few requests to compare"}},
 		{"all failed", memrun.New("openai", failed), []string{`data-verdict="failures" data-status="fail"`, "10 of 10 requests", `data-request="0"`}},
 		{"not streamed", memrun.New("openai", whole), []string{"not streamed", "n/a (no gaps between tokens are known)"}},
 	} {

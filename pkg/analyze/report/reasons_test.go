@@ -38,7 +38,7 @@ func TestReasonsOnce(t *testing.T) {
 		"output tokens/s/GPU: n/a (the number of GPUs is not known: --gpus)",
 		"energy, mean power, energy per output token, energy per token, mean energy per request, output tokens/s/MW: n/a (the file holds no telemetry of GPUs)",
 		"prefix cache: n/a (no answer states cached tokens (usage.prompt_tokens_details.cached_tokens))",
-		"phases: n/a (no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics; SGLang and Dynamo: pa-record --ask-server-times)",
+		"phases: n/a (no server metric and no answer states it; record with --collect-metrics, or start vLLM with --enable-per-request-metrics; SGLang and Dynamo: record with --ask-server-times)",
 	}
 	var b strings.Builder
 	if err := Table([]Input{in}, Options{})(&b); err != nil {

@@ -169,8 +169,7 @@ func (res *Result) Headline() string {
 		return "not comparable: the runs differ in " + strings.Join(refused, ", ") + "; --ignore NAME analyzes them together anyway"
 	}
 	failing := res.failing()
-	parts := append(failing, res.steps(failing != nil))
-	return strings.Join(append(parts, res.beside()...), "; ")
+	return strings.Join(slices.Concat(failing, []string{res.steps(failing != nil)}, res.beside()), "; ")
 }
 
 // steps says where the primary metrics changed, or why no step is known.

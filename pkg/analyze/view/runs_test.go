@@ -387,7 +387,7 @@ func TestMemoryOfLevels(t *testing.T) {
 	testenv.NoRace(t)
 	const metrics = float64(answer.NumStrict) * 1.02e3 // their samples and summaries
 	for part, most := range map[Part]float64{
-		0: 31e3 + metrics, PartFigures: 8.9e3 + metrics, PartCurves: 8.9e3 + metrics, PartSeries: 22.5e3 + metrics, PartHeatmaps: 14.5e3 + metrics, PartPrompts: 8.9e3 + metrics, PartRequests: 10.5e3 + metrics,
+		0: 31e3 + metrics, PartFigures: 9e3 + metrics, PartCurves: 9e3 + metrics, PartSeries: 22.5e3 + metrics, PartHeatmaps: 14.5e3 + metrics, PartPrompts: 9e3 + metrics, PartRequests: 10.5e3 + metrics,
 	} {
 		each := memrun.AllocatedByEach(func(n int) { collect(t, memrun.Levels(n), Config{Parts: part}) })
 		each -= memrun.AllocatedByEach(func(n int) { memrun.Levels(n) }) // the requests are the test's
