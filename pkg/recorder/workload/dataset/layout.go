@@ -144,6 +144,7 @@ func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 	for _, l := range layouts {
 		known = append(known, l.what)
 	}
+	slices.Reverse(known) // the plain layouts are last in layouts, and people mostly mean one
 	return nil, fmt.Errorf("none of its members is known to hold a prompt: it has %s; expected one of %s", columnNames(first), strings.Join(known, ", "))
 }
 
