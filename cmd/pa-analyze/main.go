@@ -73,7 +73,11 @@ func analyzeApp() cmdline.App {
 		},
 		CommonFlags: commonFlags,
 		Unsupported: map[string]string{"u": readsFiles, "url": readsFiles},
-		Default:     "report",
+		Renamed: map[string]string{
+			"html": "--format html -o FILE", "json": "--format json", "csv": "--format csv",
+			"level": "--experiment LEVEL", "concurrency": "--experiment N", "request-rate": "--experiment request_rate:N",
+		},
+		Default: "report",
 		Commands: []*cli.Command{
 			reportCommand(),
 			diffCommand(),

@@ -248,6 +248,9 @@ func TestCommandLine(t *testing.T) {
 		{"bad max-value", []string{in, "--max-value", "0"}, 2, "", "--max-value 0"},
 		{"one argument for convert", []string{"convert", in}, 2, "", "1 argument given; pa-analyze convert takes IN and OUT"},
 		{"misspelt command", []string{"requets", in}, 2, "", "unknown command requets; did you mean requests?"},
+		{"unknown command", []string{"compare", in, in}, 2, "", "unknown command compare, and no file has that name; pa-analyze --help lists the commands"},
+		{"a page of the report", []string{in, "--html", "x"}, 2, "", "unknown flag --html; use --format html -o FILE"},
+		{"a level of the report", []string{in, "--concurrency", "4"}, 2, "", "unknown flag --concurrency; use --experiment 4"},
 		{"unknown suffix", []string{"convert", in, "x.csv"}, 2, "", "end it in .json"},
 		{"version", []string{"--version"}, 0, "pa-analyze dev\n", ""},
 	} {

@@ -195,10 +195,10 @@ func TestNoPromptTwice(t *testing.T) {
 			if tt.cached && last < 80 {
 				t.Errorf("the last level found %.0f %% of its input tokens in the cache, want nearly all", last)
 			}
-			if want := "warning: run 1 of 3, concurrency 4, 16: 100 % of the input tokens were in the server's cache: they were sent at concurrency 1; send others"; strings.Contains(stderr, want) != strings.Contains(tt.name, "restart") && tt.name != "a salt and restart" {
+			if want := "warning: run 1 of 3: concurrency 4, 16: 100 % of the input tokens were in the server's cache: they were sent at concurrency 1; send others"; strings.Contains(stderr, want) != strings.Contains(tt.name, "restart") && tt.name != "a salt and restart" {
 				t.Errorf("a warning %q: %v\n%s", want, strings.Contains(stderr, want), stderr)
 			}
-			again := strings.Contains(stderr, "note: run 3 of 3, the input data has only 45 prompts and began again: concurrency 1, concurrency 4, concurrency 16 sent 30 prompts again")
+			again := strings.Contains(stderr, "note: run 3 of 3: the input data has only 45 prompts and began again: concurrency 1, concurrency 4, concurrency 16 sent 30 prompts again")
 			if want := tt.name == "too short"; again != want || strings.Contains(stderr, "began again") != want {
 				t.Errorf("a note that the data began again: %v, want %v\n%s", again, want, stderr)
 			}

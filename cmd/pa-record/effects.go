@@ -144,7 +144,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
 		{part: "history of conversations", load: true, why: when(noHistory && !s.FixedSchedule, "sending "+history)},
-		{part: "turns after the first", why: when(data.UnsentTurns > 0, "not sent: "+plural.GroupedOf(data.UnsentTurns, "later turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+"; "+sendConversations)},
+		{part: "turns after the first", why: when(data.UnsentTurns > 0, plural.GroupedOf(data.UnsentTurns, "turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+" are not sent; "+sendConversations)},
 		{part: `"delay"`, load: true, why: when(!s.conversations() && data.Delays > 0, shareOf(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
 		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, shareOf(data.Timed, data)+" have a time, at which only --fixed-schedule sends them")},
 		{part: "prompts", why: when(noFiles || data.Prompts > 0, otherPrompts)},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,12 @@ const mostNamed = 4
 // printLevelWarnings writes the warnings about levels to w, one a line. Warnings of the recorder
 // about the same subject on several levels are one line, which names the levels.
 func printLevelWarnings(w io.Writer, index runIndex, levels []recorder.Level) {
+	amounts := map[string]float64{} // a search does not measure levels in the order of their loads
+	for i := range levels {
+		amounts[fmt.Sprint(levels[i].Load)] = levels[i].Load.Traits().Amount
+	}
 	for _, lw := range levelWarnings(levels) {
+		slices.SortStableFunc(lw.levels, func(a, b string) int { return cmp.Compare(amounts[a], amounts[b]) })
 		where := strings.Join(lw.levels, ", ")
 		switch n := len(lw.levels); {
 		case n > 1 && n == len(levels):

@@ -50,6 +50,11 @@ func TestPrintWarnings(t *testing.T) {
 			[]recorder.Level{level(1, 0, export.SentWarning(12, 10.02)), level(2, 0, export.SentWarning(15, 12.6))},
 			[]string{"all 2 levels: the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"},
 		},
+		{
+			"a search, which measures other levels in between",
+			[]recorder.Level{level(1, 0, "slow disk"), level(32, 0, "slow disk"), level(8, 0, "slow disk"), level(16, 0)},
+			[]string{"concurrency 1, concurrency 8, concurrency 32: slow disk"},
+		},
 		{"twice on a level", []recorder.Level{level(1, 0, "slow disk", "slow disk"), level(2, 0)}, []string{"concurrency 1: slow disk", "concurrency 1: slow disk"}},
 		{
 			"failures",

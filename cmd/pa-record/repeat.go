@@ -245,13 +245,13 @@ func (r runIndex) String() string {
 	}
 }
 
-// prefix returns "run 2 of 3, ", with a label "old, run 2 of 3, "; "" if there is only
+// prefix returns "run 2 of 3: ", with a label "old, run 2 of 3: "; "" if there is only
 // one run.
 func (r runIndex) prefix() string {
 	if r.total < 2 && r.Label == "" && !r.warmup {
 		return ""
 	}
-	return r.String() + ", "
+	return r.String() + ": "
 }
 
 // title returns "Run 2 of 3", the heading of a run's figures; with a label as String does.

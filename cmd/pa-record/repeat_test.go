@@ -281,11 +281,11 @@ func TestIndex(t *testing.T) {
 		text, prefix, title, short, inTable string
 	}{
 		{runIndex{"", 1, 1, false}, "run 1 of 1", "", "Run 1 of 1", "", "run: 1"},
-		{runIndex{"", 2, 3, false}, "run 2 of 3", "run 2 of 3, ", "Run 2 of 3", "run 2/3", "run: 2"},
-		{runIndex{"", 1, 2, true}, "warm-up run 1 of 2", "warm-up run 1 of 2, ", "Warm-up run 1 of 2", "warm-up run 1 of 2", "run: 1"},
-		{runIndex{"old", 1, 1, true}, "old, warm-up run 1 of 1", "old, warm-up run 1 of 1, ", "old, warm-up run 1 of 1", "old, warm-up run 1 of 1", "server: old, run: 1"},
-		{runIndex{"old", 1, 1, false}, "old", "old, ", "old", "old", "server: old, run: 1"},
-		{runIndex{"old", 2, 3, false}, "old, run 2 of 3", "old, run 2 of 3, ", "old, run 2 of 3", "old 2/3", "server: old, run: 2"},
+		{runIndex{"", 2, 3, false}, "run 2 of 3", "run 2 of 3: ", "Run 2 of 3", "run 2/3", "run: 2"},
+		{runIndex{"", 1, 2, true}, "warm-up run 1 of 2", "warm-up run 1 of 2: ", "Warm-up run 1 of 2", "warm-up run 1 of 2", "run: 1"},
+		{runIndex{"old", 1, 1, true}, "old, warm-up run 1 of 1", "old, warm-up run 1 of 1: ", "old, warm-up run 1 of 1", "old, warm-up run 1 of 1", "server: old, run: 1"},
+		{runIndex{"old", 1, 1, false}, "old", "old: ", "old", "old", "server: old, run: 1"},
+		{runIndex{"old", 2, 3, false}, "old, run 2 of 3", "old, run 2 of 3: ", "old, run 2 of 3", "old 2/3", "server: old, run: 2"},
 	} {
 		if got := []string{tt.of.String(), tt.of.prefix(), tt.of.title(), tt.of.short(), tt.of.place()}; !slices.Equal(got, []string{tt.text, tt.prefix, tt.title, tt.short, tt.inTable}) {
 			t.Errorf("%+v: %q", tt.of, got)

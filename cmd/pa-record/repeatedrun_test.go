@@ -231,7 +231,7 @@ func TestSeriesOutcome(t *testing.T) {
 		{"a gate in the first", everySecond(1, 20), "--max-error-rate 10%", 3, 3, "run 1 of 3: concurrency 1: 10 of 20 requests failed"},
 		{"a gate in the last", everySecond(61, 80), "--max-error-rate 10%", 3, 3, "run 3 of 3: concurrency 1: 10 of 20 requests failed"},
 		{"a failure in the second", from(31), "", 1, 2, "pa-record: run 2 of 3: all of the first 5 requests failed: http_error 500"},
-		{"some failures", everySecond(31, 34), "", 0, 3, "warning: run 2 of 3, concurrency 1: 2 of 30 requests failed"},
+		{"some failures", everySecond(31, 34), "", 0, 3, "warning: run 2 of 3: concurrency 1: 2 of 30 requests failed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			url := startTurning(t, tt.bad, func(int64) {})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -182,6 +183,12 @@ func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) 
 // analyzeCommands names commands of pa-analyze that people try with pa-record.
 var analyzeCommands = []string{"report", "diff", "requests", "check", "validate", "convert", "merge", "plot", "html", "trace", "trend", "tokenize"}
 
+// Arguments that people give without a flag.
+var (
+	hostPort = regexp.MustCompile(`^[A-Za-z0-9.-]+:[0-9]{1,5}$`)
+	number   = regexp.MustCompile(`^[0-9]{1,9}$`)
+)
+
 // noArguments refuses arguments that are no flags.
 func (p *parser) noArguments() {
 	switch first := p.c.Args().First(); {
@@ -189,6 +196,12 @@ func (p *parser) noArguments() {
 		p.errorf("unexpected argument %q; give the server's URL with -u", redact.URL(first))
 	case slices.Contains(analyzeCommands, first):
 		p.errorf("%s is a command of pa-analyze, not of pa-record; run pa-analyze %[1]s", first)
+	case hostPort.MatchString(first):
+		p.errorf("unexpected argument %q; give the server with -u %[1]s", first)
+	case number.MatchString(first):
+		p.errorf("unexpected argument %q; several levels have commas between them: --concurrency-range 1,4,16", first)
+	case strings.HasSuffix(first, ".html"):
+		p.errorf("unexpected argument %q; --html FILE writes a page", redact.Members(first))
 	case p.c.Args().Present():
 		p.errorf("unexpected argument %q; pa-record takes flags only", redact.Members(first))
 	}
@@ -439,4 +452,5 @@ var renamedFlags = map[string]string{
 	"host":                    "--url URL",
 	"seed":                    "--random-seed N",
 	"save-result":             "--profile-export-file FILE",
+	"port":                    "--openai-addr 127.0.0.1:PORT",
 }

@@ -75,7 +75,7 @@ func TestWarmupRunFails(t *testing.T) {
 		files int
 		said  string
 	}{
-		{"every second request", func(n int64) bool { return n <= 20 && n%2 == 0 }, "--max-error-rate 10%", 0, 2, "pa-record: warning: warm-up run 1 of 1, concurrency 1: 10 of 20 requests failed"},
+		{"every second request", func(n int64) bool { return n <= 20 && n%2 == 0 }, "--max-error-rate 10%", 0, 2, "pa-record: warning: warm-up run 1 of 1: concurrency 1: 10 of 20 requests failed"},
 		{"all", func(int64) bool { return true }, "", 1, 0, "pa-record: warm-up run 1 of 1: all of the first 5 requests failed: http_error 500"},
 	} {
 		url := startTurning(t, tt.bad, func(int64) {})

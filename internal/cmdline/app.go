@@ -42,6 +42,7 @@ type App struct {
 	Unsupported map[string]string
 	// Renamed names flags of other programs, each with the flag of this one and a placeholder
 	// for its value: "--output-tokens-mean N". The error for such a flag has its value there.
+	// A command that lacks the first flag of the text does not have the entry.
 	Renamed map[string]string
 	// OtherFlags returns the command of each flag, without dashes, that Commands do not list
 	// because the command parses its own arguments. The error for such a flag names the

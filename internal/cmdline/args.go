@@ -95,7 +95,7 @@ func (a arguments) find(arg, next string) ([]givenFlag, error) {
 	if f := lookup(a.flags, name); f != nil {
 		return []givenFlag{{f, name, value, hasValue}}, nil
 	}
-	if instead, ok := a.renamed[name]; ok {
+	if instead := a.renamed[name]; instead != "" && a.has(instead) {
 		if !hasValue && !strings.HasPrefix(next, "-") {
 			value = next
 		}
@@ -113,6 +113,12 @@ func (a arguments) find(arg, next string) ([]givenFlag, error) {
 		}
 	}
 	return nil, a.unknown(name)
+}
+
+// has reports whether the command has the first flag of text: the commands of a program share renamed.
+func (a arguments) has(text string) bool {
+	flag, _, _ := strings.Cut(text, " ")
+	return lookup(a.flags, strings.TrimLeft(flag, "-")) != nil
 }
 
 // withValue puts a number in place of the placeholder N in the text of a renamed flag. Another value
@@ -243,7 +249,8 @@ func (a App) otherFlags(cmd *cli.Command) map[string]string {
 }
 
 // misspelt returns the error for a first argument that is close to the name of
-// a subcommand and neither that, nor a flag, nor a file that is there.
+// a subcommand and neither that, nor a flag, nor a file that is there. A word
+// before a file that is there is taken for a command, too.
 func (a App) misspelt(args []string) error {
 	if len(args) > 1 && args[0] == "help" {
 		args = args[1:]
@@ -260,13 +267,20 @@ func (a App) misspelt(args []string) error {
 		names = append(names, c.Name)
 	}
 	best := Nearest(arg, names)
-	if best == "" {
+	word := len(args) > 1 && !strings.ContainsAny(arg, "./=*?[:") && isThere(args[1])
+	switch {
+	case best == "" && !word, isThere(arg):
 		return nil
-	}
-	if _, err := os.Lstat(arg); err == nil {
-		return nil
+	case best == "":
+		return Usagef("unknown command %s, and no file has that name; %s --help lists the commands", arg, a.Name)
 	}
 	return Usagef("unknown command %s; did you mean %s?", arg, best)
+}
+
+// isThere reports whether a file or folder has the name.
+func isThere(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }
 
 // Nearest returns the name that an unknown name probably means: a name that differs in a

@@ -34,7 +34,7 @@ type Display struct {
 
 // A Run names a run among several. The zero value is an only run.
 type Run struct {
-	Prefix string // of a plain line: "run 2 of 3, "
+	Prefix string // of a plain line: "run 2 of 3: "
 	Short  string // on a terminal: "run 2/3"
 }
 

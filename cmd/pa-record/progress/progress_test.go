@@ -17,7 +17,7 @@ import (
 const ms = time.Millisecond
 
 // several is a run among several.
-var several = Run{Prefix: "run 2 of 3, ", Short: "run 2/3"}
+var several = Run{Prefix: "run 2 of 3: ", Short: "run 2/3"}
 
 // snapshots of runs, for all kinds of lines.
 var snapshots = map[string]recorder.Progress{
@@ -58,7 +58,7 @@ func TestPlainLine(t *testing.T) {
 		if got := plainLine(snapshots[name], Run{}); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
-		if got, want := plainLine(snapshots[name], several), "run 2 of 3, "+want; got != want {
+		if got, want := plainLine(snapshots[name], several), "run 2 of 3: "+want; got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", name, got, want)
 		}
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -148,6 +149,9 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 		return fmt.Sprintf("%d of %d levels", len(levels), n)
 	}
 	mode, mixed := modes(rep)
+	order := byLoad(rep) // a search does not measure them in this order
+	at := func(level int) int { return slices.Index(order, &rep.Experiments[level]) }
+	slices.SortFunc(levels, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
 	var names []string
 	for _, i := range levels {
 		e := &rep.Experiments[i]

@@ -552,12 +552,13 @@ func unbroken(text string, width int) []string {
 	return parts
 }
 
-// withUnits joins the words of units to the numbers before them.
+// withUnits joins the words of units to the numbers before them, and "attained" to its "not".
 func withUnits(words []string) []string {
 	joined := words[:0:0]
 	for _, word := range words {
 		last := len(joined) - 1
-		if unit := strings.TrimRight(word, ",;.)"); last >= 0 && slices.Contains(unitWords[:], unit) && isDigit(joined[last]) {
+		unit := strings.TrimRight(word, ",;.)")
+		if last >= 0 && (slices.Contains(unitWords[:], unit) && isDigit(joined[last]) || unit == "attained" && joined[last] == "not") {
 			joined[last] += " " + word
 			continue
 		}

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -136,10 +137,14 @@ func chooseLayout(f *file, first *row, o *Options) (*layout, error) {
 			}
 		}
 	}
+	if slices.Contains(first.names(), "experiments") {
+		return nil, errors.New(`has "experiments", so it is the recording of a run, not input data; pa-record inputs with the flags of that run prints what it sent`)
+	}
 	var known []string
 	for _, l := range layouts {
 		known = append(known, l.what)
 	}
+	slices.Reverse(known) // the plain layouts are last in layouts, and people mostly mean one
 	return nil, fmt.Errorf("none of its members is known to hold a prompt: it has %s; expected one of %s", columnNames(first), strings.Join(known, ", "))
 }
 

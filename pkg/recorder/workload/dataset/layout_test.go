@@ -328,6 +328,7 @@ func TestErrors(t *testing.T) {
 		{"no object", "{\"prompt\":\"a\"}\n\n\"b\"\n", Options{}, `in: line 3: expected a JSON object, found "b"`},
 		{"two on a line", "{\"prompt\":\"a\"}\n{\"prompt\":\"a\"} {}\n", Options{}, "in: line 2: more text after the object"},
 		{"wrong column", "{\"promt\":\"a\",\"id\":1}\n", Options{}, `in: line 1: none of its members is known to hold a prompt: it has "promt", "id"; expected one of "`},
+		{"a recording", "{\"experiments\":[],\"version\":\"1\"}\n", Options{}, `in: line 1: has "experiments", so it is the recording of a run, not input data`},
 		{"column missing later", "{\"prompt\":\"a\"}\n{\"id\":1}\n", Options{}, `in: line 2: no prompt: it has "id"; expected one of "text_input", `},
 		{"null prompt", "{\"prompt\":null}\n", Options{}, `in: line 1: no prompt: it has "prompt"`},
 		{"two prompts", "{\"prompt\":\"a\",\"text\":\"b\"}\n", Options{}, `in: line 1: both "prompt" and "text" hold a prompt; drop one`},
