@@ -1,14 +1,17 @@
 package redact
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Members replaces the values of members whose names [Credential] accepts: in a JSON text at any
 // depth, in JSON within its strings, in name:value, and in name=value or a list of such pairs.
-// It keeps the rest of the text, also if the text is not valid JSON, and the values true, false,
+// Of a string that is a URL with user information or a credential in its query, it does what
+// [URL] does. It keeps the rest of the text, also if the text is not valid JSON, and the values true, false,
 // null and "", which are no credentials.
 func Members(s string) string {
 	m := memberScanner{in: s}
@@ -47,6 +50,7 @@ type memberScanner struct {
 	in     string
 	pos    int
 	out    strings.Builder
+	member string // last name of a member that is no credential
 	names  []string
 	values []string // hidden texts
 }
@@ -68,6 +72,7 @@ func (m *memberScanner) scan() {
 		case !isName:
 			m.out.WriteString(m.inner(m.in[begin:m.pos]))
 		case !Credential(name):
+			m.member = name
 			m.out.WriteString(m.in[begin:m.pos])
 		default:
 			colon++
@@ -191,13 +196,18 @@ func (m *memberScanner) addName(name string) {
 	}
 }
 
-// inner hides credentials in a string that holds JSON itself.
+// inner hides credentials in a string that is a URL, or holds JSON itself.
 func (m *memberScanner) inner(s string) string {
-	if s[0] != '"' {
+	if s[0] != '"' && s[0] != '\'' {
 		return s
 	}
 	plain := unquoted(s)
-	if trimmed := strings.TrimSpace(plain); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
+	if hidden, ok := urlCredentials(plain); ok {
+		m.addName(cmp.Or(m.member, "url"))
+		m.values = append(m.values, hidden...)
+		return s[:1] + jsonForm(URL(plain), false) + s[:1]
+	}
+	if trimmed := strings.TrimSpace(plain); s[0] != '"' || trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		return s
 	}
 	inner := memberScanner{in: plain}
@@ -207,6 +217,30 @@ func (m *memberScanner) inner(s string) string {
 	}
 	m.take(&inner)
 	return `"` + jsonForm(inner.out.String(), false) + `"`
+}
+
+// urlCredentials reports whether a text is a URL that has user information, or a credential or a
+// signature in its query. It returns the texts to hide.
+func urlCredentials(s string) (hidden []string, ok bool) {
+	scheme, rest, isURL := strings.Cut(s, "://")
+	if !isURL || strings.ContainsFunc(scheme, func(r rune) bool { return r != '+' && !unicode.IsLetter(r) }) || strings.ContainsAny(rest, " \t\n") {
+		return nil, false
+	}
+	place, query, _ := strings.Cut(rest, "?")
+	authority, _, _ := strings.Cut(place, "/")
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		_, password, _ := strings.Cut(authority[:at], ":")
+		hidden, ok = append(hidden, authority[:at], password), true
+	}
+	for part := range strings.FieldsFuncSeq(query, isQueryEnd) {
+		name, _, _ := strings.Cut(part, "=")
+		if words := wordsOf(name); Credential(name) || slices.Contains(words, "sig") || slices.Contains(words, "signature") {
+			var all Secrets
+			all.AddQuery(query)
+			return append(hidden, all.forms...), true
+		}
+	}
+	return hidden, ok
 }
 
 // isNoSecret reports whether a value cannot be a credential.

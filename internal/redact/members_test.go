@@ -58,6 +58,13 @@ func TestMembers(t *testing.T) {
 		{"name:JSON", `nvext:{"api_key":"s3cr3t"}`, `nvext:{"api_key":"[redacted]"}`, "api_key"},
 		{"a list of name=value", `metadata=a=1 api_key=s3cr3t s3cr3t`, `metadata=a=1 api_key=[redacted]`, "api_key"},
 		{"a query", `http://h/v1?a=1&token=s3cr3t`, `http://h/v1?a=1&token=[redacted]`, "token"},
+		{"a URL with a password", `{"tools":[{"server_url":"https://u:s3cr3t@h/x"}]}`, `{"tools":[{"server_url":"https://[redacted]@h/x"}]}`, "server_url"},
+		{"a URL with a key", `{"server_url":"https://h/x?a=1\u0026api_key=s3cr3t"}`, `{"server_url":"https://h/x?[redacted]"}`, "server_url"},
+		{"a URL with a signature", `["https://h/x.png?se=1&sig=s3cr3t"]`, `["https://h/x.png?[redacted]"]`, "url"},
+		{"a URL in Python's quotes", `{'image': 'https://h/x?X-Amz-Signature=s3cr3t'}`, `{'image': 'https://h/x?[redacted]'}`, "image"},
+		{"a URL with a short key", `{"u":"https://h/x?key=1"}`, `{"u":"https://h/x?[redacted]"}`, "u"},
+		{"a URL in JSON in a string", `{"inputs":"{\"u\":\"ftp://s3cr3t@h\"}"}`, `{"inputs":"{\"u\":\"ftp://[redacted]@h\"}"}`, "u"},
+		{"a URL, none", `{"image_url":"https://h/x.png?w=640&h=480","prompt":"see https://h/?token=5 or a@b"}`, `{"image_url":"https://h/x.png?w=640&h=480","prompt":"see https://h/?token=5 or a@b"}`, ""},
 		{"a path with an equals sign", `out/token=5/x.json`, `out/token=5/x.json`, ""},
 		{"a list, none", `goodput=ttft:100 max_tokens=5`, `goodput=ttft:100 max_tokens=5`, ""},
 		{"a path", `/data/secret/run=1.json`, `/data/secret/run=1.json`, ""},
@@ -98,7 +105,7 @@ func TestMembers(t *testing.T) {
 func TestAddMembers(t *testing.T) {
 	for _, text := range []string{
 		`{"api_key":"s3cr3t-1"}`, `{"a":{"auth":{"user":"s3cr3t-2","list":["s3cr3t-1"]}}}`, `{"x":"{\"key\":\"s3cr3t-1\"}"}`, "api_key:s3cr3t-1", "{token: s3cr3t-1 }",
-		`{"password":"s3cr3t-1\u0021"}`, "nvext:{\"key\":'s3cr3t-1'}",
+		`{"server_url":"https://u:s3cr3t-1@h"}`, `{"server_url":"https://h?token=s3cr3t-1"}`, `{"password":"s3cr3t-1\u0021"}`, "nvext:{\"key\":'s3cr3t-1'}",
 	} {
 		var s Secrets
 		s.AddMembers(text)
@@ -110,7 +117,7 @@ func TestAddMembers(t *testing.T) {
 
 // Valid JSON stays valid, nothing hangs or panics, and what is hidden is hidden for good.
 func FuzzMembers(f *testing.F) {
-	for _, s := range []string{`{"api_key":"x","a":[1,{"key":2}]}`, `{'a':'b'`, `key=`, `{"a":"{\"key\":1}"}`, "[\"\\", `{"key":`} {
+	for _, s := range []string{`{"api_key":"x","a":[1,{"key":2}]}`, `{'a':'b'`, `key=`, `{"u":"ftp://a:b@h?sig=c"}`, `{"a":"{\"key\":1}"}`, "[\"\\", `{"key":`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -78,7 +78,7 @@ var harmlessQuery = []string{"alt", "api-version", "api_version", "deployment", 
 // unless their names say that they are no credentials. A part without a name
 // counts as a value.
 func (s *Secrets) AddQuery(query string) {
-	for part := range strings.FieldsFuncSeq(query, func(r rune) bool { return r == '&' || r == ';' || r == '#' }) {
+	for part := range strings.FieldsFuncSeq(query, isQueryEnd) {
 		name, value, ok := strings.Cut(part, "=")
 		if !ok {
 			value = name
@@ -93,6 +93,9 @@ func (s *Secrets) AddQuery(query string) {
 		}
 	}
 }
+
+// isQueryEnd reports whether a part of a query ends here.
+func isQueryEnd(r rune) bool { return r == '&' || r == ';' || r == '#' }
 
 // AddMembers adds the texts that [Members] would hide.
 func (s *Secrets) AddMembers(text string) {

@@ -61,9 +61,12 @@ func influx(runs []*Run) sheet.Renderer {
 	}
 }
 
+// influxEscaper escapes what ends a tag or a field.
+var influxEscaper = strings.NewReplacer(",", `\,`, "=", `\=`, " ", `\ `)
+
 // influxTag escapes a tag's value or a field's name. A line break cannot be escaped, nor a backslash at the end.
 func influxTag(s string) string {
-	s = strings.NewReplacer(",", `\,`, "=", `\=`, " ", `\ `).Replace(sanitize.Text(s))
+	s = influxEscaper.Replace(sanitize.Text(s))
 	if strings.HasSuffix(s, `\`) {
 		s += "_"
 	}

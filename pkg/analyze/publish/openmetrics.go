@@ -75,7 +75,7 @@ func openMetrics(runs []*Run) sheet.Renderer {
 				fmt.Fprintf(b, "# UNIT %s %s\n", name, f.unit)
 			}
 			if f.help != "" {
-				fmt.Fprintf(b, "# HELP %s %s\n", name, escapeLabel(strings.ToValidUTF8(f.help, "�")))
+				fmt.Fprintf(b, "# HELP %s %s\n", name, labelEscaper.Replace(strings.ToValidUTF8(f.help, "�")))
 			}
 			fmt.Fprint(b, f.lines.String())
 		}
@@ -102,15 +102,13 @@ func labelSet(all []label) string {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(x.name + `="` + escapeLabel(x.value) + `"`)
+		b.WriteString(x.name + `="` + labelEscaper.Replace(x.value) + `"`)
 	}
 	return b.String()
 }
 
-// escapeLabel escapes a value for double quotes.
-func escapeLabel(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
-}
+// labelEscaper escapes a value for double quotes.
+var labelEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`)
 
 // seconds returns a time as the seconds since 1970, with milliseconds, which is what Prometheus keeps.
 func seconds(t time.Time) string {
