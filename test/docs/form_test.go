@@ -33,7 +33,7 @@ func TestPageForm(t *testing.T) {
 		}
 		text := read(t, name)
 		if n := len(strings.Fields(text)); n > pageWords {
-			t.Errorf("%s has %d words, at most %d: delete what is said elsewhere, or split it by subject", name, n, pageWords)
+			t.Errorf("%s has %d words, at most %d: delete what other pages have, or split the page by subject", name, n, pageWords)
 		}
 		if problem := lead(text); problem != "" && strings.HasPrefix(name, "docs/reference/") {
 			t.Errorf("%s %s", name, problem)

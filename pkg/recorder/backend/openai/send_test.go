@@ -162,20 +162,16 @@ func testSendStreams(t *testing.T, tr Transport) {
 func chunk(s string) string { return fmt.Sprintf("%x\r\n%s\r\n", len(s), s) }
 
 // gzipped returns text compressed by gzip.
-func gzipped(text string) string {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = io.WriteString(w, text) // into memory
-	_ = w.Close()
-	return b.String()
-}
+func gzipped(text string) string { return compressed(text, (*gzip.Writer).Close) }
 
 // cutGzip returns text compressed by gzip, without its end: all of text can be decoded, whatever Go compressed it.
-func cutGzip(text string) string {
+func cutGzip(text string) string { return compressed(text, (*gzip.Writer).Flush) }
+
+func compressed(text string, end func(*gzip.Writer) error) string {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
 	_, _ = io.WriteString(w, text) // into memory
-	_ = w.Flush()
+	_ = end(w)
 	return b.String()
 }
 
