@@ -2,9 +2,7 @@ package stated
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -77,7 +75,7 @@ func (l *Level) tables() (single, many sheet.Table) {
 	for i := range l.Figures {
 		f := &l.Figures[i]
 		if f.Statistic == "" {
-			single.Rows = append(single.Rows, []string{f.Metric, f.shown(), f.Unit})
+			single.Rows = append(single.Rows, []string{f.Metric, f.Text, f.Unit})
 		} else if columns[f.Statistic] == 0 && len(head) <= mostStatistics {
 			columns[f.Statistic] = len(head)
 			head = append(head, f.Statistic)
@@ -103,22 +101,10 @@ func (l *Level) tables() (single, many sheet.Table) {
 			many.Rows = append(many.Rows, append([]string{name}, make([]string, len(head)-1)...))
 		}
 		if c := columns[f.Statistic]; c > 0 {
-			many.Rows[at][c] = f.shown()
+			many.Rows[at][c] = f.Text
 		}
 	}
 	return single, many
-}
-
-// shown returns the number for a table: short ones as the file has them, longer ones with six significant digits.
-func (f *Figure) shown() string {
-	const short = 10
-	switch {
-	case len(f.Text) <= short || math.IsNaN(f.Value) || !strings.ContainsAny(f.Text, ".e"):
-		return f.Text
-	case math.Abs(f.Value) >= 1e5:
-		return strconv.FormatFloat(f.Value, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(f.Value, 'g', 6, 64)
 }
 
 // row returns the name of the line of a metric.
