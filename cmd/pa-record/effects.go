@@ -211,9 +211,9 @@ func (s *settings) noUsage(api render.API) string {
 		return ""
 	case !s.streams():
 		return "answers are not streamed; add --streaming"
-	case api == render.Messages, api == render.SGLangGenerate:
+	case api.Usage() == render.UsageAlways:
 		return s.endpointPath() + " always says them"
-	case api != render.Chat && api != render.Completions && api != render.GenerateIDs && api != render.Transcription:
+	case api.Usage() != render.UsageAsked:
 		return "only chats, completions, inference/v1/generate and transcriptions can be asked for it"
 	}
 	return when(s.extraMember("stream_options.include_usage"), "--extra-body says it, too")

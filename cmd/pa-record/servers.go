@@ -39,7 +39,7 @@ func (s *settings) targetFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "sync", Category: catTarget, Usage: "for stateful models, require stable latency too", Destination: &s.Sync},
 		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Category: catTarget, Usage: "send the `HEADER` 'Name: value' with every request, or as gRPC metadata (repeatable); {{session}}, {{parent}}, {{turn}} and {{request}} in the value stand for the ids of the session and of the agent that began it, the turn, and a fresh id"},
 		&cli.StringFlag{Name: "return-header", Category: catTarget, Usage: "send the header `NAME` of an answer back with the next requests of the same session, as some routers want it", Destination: &s.ReturnHeader},
-		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the API key from `FILE` (else from $OPENAI_API_KEY; for v1/messages from $ANTHROPIC_API_KEY, sent as x-api-key)"}),
+		readsFile(&cli.StringFlag{Name: "api-key-file", Category: catTarget, Usage: "read the API key from `FILE` (else from $OPENAI_API_KEY; $ANTHROPIC_API_KEY for v1/messages, $GEMINI_API_KEY for Gemini, $OLLAMA_API_KEY for Ollama)"}),
 		&cli.StringFlag{Name: "extra-body", Category: catTarget, Usage: "merge the members of this `JSON` object into every OpenAI request"},
 		&cli.BoolFlag{Name: "ask-server-times", Category: catTarget, Usage: "ask SGLang and Dynamo to state times, cache and draft tokens in each answer; vLLM needs its own flag --enable-per-request-metrics, and llama.cpp always states them"},
 		&cli.StringSliceFlag{Name: "request-parameter", Category: catTarget, Usage: "Triton request parameter `NAME:VALUE:TYPE`, type bool, int or string; gRPC (repeatable)"},
@@ -150,7 +150,7 @@ func (p *parser) endpointKnown(s *settings) {
 	switch api, ok := s.api(); {
 	case !ok && p.c.String("request-template") == "":
 		meant := ""
-		if like := cmdline.Nearest(s.endpointPath(), usualEndpoints); like != "" {
+		if like := cmdline.Nearest(s.endpointPath(), render.UsualEndpoints()); like != "" {
 			meant = "did you mean " + like + "? "
 		}
 		p.errorf("--endpoint %s: %sno API is known that has this path; a path must end with %s; --request-template sends to any path", s.Endpoint, meant, cmdline.OneOf(render.Endpoints()))
@@ -166,9 +166,6 @@ func (p *parser) endpointKnown(s *settings) {
 		}
 	}
 }
-
-// usualEndpoints are the usual paths of the APIs that are known.
-var usualEndpoints = []string{"v1/chat/completions", "v1/completions", "v1/embeddings", "v1/responses", "v1/messages", "v1/ranking", "v1/rerank", "pooling", "classify", "score", "v1/images/generations", "v1/infer", "inference/v1/generate", "v1/audio/transcriptions", "v1/audio/translations", "v1/audio/speech", "api/chat", "api/generate", "v1/realtime", "generate", "generate_stream"}
 
 // headers reads -H and the API key. getenv is os.Getenv but for tests.
 func (p *parser) headers(s *settings, getenv func(string) string) {

@@ -87,7 +87,8 @@ func (b *Backend) checkStatus(code int, msg string) error {
 	at := fmt.Sprintf("%s: %d %s", b.target.modelsURL, code, strings.ToLower(http.StatusText(code)))
 	switch {
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return fmt.Errorf("%s: %s; give -H 'Authorization: Bearer …' or OPENAI_API_KEY", at, msg)
+		name, value := b.target.api.KeyHeader("…")
+		return fmt.Errorf("%s: %s; give -H '%s: %s' or %s", at, msg, name, value, b.target.api.KeyVariable())
 	case code >= http.StatusBadGateway && code <= http.StatusGatewayTimeout:
 		return fmt.Errorf("%s: %s; is the server ready?", at, msg)
 	case code == http.StatusBadRequest && !b.target.secure && strings.Contains(strings.ToLower(msg), "https"):

@@ -90,6 +90,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// The message about a missing key names the header and the variable of the service.
+func TestCheckKey(t *testing.T) {
+	t.Parallel()
+	for endpoint, want := range map[string]string{
+		"v1/completions": "give -H 'Authorization: Bearer …' or OPENAI_API_KEY",
+		"v1/messages":    "give -H 'x-api-key: …' or ANTHROPIC_API_KEY",
+		"api/chat":       "give -H 'Authorization: Bearer …' or OLLAMA_API_KEY",
+		"v1beta/models/m:streamGenerateContent?alt=sse": "give -H 'x-goog-api-key: …' or GEMINI_API_KEY",
+	} {
+		b := newBackend(t, Config{URL: "localhost:1", Endpoint: endpoint})
+		if err := b.checkStatus(401, "no key"); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", endpoint, err, want)
+		}
+	}
+}
+
 func TestCheckWrongServer(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, answer, err string }{

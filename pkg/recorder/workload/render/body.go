@@ -49,32 +49,33 @@ const (
 var endpoints = [...]struct {
 	suffix string
 	api    API
+	before string // what stands before suffix in the usual path
 }{
-	{"chat/completions", Chat},
-	{"completions", Completions},
-	{"embeddings", Embeddings},
-	{"responses", Responses},
-	{"v1/messages", Messages},
-	{"audio/transcriptions", Transcription},
-	{"audio/translations", Transcription},
-	{"audio/speech", Speech},
-	{"ranking", Ranking},
-	{"v1/rerank", Rerank},
-	{"v2/rerank", Rerank},
-	{"rerank", TEIRerank},
-	{"pooling", Pooling},
-	{"classify", Classify},
-	{"score", Score},
-	{"images/generations", Images},
-	{"v1/infer", ImageRetrieval},
-	{"inference/v1/generate", GenerateIDs},
-	{"api/chat", OllamaChat},
-	{"api/generate", OllamaGenerate},
-	{":generateContent", Gemini},
-	{":streamGenerateContent", Gemini},
-	{"v1/realtime", Realtime},
-	{"generate", Generate},
-	{"generate_stream", Generate},
+	{"chat/completions", Chat, "v1/"},
+	{"completions", Completions, "v1/"},
+	{"embeddings", Embeddings, "v1/"},
+	{"responses", Responses, "v1/"},
+	{"v1/messages", Messages, ""},
+	{"audio/transcriptions", Transcription, "v1/"},
+	{"audio/translations", Transcription, "v1/"},
+	{"audio/speech", Speech, "v1/"},
+	{"ranking", Ranking, "v1/"},
+	{"v1/rerank", Rerank, ""},
+	{"v2/rerank", Rerank, ""},
+	{"rerank", TEIRerank, ""},
+	{"pooling", Pooling, ""},
+	{"classify", Classify, ""},
+	{"score", Score, ""},
+	{"images/generations", Images, "v1/"},
+	{"v1/infer", ImageRetrieval, ""},
+	{"inference/v1/generate", GenerateIDs, ""},
+	{"api/chat", OllamaChat, ""},
+	{"api/generate", OllamaGenerate, ""},
+	{":generateContent", Gemini, "v1beta/models/NAME"},
+	{":streamGenerateContent", Gemini, "v1beta/models/NAME"},
+	{"v1/realtime", Realtime, ""},
+	{"generate", Generate, ""},
+	{"generate_stream", Generate, ""},
 }
 
 // APIOf returns the API of an endpoint, a path without query. ok is false for an unknown one.
@@ -117,6 +118,15 @@ func Endpoints() []string {
 	return all
 }
 
+// UsualEndpoints returns the usual path for each of [Endpoints], in the same order.
+func UsualEndpoints() []string {
+	all := Endpoints()
+	for i := range endpoints {
+		all[i] = endpoints[i].before + all[i]
+	}
+	return all
+}
+
 // Body returns the request for p as compact JSON. A prompt with a complete request is
 // sent unchanged with any options.
 func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
@@ -126,6 +136,7 @@ func Body(api API, p *workload.Prompt, o Options) ([]byte, error) {
 	if o.Template != nil {
 		return filled(p, &o)
 	}
+	o.Usage = o.Usage && api.Usage() == UsageAsked
 	var b object
 	var err error
 	switch api {
@@ -205,11 +216,22 @@ type apiTraits struct {
 	converses, ranks       bool
 	noLength, noLeast      bool // requests cannot ask for the length, or for a least length, of the answer
 	modelInPath, nests     bool // see ModelInPath and nestsSampling
+	usage                  Usage
 }
 
+// A Usage says whether a streamed answer of an API has the server's numbers of tokens.
+type Usage uint8
+
+// The kinds of usage.
+const (
+	UsageOwn    Usage = iota // the API has no member that asks for them
+	UsageAsked               // a request can ask for them: see Options.Usage
+	UsageAlways              // it always has them
+)
+
 var traits = [...]apiTraits{
-	Chat:           {prompt: "messages", lengths: []string{"max_tokens", "max_completion_tokens"}, converses: true},
-	Completions:    {prompt: "prompt", lengths: []string{"max_tokens"}},
+	Chat:           {prompt: "messages", lengths: []string{"max_tokens", "max_completion_tokens"}, converses: true, usage: UsageAsked},
+	Completions:    {prompt: "prompt", lengths: []string{"max_tokens"}, usage: UsageAsked},
 	Embeddings:     {prompt: "input", noLength: true},
 	Responses:      {prompt: "input", instructions: "instructions", lengths: []string{"max_output_tokens"}, converses: true, noLeast: true},
 	Generate:       {modelInPath: true},
@@ -217,14 +239,14 @@ var traits = [...]apiTraits{
 	Rerank:         {ranks: true, noLength: true},
 	TEIRerank:      {ranks: true, noLength: true},
 	ImageRetrieval: {noLength: true},
-	Messages:       {keyHeader: "x-api-key", keyVariable: "ANTHROPIC_API_KEY", prompt: "messages", instructions: "system", lengths: []string{"max_tokens"}, converses: true},
-	GenerateIDs:    {nests: true},
-	SGLangGenerate: {nests: true},
+	Messages:       {keyHeader: "x-api-key", keyVariable: "ANTHROPIC_API_KEY", prompt: "messages", instructions: "system", lengths: []string{"max_tokens"}, converses: true, usage: UsageAlways},
+	GenerateIDs:    {nests: true, usage: UsageAsked},
+	SGLangGenerate: {nests: true, usage: UsageAlways},
 	Pooling:        {prompt: "input", noLength: true},
 	Classify:       {prompt: "input", noLength: true},
 	Score:          {ranks: true, noLength: true},
 	Images:         {prompt: "prompt", noLength: true},
-	Transcription:  {noLength: true},
+	Transcription:  {noLength: true, usage: UsageAsked},
 	Speech:         {prompt: "input", noLength: true},
 	OllamaChat:     {keyVariable: "OLLAMA_API_KEY", prompt: "messages", lengths: []string{"options.num_predict"}, converses: true, noLeast: true},
 	OllamaGenerate: {keyVariable: "OLLAMA_API_KEY", prompt: "prompt", lengths: []string{"options.num_predict"}, noLeast: true},
@@ -258,6 +280,9 @@ func (a API) ModelInPath() bool { return traits[a].modelInPath }
 
 // LeastLength reports whether a request can ask for a least length of the answer.
 func (a API) LeastLength() bool { return !traits[a].noLeast }
+
+// Usage reports whether a streamed answer has the server's numbers of tokens.
+func (a API) Usage() Usage { return traits[a].usage }
 
 // Ranks reports whether requests hold a query and texts to rank.
 func (a API) Ranks() bool { return traits[a].ranks }

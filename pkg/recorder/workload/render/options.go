@@ -6,8 +6,7 @@ type Options struct {
 	Model string
 	// Stream requests a streamed answer.
 	Stream bool
-	// Usage requests token counts at the end of a streamed answer, for chat and
-	// completions.
+	// Usage requests token counts at the end of a streamed answer, for APIs with UsageAsked.
 	Usage bool
 
 	// LengthField is the name of the output length in chats, completions and responses where a
