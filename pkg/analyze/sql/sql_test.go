@@ -2,14 +2,18 @@ package sql_test
 
 import (
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
+	"github.com/pa-tools/pa/pkg/answer"
 )
 
 // make readback runs the queries; here are the ways to name files.
@@ -51,6 +55,28 @@ func TestChosenMetrics(t *testing.T) {
 	}
 	if strings.Contains(got, "VIEW gaps") || strings.Count(got, "approx_percentile(") != 20 || strings.Index(got, "-- ttft:") > strings.Index(got, "-- e2el:") {
 		t.Error(got)
+	}
+}
+
+// A metric whose values are a column has it in tables, and in the columns that Trino is told of.
+func TestColumns(t *testing.T) {
+	script, err := sql.Script("trino", sql.Query{Files: "s3://b/r/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := os.ReadFile(filepath.Join(golden.Root(t), "schemas", "columns.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range slices.Concat(answer.StrictMetrics, answer.ServerMetrics) {
+		if d.View != answer.ViewRequests {
+			continue
+		}
+		if column := d.Key(); !strings.Contains(script, "\n  "+column+" bigint") && !strings.Contains(script, "\n  "+column+" double") {
+			t.Errorf("%s: trinoColumns lacks its column %s", d, column)
+		} else if !strings.Contains(string(tables), "\n| `"+column+"` |") {
+			t.Errorf("%s: schemas/columns.md has no column %s; a metric without one has no View", d, column)
+		}
 	}
 }
 
