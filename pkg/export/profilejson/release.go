@@ -190,13 +190,20 @@ func (r *ReleaseWriter) output(v *export.Value) {
 
 // firstString returns the length of the first string of a tensor. The other strings begin
 // with their length in every release.
+//
+// It reads from the end: a length that leads to the end, or to a string that does, begins a string.
 func firstString(data []byte) uint32 {
-	for at := 0; at+4 <= len(data); at++ {
-		if _, ok := export.StripLengthPrefix(data[at:]); ok {
-			return uint32(at)
+	first := len(data)
+	leads := make([]bool, len(data)+1) // by position
+	leads[first] = true
+	for at := len(data) - 4; at >= 0; at-- {
+		rest := data[at+4:]
+		n := binary.LittleEndian.Uint32(data[at:])
+		if uint64(n) <= uint64(len(rest)) && leads[at+4+int(n)] {
+			leads[at], first = true, at
 		}
 	}
-	return uint32(len(data))
+	return uint32(first)
 }
 
 // EndExperiment implements [export.Writer].

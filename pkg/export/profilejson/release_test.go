@@ -3,6 +3,7 @@ package profilejson
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -87,5 +88,34 @@ func TestReleaseLayouts(t *testing.T) {
 	}
 	if got, _ := asRelease(t, []byte(strings.Replace(text, `"xyz"`, `"ab\u0003\u0000\u0000\u0000xyz"`, 1)), 53); !strings.Contains(got, `"\u0002\u0000\u0000\u0000ab\u0003\u0000\u0000\u0000xyz"`) {
 		t.Errorf("the first of two strings: %s", got)
+	}
+}
+
+// The first string of a tensor ends where the rest is strings with their lengths; a long text that almost is takes time by
+// its length alone.
+func TestFirstString(t *testing.T) {
+	naive := func(data []byte) uint32 {
+		for at := range data {
+			if _, ok := export.StripLengthPrefix(data[at:]); ok {
+				return uint32(at)
+			}
+		}
+		return uint32(len(data))
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for range 2000 {
+		data := make([]byte, random.IntN(40))
+		for i := range data {
+			if random.IntN(4) == 0 {
+				data[i] = byte(random.IntN(12))
+			}
+		}
+		if got, want := firstString(data), naive(data); got != want {
+			t.Errorf("%q: the first string has %d bytes, want %d", data, got, want)
+		}
+	}
+	zeros := append(make([]byte, 4<<20), 'x', 0, 'y')
+	if got := firstString(zeros); got != uint32(len(zeros)) {
+		t.Errorf("%d zeros and a text: the first string has %d bytes", 4<<20, got)
 	}
 }
