@@ -358,12 +358,9 @@ func (r *release) checkGoodput(limits []dialect.Limit) error {
 }
 
 // good reports whether a request keeps all limits. A request without a value for a
-// metric fails its limit. If a metric has two limits, the last one counts.
+// metric fails its limit.
 func (a *analysis) good(r *record) bool {
-	for i, l := range a.cfg.Goodput {
-		if slices.ContainsFunc(a.cfg.Goodput[i+1:], func(o dialect.Limit) bool { return o.Metric == l.Metric }) {
-			continue
-		}
+	for _, l := range a.cfg.Goodput {
 		v, ok := r.value(l.Metric, a.c.streamed)
 		limit := l.Value
 		switch a.release.column(l.Metric).unit {

@@ -101,9 +101,9 @@ func TestGood(t *testing.T) {
 	} {
 		a := &analysis{release: releases[0]}
 		a.c.streamed = true
-		for _, l := range strings.Fields(tt.limits) {
-			name, value, _ := strings.Cut(l, ":")
-			a.cfg.Goodput = append(a.cfg.Goodput, dialect.Limit{Metric: name, Value: mustParse(t, value)})
+		var err error
+		if a.cfg.Goodput, err = dialect.ParseLimits(tt.limits); err != nil {
+			t.Fatal(err)
 		}
 		if got := a.good(r); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.limits, got, tt.want)

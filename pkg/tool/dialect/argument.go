@@ -113,7 +113,7 @@ func ParseLevel(text string) Level {
 	return Level{mode, value}
 }
 
-// ParseLimits reads limits of good requests, separated by blanks: "ttft:200 tpot:16.5".
+// ParseLimits reads limits of good requests, separated by blanks: "ttft:200 tpot:16.5". The last limit of a metric counts.
 func ParseLimits(text string) ([]Limit, error) {
 	var all []Limit
 	for _, l := range strings.Fields(text) {
@@ -124,7 +124,22 @@ func ParseLimits(text string) ([]Limit, error) {
 		}
 		all = append(all, Limit{Metric: name, Value: value})
 	}
-	return all, nil
+	return LastLimits(all), nil
+}
+
+// LastLimits returns one limit of each metric: the last one, at the place of the first, as a Python dictionary does.
+func LastLimits(all []Limit) []Limit {
+	var kept []Limit
+	at := map[string]int{}
+	for _, l := range all {
+		i, ok := at[l.Metric]
+		if !ok {
+			at[l.Metric], kept = len(kept), append(kept, l)
+			continue
+		}
+		kept[i].Value = l.Value
+	}
+	return kept
 }
 
 // ParseArgs reads arguments such as "KEY=VALUE"; nil for none.

@@ -41,7 +41,7 @@ type Config struct {
 	Percentile int
 	// Verbose and VerboseCSV ask for more on the console and in the CSV file.
 	Verbose, VerboseCSV bool
-	// Goodput lists the limits that a good request keeps, in the order given.
+	// Goodput lists the limits that a good request keeps, one for each metric, in the order given.
 	Goodput []Limit
 	// Tokenizer counts tokens for tools that count with a tokenizer; nil: figures
 	// that need one are an error.

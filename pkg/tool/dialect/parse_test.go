@@ -1,11 +1,20 @@
 package dialect
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
+
+// The last limit of a metric counts, at the place of the first, also for very many: a file can state them.
+func TestLastLimits(t *testing.T) {
+	got, err := ParseLimits(strings.Repeat("a:1 b:2 ", 1<<18) + "a:3")
+	if want := []Limit{{"a", 3}, {"b", 2}}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%d limits, %v, want %v", len(got), err, want)
+	}
+}
 
 // FuzzParse checks that limits and arguments of a command line never panic, that limits are
 // numbers of 0 or more, and that nothing is lost on the way.
@@ -16,7 +25,12 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		testenv.BoundMemory(t, len(text), 1<<20, 200, func() { _, _ = ParseLimits(text) })
 		limits, err := ParseLimits(text)
-		if err == nil && len(limits) != len(strings.Fields(text)) {
+		metrics := map[string]bool{}
+		for pair := range strings.FieldsSeq(text) {
+			name, _, _ := strings.Cut(pair, ":")
+			metrics[name] = true
+		}
+		if err == nil && len(limits) != len(metrics) {
 			t.Errorf("%q: %d limits", text, len(limits))
 		}
 		for _, l := range limits {

@@ -207,10 +207,7 @@ func (c *collector) setGoodput(r *rules, p parser, limits []dialect.Limit) (warn
 	for _, s := range all {
 		known = append(known, s.name)
 	}
-	for i, l := range limits {
-		if slices.ContainsFunc(limits[i+1:], func(m dialect.Limit) bool { return m.Metric == l.Metric }) {
-			continue // the last limit of a name counts
-		}
+	for _, l := range limits {
 		at := slices.IndexFunc(all, func(s series) bool { return s.name == l.Metric })
 		switch {
 		case at < 0:

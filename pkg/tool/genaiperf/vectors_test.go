@@ -527,7 +527,6 @@ func TestGoodput(t *testing.T) {
 		{"an unknown metric", collected(func(c *collector) { c.first.Add(2, 3) }), parseText, []dialect.Limit{ttft, {Metric: "no_such"}}, -1, nil},
 		{"lists are paired by index and end with the shortest", collected(func(c *collector) { c.first.Add(2, 2, 2); c.inter.Add(1) }), parseText, []dialect.Limit{ttft, itl}, 0.1, nil},
 		{"more rates than times are an exception", collected(func(c *collector) { c.first.Add(2); addFloats(c.rate, 1e9, 1e9) }), parseText, []dialect.Limit{ttft, perUser}, 0.1, errIndex},
-		{"the last limit of a name counts", collected(func(c *collector) { c.first.Add(2, 3) }), parseText, []dialect.Limit{{Metric: firstToken}, ttft}, 0.1, nil},
 		{"embeddings know the latency only", collected(func(c *collector) { c.latency.Add(3, 44) }), parseLatency, []dialect.Limit{ttft}, -1, nil},
 		{"images", collected(func(c *collector) {
 			c.latency.Add(2, 4)

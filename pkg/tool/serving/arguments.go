@@ -160,7 +160,7 @@ func (t *release) flags(a *arguments, cfg dialect.Config) error {
 		if err := checkGoodput(cfg.Goodput); err != nil {
 			return &dialect.ArgError{Key: "goodput", Msg: err.Error()}
 		}
-		a.goodput = lastOfEach(cfg.Goodput)
+		a.goodput = cfg.Goodput
 	}
 	if a.tokenizer == "" {
 		a.tokenizer = cfg.TokenizerName

@@ -99,7 +99,7 @@ func parseGoodput(value string) ([]dialect.Limit, error) {
 		}
 		all = append(all, dialect.Limit{Metric: name, Value: v})
 	}
-	return lastOfEach(all), checkGoodput(all)
+	return dialect.LastLimits(all), checkGoodput(all)
 }
 
 // checkGoodput refuses other metrics than goodputNames, and negative limits.
@@ -113,21 +113,6 @@ func checkGoodput(all []dialect.Limit) error {
 		}
 	}
 	return nil
-}
-
-// lastOfEach keeps one limit of each metric: the last one, at the place of the first, as
-// a Python dictionary does.
-func lastOfEach(all []dialect.Limit) []dialect.Limit {
-	var kept []dialect.Limit
-	for _, l := range all {
-		i := slices.IndexFunc(kept, func(k dialect.Limit) bool { return k.Metric == l.Metric })
-		if i < 0 {
-			kept = append(kept, l)
-		} else {
-			kept[i].Value = l.Value
-		}
-	}
-	return kept
 }
 
 // parseMetadata reads "version=1 note=a=b".
