@@ -92,7 +92,7 @@ func writeHonest(t *testing.T, dir string) string {
 var commandsOfRun = []string{
 	"report --width 2000 FILE", "report --format json FILE", "report --format csv FILE", "report --format markdown FILE",
 	"report --format json --metrics quality,economics,prefix,phases --windows 100ms FILE",
-	"report --format json --window 0s:200ms FILE",
+	"report --format json --window 0s:200ms FILE", "report --format json --metrics sessions,audio,images,realtime FILE",
 	"requests --format csv FILE", "requests --format jsonl --metrics quality FILE",
 	"check --format json FILE", "check FILE",
 	"diff --format json --single-run HONEST FILE",

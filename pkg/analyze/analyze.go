@@ -17,7 +17,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// Run analyzes all requests of r under the strict definitions.
+// Run analyzes all requests of r by pa-analyze's own definitions.
 //
 // The report is never nil and covers the readable part; it has no levels after an
 // [export.ErrContradiction]. The error comes from the

@@ -75,7 +75,7 @@ const (
 	Count       Unit = "count"
 )
 
-// Numbers of metrics: NumStrict of the strict report, NumQuality of its quality, NumServer of the
+// Numbers of metrics: NumStrict of the usual report, NumQuality of its quality, NumServer of the
 // times at the server, and NumAudio of the audio endpoints.
 const (
 	NumStrict  = int(Fluidity)

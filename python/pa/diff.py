@@ -110,7 +110,7 @@ class LeftOut(Object):
 
 @dataclass(frozen=True)
 class Measured(Object):
-    """How the requests of all runs were measured, by the strict definitions of docs/reference/metrics.md, and which of them count."""
+    """How the requests of all runs were measured, by the definitions of docs/reference/metrics.md, and which of them count."""
 
     from_: Literal["start", "sent", "issued", "scheduled"]
     """What TTFT and E2EL count from."""

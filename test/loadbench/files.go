@@ -37,7 +37,7 @@ const (
 	rowDiff        = "`diff`, of two such files"
 )
 
-// allGroups names all groups of metrics of a report.
+// allGroups names the groups of metrics that runs of streamed chats have.
 const allGroups = "quality,economics,prefix,phases"
 
 // besideReport are the columns of commands beside a report.

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// A derivedReader is a run in memory with derived columns, some of which change makes wrong.
+// A derivedReader is a run in memory with derived columns; change makes some of them wrong.
 type derivedReader struct {
 	*memrun.Reader
 	how     export.Derivation
@@ -55,6 +55,8 @@ func TestValidateDerived(t *testing.T) {
 		"server_queue_ns":    func(d *export.Derived) { d.Server.Queue = export.Count{V: 1, OK: true} },
 		"server_sent_ns":     func(d *export.Derived) { d.Server.SentNS = export.Count{V: 1, OK: true} },
 		"cached_host_tokens": func(d *export.Derived) { d.Server.CachedHost = export.Count{V: 1, OK: true} },
+		"timed_tokens":       func(d *export.Derived) { d.TimedTokens.V++ },
+		"hidden_tokens":      func(d *export.Derived) { d.HiddenTokens = export.Count{V: 1, OK: true} },
 		"draft_tokens":       func(d *export.Derived) { d.Server.DraftTokens = export.Count{V: 1, OK: true} },
 		"prefill_worker":     func(d *export.Derived) { d.Server.PrefillWorker = "x" },
 		"decode_worker":      func(d *export.Derived) { d.Server.DecodeWorker = "x" },

@@ -82,7 +82,7 @@ type Group struct {
 	load nthLoad
 }
 
-// An nthLoad is a load and how many levels of the same load a run has before.
+// An nthLoad is a load, and the number of levels of the same load that the run has before this level.
 type nthLoad struct {
 	load string
 	nth  int
@@ -99,7 +99,7 @@ func groups(runs []*Run, by levelpair.By) []*Group {
 			l := &r.Levels[i]
 			k := nthLoad{load: by.Key(l.Mode, l.load())}
 			k.nth = before[k.load]
-			if l.Problem == nil || by != levelpair.Load { // the others keep their places
+			if l.Problem == nil || by != levelpair.Load { // by order or kind, a level without figures keeps its place
 				before[k.load]++
 			}
 			if l.Problem != nil {
@@ -123,7 +123,7 @@ func (l *Group) has(name string) bool {
 	return slices.ContainsFunc(l.Levels, func(x *RunLevel) bool { return x.Name() == name })
 }
 
-// Values returns the value of a metric in each of Runs; NaN for a run without the metric.
+// Values returns the value of a metric in each of Levels; NaN for a level without the metric.
 func (l *Group) Values(m *Metric) []float64 {
 	values := make([]float64, len(l.Levels))
 	for i, x := range l.Levels {
@@ -132,7 +132,7 @@ func (l *Group) Values(m *Metric) []float64 {
 	return values
 }
 
-// runsOf returns the runs that levels are of.
+// runsOf returns the run of each level.
 func runsOf(levels ...[]*RunLevel) (runs []*Run) {
 	for _, l := range slices.Concat(levels...) {
 		runs = append(runs, l.Run)

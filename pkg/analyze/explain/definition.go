@@ -96,7 +96,7 @@ type Definition struct {
 	Values Values
 	NA     string
 	// Differs are the rules of the tool that changed the values of this file. The
-	// strict definitions have none.
+	// dialect strict has none.
 	Differs []string
 }
 

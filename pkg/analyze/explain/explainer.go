@@ -33,7 +33,7 @@ type Explainer struct {
 	startNS, endNS uint64
 }
 
-// A Meter measures requests by the strict definitions; [answer.Meter] is one. The result is
+// A Meter measures requests by pa-analyze's own definitions; [answer.Meter] is one. The result is
 // valid until the next request.
 type Meter interface {
 	Measure(q *export.Request) *answer.Measured
@@ -86,7 +86,7 @@ func (x *Explainer) Failed() {
 	}
 }
 
-// Strict returns the measures of the current request under the strict definitions. A
+// Strict returns the measures of the current request by pa-analyze's own definitions. A
 // nil Explainer returns nil.
 func (x *Explainer) Strict() *answer.Measured {
 	if x == nil {

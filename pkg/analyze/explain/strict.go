@@ -29,7 +29,7 @@ func (m Measure) Key() string {
 	return strictRates[m]
 }
 
-// Strict returns the strict definitions of one load level, one for each of [Measures].
+// Strict returns pa-analyze's own definitions of one load level, one for each of [Measures].
 func Strict(rep *analyze.Report, e *analyze.Experiment) []Definition {
 	var all []Definition
 	for _, m := range Measures() {

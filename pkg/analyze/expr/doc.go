@@ -39,7 +39,7 @@
 //	condition  = metric relation number [ unit ] .
 //	metric     = NAME | "itl_mean" | "itl_min" | "itl_max" | "itl_p" number | "output_tokens_per_s" .
 //
-// NAME is a metric of the strict report but itl: "ttft", "e2el", "output_tokens", …; see package answer.
+// NAME is a metric of pa-analyze's own report but itl: "ttft", "e2el", "output_tokens", …; see package answer.
 // Metrics may have capital letters. Durations need a unit, unless they are 0; counts and rates have
 // none. The metrics itl_… are statistics of the gaps of the one request; itl_p takes any
 // percentile above 0 and below 100.

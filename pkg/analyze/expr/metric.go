@@ -43,7 +43,7 @@ var metrics = slices.Concat(
 	[]Metric{{Name: "output_tokens_per_s", Kind: Rate, Of: answer.OutputTokens}},
 )
 
-// withUnit returns the metrics of the strict report with a unit that have one value for each request.
+// withUnit returns the metrics of pa-analyze's own report with a unit that have one value for each request.
 func withUnit(unit answer.Unit, kind Kind) []Metric {
 	var all []Metric
 	for i := range answer.StrictMetrics {

@@ -56,7 +56,7 @@ func JSON(document any) Renderer {
 }
 
 // An Object is a JSON object: keys, each followed by its value, in the order in which they are
-// written. It leaves out members whose value is nil, a nil Object, NaN or infinite. Lists of floats have null in
+// written. A key is written as it is, so it must be a name of ours, and no text of a file. It leaves out members whose value is nil, a nil Object, NaN or infinite. Lists of floats have null in
 // place of NaN and infinities; a nil list is empty.
 type Object []any
 

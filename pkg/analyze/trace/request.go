@@ -16,7 +16,7 @@ type request struct {
 	// beginNS and endNS are the ends of the outer slice, startNS is when the request left.
 	beginNS, startNS, endNS uint64
 	connectNS               int64
-	// ttft and e2el are the measures of the strict report; spread is the time from the first token event to
+	// ttft and e2el are the measures of pa-analyze's own report; spread is the time from the first token event to
 	// the last.
 	ttft, e2el, spread answer.Value
 	// queue, prefill and firstDecode are parts of the TTFT, as the server states them.

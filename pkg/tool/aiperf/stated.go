@@ -39,7 +39,7 @@ func statement() resultfile.Statement {
 	}
 }
 
-// isTable tells the CSV of AIPerf from the CSV of GenAI-Perf: it has sums, or spells "to" small.
+// isTable tells the CSV of AIPerf from the CSV of GenAI-Perf: it has sums, or writes "to" in lower case.
 func isTable(content []byte) bool {
 	header, _, _ := bytes.Cut(content, []byte("\n"))
 	return bytes.Contains(header, []byte(",sum,")) || bytes.Contains(content, []byte("\nTime to First")) || bytes.Contains(content, []byte("(requests/sec)"))

@@ -15,8 +15,8 @@ import (
 // analyze implements.
 const Strict = "strict"
 
-// Define reads a run once and returns the figures of one load level by the strict
-// definitions and by each tool: first the strict side, then the tools in their order.
+// Define reads a run once and returns the figures of one load level by the
+// dialect strict and by each tool: first the strict side, then the tools in their order.
 // config returns the Config of a tool; Define sets its Explain. If a tool makes no report,
 // a remark on its side says why. The error comes from the strict analysis.
 func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, config func(*Tool) Config, strict analyze.Config) ([]explain.Side, error) {

@@ -44,7 +44,7 @@ func (c *CheckedTokenizer) Count(text string) int {
 // AddSpecial implements Tokenizer.
 func (c *CheckedTokenizer) AddSpecial(ids []uint32) []uint32 { return c.t.AddSpecial(ids) }
 
-// counter returns c for the strict definitions; nil for a nil c.
+// counter returns c for pa-analyze's own definitions; nil for a nil c.
 func (c *CheckedTokenizer) counter() answer.TokenCounter {
 	if c == nil {
 		return nil
