@@ -360,7 +360,7 @@ func (a *analysis) economicsFlags() []cli.Flag {
 	}
 	return []cli.Flag{
 		&cli.IntFlag{Name: "gpus", Usage: "the server had `N` GPUs (default: as many as the telemetry of the file has)", Category: catEconomics, Destination: &e.GPUs, Action: within(1, mostGPUs, "--gpus %d: give a number from 1 on, such as 8")},
-		amount("idle-power", &e.IdleWatts, "subtract the energy of idle GPUs, each of which takes `WATTS`"),
+		amount("idle-power", &e.IdleWatts, "subtract the energy that idle GPUs take, `WATTS` each"),
 		amount("gpu-hour-price", &e.GPUHourPrice, "one GPU costs `DOLLARS` an hour"),
 		amount("energy-price", &e.EnergyPrice, "a kWh costs `DOLLARS`"),
 	}

@@ -1,5 +1,5 @@
 // Package disk opens the files that a command line names: inputs that are regular files or
-// streams with a writer, and outputs of which a reader sees all or nothing.
+// streams with a writer, and outputs that a reader sees whole or not at all.
 //
 //	f, err := disk.Open("image.png")
 //	text, err := disk.ReadFile(ctx, "settings.yaml", 1<<20)

@@ -115,7 +115,7 @@ func (s *Blocks) Used() (memory, file int64) {
 	return s.used, s.size
 }
 
-// Full returns the error of the temporary file because of which blocks stay in memory beyond the
+// Full returns the error of the temporary file that keeps blocks in memory beyond the
 // bound; nil if there is none.
 func (s *Blocks) Full() error {
 	s.mu.Lock()

@@ -57,8 +57,8 @@ type LevelPrompts struct {
 	// MadeUp says that the entries were made up for this level of this run, so that no
 	// other one sends them. First is then 0.
 	MadeUp bool `json:"made_up,omitempty"`
-	// SHA256 is the hash of the requests, in hex; "" if they are those of
-	// RunMeta.DatasetSHA256.
+	// SHA256 is the hash of the requests, in hex; "" if RunMeta.DatasetSHA256 is
+	// their hash.
 	SHA256 string `json:"sha256,omitempty"`
 	// CacheSalt is the text on which the beginnings of the prompts depend; "" for none.
 	CacheSalt string `json:"cache_salt,omitempty"`

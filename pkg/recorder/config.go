@@ -269,7 +269,7 @@ func (c *Config) measure(level load.Level) window.Measure {
 // scaled returns the level with its drawn gaps scaled to the requests that it measures: to
 // the request count, or to the requests that are due in the duration. Measurement windows
 // have no such number, and their gaps stay as drawn. A rate of sessions is scaled to the sessions that begin in the duration,
-// or without a duration and a request count to those of the data.
+// or to the sessions of the data if there is neither a duration nor a request count.
 func (c *Config) scaled(level load.Level, sessions int) load.Level {
 	m := c.measure(level)
 	within := func(perSecond float64) int {

@@ -78,7 +78,7 @@ func (f Figure) joined(g Figure, value float64) Figure {
 	return j
 }
 
-// basisSeparator is between the parts of a Figure's Basis, each of which is there once.
+// basisSeparator is between the parts of a Figure's Basis; each part is there once.
 const basisSeparator = "; "
 
 // MarshalJSON implements json.Marshaler. The value of an unknown figure is null.

@@ -40,7 +40,7 @@ class Diff(Object):
     left_out: List["LeftOut"]
     """Runs that do not count, because of --exclude-run or --drop-first."""
     mode: Literal["single-run", "several-runs"]
-    """single-run: one run a side; what is said holds for these two runs only."""
+    """single-run: one run a side; the answer holds for these two runs only."""
     confidence: float
     """Level of the intervals."""
     alpha: float

@@ -213,7 +213,7 @@ class ExperimentRequests(Object):
     ok: int
     """Successful and measured: what the metrics are about."""
     failed: int
-    """By class below: the status of the export, or no_response for requests without a response of which it says nothing."""
+    """By class below: the status of the export, or no_response for requests without a response or a status."""
     excluded: int
     """Left out for another reason than failure."""
     unreadable: int
@@ -569,7 +569,7 @@ class SessionsCacheGap(Object):
 
 @dataclass(frozen=True)
 class SessionsCache(Object):
-    """Of which requests the possible hits are. why says why they are not known."""
+    """The requests whose possible hits are counted. why says why they are not known."""
 
     why: Optional[str] = None
     block_tokens: Optional[int] = None
@@ -630,7 +630,7 @@ class Sessions(Object):
     by_turn: List["SessionsByTurn"]
     """Requests of the turns from to to, counted from 0."""
     cache: "SessionsCache"
-    """Of which requests the possible hits are. why says why they are not known."""
+    """The requests whose possible hits are counted. why says why they are not known."""
     first_sessions: List["SessionsFirstSessions"]
     """The first 1,000 sessions in the order of their starts. A sum that is not known is absent."""
     finished_but_cut: Optional[int] = None
@@ -1093,7 +1093,7 @@ class MaxLoad(Object):
     next_requests: Optional[int] = None
     """About how many requests each level of next needs."""
     untold: Optional[List[str]] = None
-    """Levels of which it is not known."""
+    """Levels of unknown attainment, which are left out."""
 
 
 @dataclass(frozen=True)

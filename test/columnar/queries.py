@@ -4,7 +4,7 @@
 
 DIR has shards/*.parquet, the shards of a run. DuckDB, Spark and ClickHouse (chDB) have to give the
 counts of the report exactly, and its means, quantiles and rates to 1e-12, also those about the
-quality of streams, and those of windows. Queries for Trino are parsed. Spark needs Java: without it, Spark is left out,
+quality of streams, and queries of windows. Queries for Trino are parsed. Spark needs Java: without it, Spark is left out,
 and the last line says so; if CI is set, that is an error.
 """
 

@@ -33,7 +33,7 @@ def main():
         ]:
             if abs(row[name] - want) > 1e-12 * abs(want):
                 sys.exit(f"level {row['experiment']}: {name}: got {row[name]!r}, want {want!r}")
-    print(f"jobs per hour of {len(rows)} levels are those of the report")
+    print(f"jobs per hour of {len(rows)} levels are as in the report")
 
 
 main()

@@ -15,7 +15,7 @@ from decimal import Decimal
 
 
 def run(*args):
-    """Returns the standard output; exit code 1 is a damaged file, of which the rest is read."""
+    """Returns the standard output; exit code 1 is a damaged file; the rest of it is read."""
     done = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
     if done.returncode not in (0, 1):
         sys.exit(f"{' '.join(args)}: exit code {done.returncode}")

@@ -448,7 +448,7 @@ type sessionTree struct {
 // trees divides the requests into sessions, in the order of their starts. single counts the requests without one.
 //
 // A data set that is sent again has sessions of the same names: a turn that an agent of the session has sent already begins
-// the session anew.
+// a new session.
 func (c *SessionCollector) trees() (all []*sessionTree, single int) {
 	order := make([]*sessionRequest, 0, len(c.requests))
 	for i := range c.requests {

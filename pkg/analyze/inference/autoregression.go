@@ -131,7 +131,7 @@ func fitAutoregression(x []float64) *autoregression {
 // addNoise fits the dependences with noise to the values: the sum of an autoregression with the share 1 − noise
 // of the variance, and of independent noise. The Kalman filter predicts each value from the previous ones; the
 // predictions of a constant are filtered in the same way. With the errors e of the values, u of the constant 1,
-// and their variances F, the likelihood is that of [fitAutoregression] with a = Σ u²/F, b = Σ u·e/F,
+// and their variances F, the likelihood is as in [fitAutoregression] with a = Σ u²/F, b = Σ u·e/F,
 // c = Σ e²/F and the factor Π F^{−1/2} instead of √(1−φ²).
 func (f *autoregression) addNoise(x []float64) {
 	f.noisy = true

@@ -22,7 +22,7 @@ type Crossing struct {
 	// Again says that the share of a level above Beyond is surely the target or above.
 	Again bool
 	// Value is the most likely load; NaN if the shares of all levels are the target or above, or
-	// if those of all levels are below.
+	// all are below it.
 	Value float64
 	// Interval is the interval of the load. An end is infinite if there is no bound on its side.
 	Interval Interval

@@ -73,7 +73,7 @@ func Welch(older, newer []float64) Comparison {
 }
 
 // Unbalanced reports whether two sides have numbers of runs so different that a comparison loses
-// power by it: unequal numbers, of which the smaller is below 5 or less than half of the larger.
+// power by it: unequal numbers whose smaller one is below 5 or less than half of the larger.
 // Equal numbers would be better.
 func Unbalanced(older, newer int) bool {
 	few, many := min(older, newer), max(older, newer)

@@ -99,7 +99,7 @@ func SlopeOf(values []float64) Slope {
 }
 
 // onLine fits a line through the normal scores of the values over the normal scores of their order. It returns
-// the residuals, the slope, and the sum of squares of the latter scores.
+// the residuals, the slope, and the sum of squares of the scores of the order.
 func onLine(values []float64) (residuals []float64, slope, xx float64) {
 	scores := normalScores(values)
 	times := make([]float64, len(scores))

@@ -86,7 +86,7 @@ func HolmLevels(p []float64, alpha float64) []float64 {
 	return levels
 }
 
-// plain returns tests of which only the p-values are known.
+// plain returns tests that have only p-values.
 func plain(p []float64) []Test {
 	tests := make([]Test, len(p))
 	for i, v := range p {

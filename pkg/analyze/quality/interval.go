@@ -105,7 +105,7 @@ func (s *intervalSearch) inTime(from, to int, needAfter, least int64) (interval,
 	return interval, need
 }
 
-// longerFor returns interval, or the smallest longer interval of which n are at least need.
+// longerFor returns interval, or the smallest longer interval that, n times, is at least need.
 func longerFor(interval, need, n int64) int64 {
 	if need <= 0 {
 		return interval

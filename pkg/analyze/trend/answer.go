@@ -110,7 +110,7 @@ func (j *Judgement) standing(r *Judged) standing {
 // margin returns the logarithm of the ratio that Margin stands for.
 func (j *Judgement) margin() float64 { return math.Log1p(j.Margin) }
 
-// forTheWorse returns the ends of Bounds as logarithms of ratios, of which positive ones are worse.
+// forTheWorse returns the ends of Bounds as logarithms of ratios; positive ones are worse.
 func (r *Judged) forTheWorse() (least, most float64) {
 	least, most = math.Log1p(r.Bounds.Low), math.Log1p(r.Bounds.High)
 	if r.Metric.Direction == inference.HigherIsBetter {

@@ -37,7 +37,7 @@ type Baseline struct {
 	// Leftovers are the folders in which an Accept was copying files. It is still under way, or
 	// was killed.
 	Leftovers []string
-	// Total is the number of points in the directory, of which Points and Lost are the newest.
+	// Total is the number of points in the directory; Points and Lost are the newest of them.
 	Total int
 }
 

@@ -92,7 +92,7 @@ func (res *Result) notes() []string {
 	return notes
 }
 
-// Formats returns the forms of the judgement: text, Markdown, JSON and CSV as those of [Result.Formats], and JUnit
+// Formats returns the forms of the judgement: text, Markdown, JSON and CSV as [Result.Formats] has them, and JUnit
 // XML.
 func (j *Judgement) Formats() *sheet.Formats {
 	return &sheet.Formats{Sheets: sheet.One(j.sheet), JSON: j.json, Columns: csvHeader, CSV: j.csv, JUnit: j.junit}

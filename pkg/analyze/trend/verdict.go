@@ -29,8 +29,8 @@ type Judgement struct {
 	// LeftOut are the accepted points that cannot be used, which fails the gate: without them,
 	// other points and maybe another rule decide. Judge does not set it.
 	LeftOut []LeftOut
-	// Unverified names the accepted points of which nobody knows whether their files are as they
-	// were accepted. Judge does not set it.
+	// Unverified names the accepted points whose files may have changed since they were
+	// accepted: nothing shows it. Judge does not set it.
 	Unverified []string
 }
 

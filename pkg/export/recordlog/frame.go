@@ -87,8 +87,8 @@ type Prefix struct {
 	sum      uint32 // checksum of the last frame
 }
 
-// Add sets the checksums of b, whole frames that follow p, the first of which has the magic before
-// it, and adds them to p. It calls each, which may be nil, with each frame before it adds the frame.
+// Add sets the checksums of b, whole frames that follow p, and adds them to p. If p is empty, b begins with the magic of a
+// log. Add calls each, which may be nil, with each frame before it adds the frame.
 // A copy of a Prefix can take the same frames again.
 func (p *Prefix) Add(b []byte, each func(kind Kind, frame []byte)) {
 	for len(b) > 0 {

@@ -118,7 +118,7 @@ func (s *scanner) fill(n int) error {
 	return nil
 }
 
-// maxSearchBytes bounds the bytes of which frameFollows computes checksums.
+// maxSearchBytes bounds the bytes that frameFollows checks by their checksums.
 const maxSearchBytes = 256 << 20
 
 // frameFollows reports whether there is a whole frame anywhere after off. No frame follows a

@@ -239,7 +239,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 }
 
 // Decompressed returns the body of a whole answer without its compression, at most limit bytes of it, and
-// whether it was compressed. The errors are those of [Decompressor.Close], and an [*AnswerMemoryError]
+// whether it was compressed. It returns the errors of [Decompressor.Close], and an [*AnswerMemoryError]
 // for a body that is longer.
 func Decompressed(header http.Header, body []byte, limit int64) (decoded []byte, compressed bool, err error) {
 	if compressed, _ = IsCompressed(header, body); !compressed {

@@ -230,7 +230,7 @@ func CheckQuick(paths []string) error {
 	return nil
 }
 
-// LengthTexts are made-up texts of which only the length matters. It implements dataset.Texts.
+// LengthTexts are made-up texts; only their length matters. It implements dataset.Texts.
 type LengthTexts struct{}
 
 // Text implements dataset.Texts.

@@ -115,7 +115,7 @@ func (l *Load) run(data *Facts) recorder.Forecast {
 	return all
 }
 
-// An entryCount is a workload.Source of that many entries, of which nothing else is known.
+// An entryCount is a workload.Source of that many entries; nothing else is known of them.
 type entryCount int
 
 // Len implements workload.Source.

@@ -140,7 +140,7 @@ type Memory struct{ store *stat.Store }
 // about 100 bytes besides for AIPerf, perf_analyzer and llm_perf together.
 func NewMemory(maxBytes int64) *Memory { return &Memory{stat.NewStore(maxBytes, "")} }
 
-// Full returns the error of the temporary file because of which values stay in memory beyond
+// Full returns the error of the temporary file that keeps values in memory beyond
 // the bound; nil if there is none.
 func (m *Memory) Full() error { return m.store.Full() }
 

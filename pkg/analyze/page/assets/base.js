@@ -62,7 +62,7 @@ function column(c, n) {
 
 const data = JSON.parse(byId("data").textContent);
 
-// onTheme holds what draws canvases anew in other colors; called with true, it draws at once.
+// onTheme holds the functions that draw canvases again in other colors; with true, they draw at once.
 const onTheme = [];
 
 function setTheme(next) {

@@ -439,7 +439,7 @@ function startWaterfall() {
     const all = [["request", "#" + rows.id[i]], ["status", text("status", i) + (failed(i) ? " (" + text("class", i) + ")" : "")]];
     const begin = rows.begin[i], start = rows.start[i];
     if (text("excluded", i) && !failed(i)) all.push(["does not count", text("excluded", i)]);
-    if (rows.timed[i]) all.push(["begin", exact(begin) + " after the origin"]);
+    if (rows.timed[i]) all.push(["begin", exact(begin) + " after the start of the run"]);
     const connect = isNaN(rows.connect[i]) ? start : rows.connect[i];
     if (connect > begin) all.push(["wait", exact(connect - begin)]);
     if (start > connect) all.push(["connect", exact(start - connect)]);

@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
-// instants lets many goroutines wait for instants, of which one at a time waits exactly: that takes a thread from Go's scheduler for up
+// instants lets many goroutines wait for instants. One goroutine at a time waits exactly: that takes a thread from Go's scheduler for up
 // to two milliseconds, and several such waits would keep all its threads from other work. The zero value is ready.
 type instants struct {
 	mu      sync.Mutex // guards the fields below

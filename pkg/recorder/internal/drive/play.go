@@ -26,13 +26,13 @@ type play struct {
 	entry  sync.Mutex // held during a call of Entry
 	id     string     // of this play
 	agents []playAgent
-	// number is the place of the session among the sessions of the level, first that of its first request among the requests.
+	// number is the place of the session among the sessions of the level, and first the place of its first request among the requests.
 	number, first int
 
 	of     []int  // as in nextSession
 	marker string // put into the requests; "" for none
-	// warming says that the play is before the measurement, so that it is not counted, and goes on after failures. why is that of
-	// one of these.
+	// warming says that the play is before the measurement, so that it is not counted, and goes on after failures. why is the
+	// reason of one of these failures.
 	warming bool
 	why     string
 

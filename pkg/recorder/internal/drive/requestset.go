@@ -81,7 +81,7 @@ func NewRequestSet(ctx context.Context, w Workload) (*RequestSet, error) {
 	return s, nil
 }
 
-// finishHashes adds the order to the hashes and sets those of the set.
+// finishHashes adds the order to the hashes and sets the hashes of the set.
 func (s *RequestSet) finishHashes(h datasetHash, prompts *promptHash) {
 	if s.Order.Kind != workload.Sequential {
 		h.order(s.Order)

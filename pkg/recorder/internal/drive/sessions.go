@@ -35,7 +35,7 @@ func (s *RequestSet) FindSessions(ctx context.Context) (err error) {
 	return err
 }
 
-// TakeSessions replaces FindSessions: the sessions have the same outlines as those of another set.
+// TakeSessions replaces FindSessions: the sessions have the same outlines as the sessions of another set.
 func (s *RequestSet) TakeSessions(from *RequestSet) { s.sessions, s.plays = from.sessions, from.plays }
 
 // Sessions returns the number of sessions; 0 before FindSessions.

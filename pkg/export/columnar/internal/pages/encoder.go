@@ -482,7 +482,7 @@ type Batch struct {
 	Size   int          // approximate, before encoding
 }
 
-// SharedTexts describes texts of which the values hold only what follows the bytes that a text shares with
+// SharedTexts describes texts whose values leave out the bytes that a text shares with
 // the text before.
 type SharedTexts struct {
 	Prefixes []int32 // number of shared bytes of each text; 0 for null and for the first text

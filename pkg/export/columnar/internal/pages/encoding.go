@@ -377,7 +377,7 @@ func appendPacked(b []byte, values []uint32, width int) []byte {
 	return b
 }
 
-// A runList holds levels, or indices into a dictionary, of which most repeat many times.
+// A runList holds levels, or indices into a dictionary; most of them repeat many times.
 type runList struct {
 	runs  []run
 	n     int // number of values
