@@ -213,8 +213,8 @@ func TestContradictedHeader(t *testing.T) {
 		"measured":        {func(m *export.ExperimentMeta) { m.Measured = 1000 }, "the header counts 1,000 measured requests, and the file holds 10;"},
 		"failed":          {func(m *export.ExperimentMeta) { m.Failed = 3 }, "the header counts 3 failed requests, and the file holds 0;"},
 		"dropped outputs": {func(m *export.ExperimentMeta) { m.OutputsDropped = 2 }, "counts 2 requests with dropped outputs, and the file holds 0;"},
-		"CPU time":        {func(m *export.ExperimentMeta) { m.Client.CPU.UserNS = 90e9 }, "the client states 1m31s of CPU time in 10s on 2 cores, which cannot be;"},
-		"CPU share":       {func(m *export.ExperimentMeta) { m.Client.CPU.Share = 0.01 }, "it took 1.0 % of its CPU time, and 2s in 10s on 2 cores are 10.0 %;"},
+		"CPU time":        {func(m *export.ExperimentMeta) { m.Client.CPU.UserNS = 90e9 }, "the client states 1m31s of CPU time in 10 s on 2 cores, which cannot be;"},
+		"CPU share":       {func(m *export.ExperimentMeta) { m.Client.CPU.Share = 0.01 }, "it took 1.0 % of its CPU time, and 2 s in 10 s on 2 cores are 10.0 %;"},
 	} {
 		src := contradictionSpec(0, 20).Reader()
 		m := src.Header.Experiments[0].Meta

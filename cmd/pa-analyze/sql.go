@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/sql"
 	"github.com/pa-tools/pa/pkg/export"
@@ -110,7 +111,7 @@ func sameClock(r export.Reader) error {
 	}
 	for _, s := range merged.Merged.Shards {
 		if s.OffsetNS != 0 {
-			return fmt.Errorf("the clock of rank %d differs from the clock of rank 0 by %v, and the columns hold uncorrected times; correct them with pa-analyze merge, and query the merged file", s.Rank, time.Duration(s.OffsetNS))
+			return fmt.Errorf("the clock of rank %d differs from the clock of rank 0 by %s, and the columns hold uncorrected times; correct them with pa-analyze merge, and query the merged file", s.Rank, plural.Time(time.Duration(s.OffsetNS)))
 		}
 	}
 	return nil

@@ -204,13 +204,13 @@ func searchNote(s *levelSettings, res *recorder.Result) string {
 	if s.judge != nil {
 		return objectiveNote(s, res, best, over)
 	}
-	switch limit := s.measure.LatencyLimit; {
+	switch limit := plural.Time(s.measure.LatencyLimit); {
 	case best == nil:
-		return fmt.Sprintf("no level is below the latency limit of %v: %v %s", limit, over.Load, cameTo(s, over))
+		return fmt.Sprintf("no level is below the latency limit of %s: %v %s", limit, over.Load, cameTo(s, over))
 	case over == nil:
-		return fmt.Sprintf("all levels are below the latency limit of %v: %v %s", limit, best.Load, cameTo(s, best))
+		return fmt.Sprintf("all levels are below the latency limit of %s: %v %s", limit, best.Load, cameTo(s, best))
 	default:
-		return fmt.Sprintf("%v is the highest level found below the latency limit of %v: it %s, %v %s", best.Load, limit, cameTo(s, best), over.Load, cameTo(s, over))
+		return fmt.Sprintf("%v is the highest level found below the latency limit of %s: it %s, %v %s", best.Load, limit, cameTo(s, best), over.Load, cameTo(s, over))
 	}
 }
 
@@ -263,7 +263,7 @@ func cameTo(s *levelSettings, l *recorder.Level) string {
 	if pct := s.measure.Percentile; pct > 0 {
 		what = fmt.Sprintf("a p%d", pct)
 	}
-	return fmt.Sprintf("reached %s of %v", what, l.Reported.Latency.Round(time.Microsecond))
+	return fmt.Sprintf("reached %s of %s", what, plural.Time(l.Reported.Latency.Round(time.Microsecond)))
 }
 
 // sweepNote says why an automatic sweep has measured no rates; "" if it has, or if there was no

@@ -95,7 +95,7 @@ func (p *parser) service(s *settings) {
 	if why, ok := unsupportedKinds[s.ServiceKind]; ok {
 		p.errorf("--service-kind %s: %s", s.ServiceKind, why)
 	} else if s.kind().name != s.ServiceKind {
-		p.errorf("--service-kind %s: the kind is %s", s.ServiceKind, cmdline.OneOf(kindNames()))
+		p.errorf("--service-kind %s: the kind is %s; every server with the OpenAI API is %s: vLLM, SGLang, llama.cpp, TensorRT-LLM", s.ServiceKind, cmdline.OneOf(kindNames()), kindOpenAI)
 	} else {
 		s.kind().check(p, s)
 	}

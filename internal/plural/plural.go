@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
+	"unicode"
 )
 
 // A count is the type of a number of things.
@@ -43,4 +45,15 @@ func Them(n int) string {
 		return "it"
 	}
 	return "them"
+}
+
+// Time formats a span of time as reports do, with a blank before the unit: "48.2 ms". A span that takes several units
+// has none: "1m30s".
+func Time(d time.Duration) string {
+	s := d.String()
+	at := strings.IndexFunc(s, unicode.IsLetter)
+	if strings.ContainsAny(s[at:], "0123456789") {
+		return s
+	}
+	return s[:at] + " " + s[at:]
 }

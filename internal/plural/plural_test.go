@@ -1,6 +1,10 @@
 package plural
 
-import "testing"
+import (
+	"math"
+	"testing"
+	"time"
+)
 
 func TestOf(t *testing.T) {
 	for n, want := range map[int]string{0: "0 requests", 1: "1 request", 2: "2 requests", 11: "11 requests", 12345: "12345 requests", -1: "-1 requests"} {
@@ -30,6 +34,17 @@ func TestThem(t *testing.T) {
 	for n, want := range map[int]string{1: "it", 2: "them"} {
 		if got := Them(n); got != want {
 			t.Errorf("Them(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTime(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0 s", 48200 * time.Microsecond: "48.2 ms", -1500 * time.Millisecond: "-1.5 s", 14050: "14.05 µs", 1: "1 ns",
+		90 * time.Second: "1m30s", time.Minute: "1m0s", math.MinInt64: "-2562047h47m16.854775808s",
+	} {
+		if got := Time(d); got != want {
+			t.Errorf("Time(%d) = %q, want %q", d, got, want)
 		}
 	}
 }

@@ -3,7 +3,6 @@ package analyze
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/export"
@@ -74,7 +73,7 @@ func (w Windows) boundsOnce(ctx context.Context, r export.Reader, contradicted b
 			err = withinClocks(run, x.Windows[k-1].Duration(), "a window")
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", strings.ReplaceAll(e.Mode, "_", " "), e.Value, err)
+			return nil, fmt.Errorf("%s: %w", export.LoadName(e.Mode, e.Value), err)
 		}
 		all = append(all, x)
 	}

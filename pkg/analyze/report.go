@@ -1,8 +1,6 @@
 package analyze
 
 import (
-	"strings"
-
 	"github.com/pa-tools/pa/pkg/analyze/expr"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
@@ -229,5 +227,5 @@ func LevelName(mode, value, load string) string {
 	case mode == "" && value == "":
 		return "load not known"
 	}
-	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
+	return export.LoadName(mode, value)
 }

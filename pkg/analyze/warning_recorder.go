@@ -166,11 +166,11 @@ func checkClient(m *export.ClientMeta, merged bool) (*export.ClientMeta, []error
 		wall, used := float64(m.DurationNS)*float64(c.Cores), float64(c.UserNS)+float64(c.SystemNS)
 		switch share := min(used/wall, 1); {
 		case used > wall*mostCPUShare+float64(accountingTicks):
-			refuse("the client states %v of CPU time in %v on %s, which cannot be", time.Duration(used), time.Duration(m.DurationNS), plural.Of(c.Cores, "core"))
+			refuse("the client states %s of CPU time in %s on %s, which cannot be", plural.Time(time.Duration(used)), plural.Time(time.Duration(m.DurationNS)), plural.Of(c.Cores, "core"))
 			kept.CPU = nil
 		case c.Share < share-shareError || c.Share > share+shareError:
-			refuse("the client states that it took %.1f %% of its CPU time, and %v in %v on %s are %.1f %%",
-				100*c.Share, time.Duration(used), time.Duration(m.DurationNS), plural.Of(c.Cores, "core"), 100*share)
+			refuse("the client states that it took %.1f %% of its CPU time, and %s in %s on %s are %.1f %%",
+				100*c.Share, plural.Time(time.Duration(used)), plural.Time(time.Duration(m.DurationNS)), plural.Of(c.Cores, "core"), 100*share)
 			kept.CPU = nil
 		}
 	}

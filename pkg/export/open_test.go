@@ -227,6 +227,25 @@ func TestOpenPath(t *testing.T) {
 	}
 }
 
+// A name with a * finds the file of one run in a folder, not of several.
+func TestResultFilePattern(t *testing.T) {
+	dir := t.TempDir()
+	for _, step := range []struct{ name, want, err string }{
+		{"a_summary.json", "", "is a directory without a result file"},
+		{"a_individual_responses.json.gz", "a_individual_responses.json.gz", ""},
+		{"b_individual_responses.json", "", "the folder holds 2 *_individual_responses.json files, such as a_individual_responses.json.gz; give the files of the runs to read"},
+		{"benchmarks.json", "benchmarks.json", ""},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, step.name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		path, err := export.ResultFile(dir)
+		if step.err == "" && (err != nil || path != filepath.Join(dir, step.want)) || step.err != "" && (err == nil || !strings.Contains(err.Error(), step.err)) {
+			t.Errorf("with %s: %s, %v; want %s, %q", step.name, path, err, step.want, step.err)
+		}
+	}
+}
+
 func TestOpenStdin(t *testing.T) {
 	broken := errors.New("the other end is gone")
 	for _, tt := range []struct {

@@ -47,6 +47,11 @@ type Experiment struct {
 	Extra Fields
 }
 
+// LoadName returns a load in words: "request rate 2.5"; "" for a load that is not known.
+func LoadName(mode, value string) string {
+	return strings.TrimSpace(strings.ReplaceAll(mode, "_", " ") + " " + value)
+}
+
 // Name returns the name of the level: "concurrency:8". A level of sessions, which Mode and Value do not describe, has the name
 // "session_concurrency:8" or "session_rate:2.5".
 func (e *Experiment) Name() string {

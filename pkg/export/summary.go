@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 )
 
@@ -51,9 +52,10 @@ type SelfCheck struct {
 const maxSummaryBytes = 16 << 20
 
 // resultFiles lists the names of files of requests. Each can be compressed or converted: see
-// fileSuffixes. ResultFile takes the first of them in the folder.
+// fileSuffixes. A * stands for any characters. ResultFile takes the first of them in the folder.
 var resultFiles = []string{
 	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json", "events.jsonl",
+	"*_individual_responses.json",
 }
 
 // compressedSuffixes are the suffixes of compressed files.
@@ -72,19 +74,31 @@ func fileSuffixes(name string) []string {
 
 // ResultFile returns the path of the file of requests in the folder of a tool's
 // results: profile_export.json, AIPerf's profile_export.jsonl, inference-perf's
-// per_request_lifecycle_metrics.json, GuideLLM's benchmarks.json or the events.jsonl of
-// mlcommons/endpoints. Each can end in .gz or .zst too, or be a Parquet or Arrow file of that
-// name.
+// per_request_lifecycle_metrics.json, GuideLLM's benchmarks.json, the events.jsonl of
+// mlcommons/endpoints or the individual responses of Ray LLMPerf. Each can end in .gz or .zst too, or be a Parquet or
+// Arrow file of that name. It returns an error for a folder with the responses of several runs.
 func ResultFile(folder string) (string, error) {
 	for _, result := range resultFiles {
 		for _, name := range fileSuffixes(result) {
-			path := filepath.Join(folder, name)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-				return path, nil
+			switch found := regularFiles(folder, name); {
+			case len(found) > 1:
+				return "", fmt.Errorf("%s: the folder holds %s, such as %s; give the files of the runs to read", folder, plural.GroupedOf(len(found), name+" file"), filepath.Base(found[0]))
+			case len(found) == 1:
+				return found[0], nil
 			}
 		}
 	}
 	return "", fmt.Errorf("%s: is a directory without a result file (%s, also with .gz or .zst, or as .parquet or .arrow); give a file", folder, strings.Join(resultFiles, ", "))
+}
+
+// regularFiles returns the paths of the regular files of a name, which may have a *, in a folder.
+func regularFiles(folder, name string) (found []string) {
+	for _, path := range summaryPaths(folder, name) {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			found = append(found, path)
+		}
+	}
+	return found
 }
 
 // SummaryNames returns the names of the files that the tool writes into the folder

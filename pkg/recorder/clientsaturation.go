@@ -51,11 +51,11 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 		}
 	}
 	if t := m.Lateness; t != nil && t.N >= fewest && time.Duration(t.P99NS) > lateLimit {
-		say("1 in 100 requests was sent more than %v after it was due (at most %v is expected)", rounded(t.P99NS), lateLimit)
+		say("1 in 100 requests was sent more than %s after it was due (at most %s is expected)", rounded(t.P99NS), plural.Time(lateLimit))
 	}
 	if t := m.Turnaround; t != nil && t.N >= fewest {
 		if most := max(slowTurnaround, time.Duration(slowShare*float64(median))); time.Duration(t.P99NS) > most {
-			say("1 in 100 requests was sent more than %v after the previous request had ended (at most %v is expected)", rounded(t.P99NS), rounded(int64(most)))
+			say("1 in 100 requests was sent more than %s after the previous request had ended (at most %s is expected)", rounded(t.P99NS), rounded(int64(most)))
 		}
 	}
 	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
@@ -70,7 +70,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 		w = append(w, fmt.Sprintf("%s came compressed, which pa-record does not ask for; compression can hold tokens back: switch it off in the server or the proxy", plural.GroupedOf(m.Compressed, "answer")))
 	}
 	if g := m.GC; g != nil && time.Duration(g.PauseMaxNS) > longPause {
-		say("a garbage collection stopped it for %v", rounded(g.PauseMaxNS))
+		say("a garbage collection stopped it for %s", rounded(g.PauseMaxNS))
 	}
 	if f := m.FDs; f != nil && float64(f.Open) >= fullFDs*float64(f.Limit) {
 		say("%s of %s file descriptors are open; raise ulimit -n", plural.Grouped(f.Open), plural.Grouped(f.Limit))
@@ -78,7 +78,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	return w
 }
 
-// rounded shortens a duration for a message.
-func rounded(ns int64) time.Duration {
-	return time.Duration(ns).Round(100 * time.Microsecond)
+// rounded formats a rounded duration for a message.
+func rounded(ns int64) string {
+	return plural.Time(time.Duration(ns).Round(100 * time.Microsecond))
 }

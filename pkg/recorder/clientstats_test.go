@@ -103,14 +103,14 @@ func TestSaturation(t *testing.T) {
 		}, 0, nil},
 		{"CPU", export.ClientMeta{DurationNS: second, CPU: &export.CPUMeta{Cores: 2, Share: 0.9}}, 0, []string{"it used 90% of the time of its 2 cores; give it more cores, or send less load"}},
 		{"CPU of a moment", export.ClientMeta{DurationNS: second - 1, CPU: &export.CPUMeta{Cores: 2, Share: 1}}, 0, nil},
-		{"turnaround", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1ms after the previous request had ended (at most 10ms is expected)"}},
+		{"turnaround", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 0, []string{"1 in 100 requests was sent more than 10.1 ms after the previous request had ended (at most 10 ms is expected)"}},
 		{"the same, of long requests", export.ClientMeta{Turnaround: &export.LatencySummary{N: 100, P99NS: 10_100_000}}, 2 * time.Second, nil},
 		{"the same, of few", export.ClientMeta{Turnaround: &export.LatencySummary{N: 99, P99NS: 10_100_000}}, 0, nil},
 		{"reads of few", export.ClientMeta{Reads: &export.ReadMeta{Responses: 99, Merged: 19}}, 0, nil},
 		{"a hundredth of the reads", export.ClientMeta{Reads: &export.ReadMeta{Responses: 2000, Merged: 20}}, 0, nil},
-		{"lateness", export.ClientMeta{Lateness: &export.LatencySummary{N: 100, P99NS: 1_210_000}}, 0, []string{"1 in 100 requests was sent more than 1.2ms after it was due (at most 1ms is expected)"}},
+		{"lateness", export.ClientMeta{Lateness: &export.LatencySummary{N: 100, P99NS: 1_210_000}}, 0, []string{"1 in 100 requests was sent more than 1.2 ms after it was due (at most 1 ms is expected)"}},
 		{"lateness of few", export.ClientMeta{Lateness: &export.LatencySummary{N: 99, P99NS: 1_210_000}}, 0, nil},
-		{"pause", export.ClientMeta{GC: &export.GCMeta{PauseMaxNS: 12_340_000}}, 0, []string{"a garbage collection stopped it for 12.3ms"}},
+		{"pause", export.ClientMeta{GC: &export.GCMeta{PauseMaxNS: 12_340_000}}, 0, []string{"a garbage collection stopped it for 12.3 ms"}},
 		{"descriptors", export.ClientMeta{FDs: &export.FDMeta{Open: 90, Limit: 100}}, 0, []string{"90 of 100 file descriptors are open; raise ulimit -n"}},
 	} {
 		var got []string

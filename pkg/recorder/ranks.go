@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/internal/drive"
 	"github.com/pa-tools/pa/pkg/recorder/load"
@@ -293,7 +294,7 @@ func (r *runState) endedByOther(err error) error {
 }
 
 // lateWarning is the warning about a rank that got the instant of the start too late.
-const lateWarning = "this rank began %v after the instant at which all ranks were to begin"
+const lateWarning = "this rank began %s after the instant at which all ranks were to begin"
 
 // start returns the instant at which a stage begins: now, or with several ranks the
 // instant that all of them get. ok is false if the load must not begin.
@@ -318,7 +319,7 @@ func (l *levelRun) start(ctx context.Context) (start time.Time, ok bool) {
 	}
 	start = l.cfg.Clock.Time(b.LocalNS)
 	if late := time.Since(start); late > 0 {
-		l.late = fmt.Sprintf(lateWarning, late.Round(time.Microsecond))
+		l.late = fmt.Sprintf(lateWarning, plural.Time(late.Round(time.Microsecond)))
 	}
 	return start, true
 }

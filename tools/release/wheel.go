@@ -12,12 +12,12 @@ import (
 )
 
 // wheelTags names the platforms of wheels as Python does. The Linux programs are static,
-// so that any libc will do. Programs of Go 1.26 need macOS 12.
+// so that any libc will do. Programs of Go 1.27 need macOS 13.
 var wheelTags = map[string][]string{
 	"linux_amd64":   {"manylinux_2_17_x86_64", "musllinux_1_1_x86_64"},
 	"linux_arm64":   {"manylinux_2_17_aarch64", "musllinux_1_1_aarch64"},
-	"darwin_amd64":  {"macosx_12_0_x86_64"},
-	"darwin_arm64":  {"macosx_12_0_arm64"},
+	"darwin_amd64":  {"macosx_13_0_x86_64"},
+	"darwin_arm64":  {"macosx_13_0_arm64"},
 	"windows_amd64": {"win_amd64"},
 	"windows_arm64": {"win_arm64"},
 }

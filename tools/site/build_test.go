@@ -11,8 +11,9 @@ import (
 func repository() fstest.MapFS {
 	return fstest.MapFS{
 		firstPage:               {Data: []byte("# Documentation\n\nBegin with [the start](start.md).\n\n## Tasks\n\n[Look up](reference/a.md#two-words) · [start](start.md)\n")},
-		"docs/start.md":         {Data: []byte("# Start\n\n<!-- test: skip -->\n```console\n$ pa-record a \\\n    b\n1 < 2\n$ ls\n```\n\nA [file](../schemas/a.schema.json).\n")},
+		"docs/start.md":         {Data: []byte("# Start\n\n<!-- test: skip -->\n```console\n$ pa-record a \\\n    b\n1 < 2\n$ ls\n```\n\nA [file](../schemas/a.schema.json), a [page of another folder](../examples/README.md).\n")},
 		"docs/reference/a.md":   {Data: []byte("# A\n\n## Two words\n\n| x |\n|---|\n| `y` |\n\n[Columns](../../schemas/columns.md)\n\n## Two words\n")},
+		"examples/README.md":    {Data: []byte("# Examples\n")},
 		"schemas/columns.md":    {Data: []byte("# Columns\n\n[Back](../docs/README.md)\n")},
 		"schemas/a.schema.json": {Data: []byte("{}")},
 	}
@@ -35,6 +36,8 @@ func TestBuild(t *testing.T) {
 		{"reference/a.html", `<a class="home" href="../index.html">`},
 		{"schemas/columns.html", `<a href="../index.html">Back</a>`},
 		{"schemas/a.schema.json", "{}"},
+		{"start.html", `<a href="examples/README.md">page of another folder</a>`},
+		{"examples/README.md", "# Examples"},
 		{"search.js", `{"u":"reference/a.html#two-words","t":"A","p":"Two words","x":"x y Columns"}`},
 	} {
 		if !strings.Contains(string(s.files[tt.name]), tt.holds) {
@@ -44,8 +47,8 @@ func TestBuild(t *testing.T) {
 	if strings.Contains(string(s.files["start.html"]), "test: skip") {
 		t.Error("start.html holds a comment of its source")
 	}
-	if s.pages != 4 || len(s.files) != 4+1+3 {
-		t.Errorf("%d pages of %d files, want 4 of 8", s.pages, len(s.files))
+	if s.pages != 4 || len(s.files) != 4+2+3 {
+		t.Errorf("%d pages of %d files, want 4 of 9", s.pages, len(s.files))
 	}
 }
 

@@ -95,7 +95,7 @@ func (p *page) resolveLinks(root fs.FS, pages map[string]*page, files map[string
 		if name != "" {
 			target = path.Join(path.Dir(p.source), name)
 		}
-		to := pages[target]
+		to, out := pages[target], siteName(target)
 		switch {
 		case to != nil && to.anchors[anchor]:
 			p.links[node] = to
@@ -108,9 +108,10 @@ func (p *page) resolveLinks(root fs.FS, pages map[string]*page, files map[string
 				broken = append(broken, fmt.Errorf("%s links to %s: %w", p.source, destination, err))
 				return destination
 			}
-			files[siteName(target)] = content
+			out = strings.TrimPrefix(target, "docs/") // as it is
+			files[out] = content
 		}
-		link, err := relative(p.Name, siteName(target))
+		link, err := relative(p.Name, out)
 		if err != nil {
 			broken = append(broken, err)
 		}

@@ -86,10 +86,7 @@ func (l *RunLevel) Name() string {
 	if l.Mode == export.ModeRequestRate && l.Value == "0.0" && l.Load != "" {
 		return l.Load
 	}
-	if name := strings.TrimSpace(l.Mode + " " + l.Value); name != "" {
-		return name
-	}
-	return "load not known"
+	return analyze.LevelName(l.Mode, l.Value, "")
 }
 
 // loadKnown reports whether the file states the load.
@@ -110,7 +107,7 @@ func (l *RunLevel) allOfLoad() string {
 // load returns the name with a canonical number: 10 for 10.0.
 func (l *RunLevel) load() string {
 	if x, err := strconv.ParseFloat(l.Value, 64); err == nil {
-		return l.Mode + " " + strconv.FormatFloat(x, 'g', -1, 64)
+		return analyze.LevelName(l.Mode, strconv.FormatFloat(x, 'g', -1, 64), "")
 	}
 	return l.Name()
 }

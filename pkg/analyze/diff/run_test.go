@@ -56,8 +56,8 @@ func TestLevelName(t *testing.T) {
 		"concurrency 8":         {Mode: "concurrency", Value: "8"},
 		"concurrency 9":         {Mode: "concurrency", Value: "9", Load: "concurrency 9 of sessions"},
 		"session concurrency 2": {Mode: "request_rate", Value: "0.0", Load: "session concurrency 2"},
-		"request_rate 0.0":      {Mode: "request_rate", Value: "0.0"},
-		"request_rate 2.0":      {Mode: "request_rate", Value: "2.0", Load: "request rate 2, poisson"},
+		"request rate 0.0":      {Mode: "request_rate", Value: "0.0"},
+		"request rate 2.0":      {Mode: "request_rate", Value: "2.0", Load: "request rate 2, poisson"},
 		"load not known":        {},
 	} {
 		if got := l.Name(); got != want {

@@ -229,7 +229,7 @@ func (j *ObjectiveJudge) value(m expr.Metric) (float64, bool) {
 // metricText formats the value of a metric for people.
 func metricText(m expr.Metric, v float64) string {
 	if m.Kind == expr.Duration {
-		return fmt.Sprintf("%.4gms", v/float64(time.Millisecond))
+		return fmt.Sprintf("%.4g ms", v/float64(time.Millisecond))
 	}
 	return fmt.Sprintf("%.4g", v)
 }

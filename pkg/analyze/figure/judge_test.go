@@ -50,14 +50,14 @@ func TestJudge(t *testing.T) {
 		requests []export.Request
 		want     Verdict
 	}{
-		{"met", []export.Request{answeredRequest(1, 1.125, 1.25), answeredRequest(1, 1.25, 1.5), answeredRequest(2, 2.0625, 2.5, 3)}, Verdict{true, "ttft_p50 125ms, itl_max 500ms, tpot_mean 281.2ms, output_tokens_min 2"}},
-		{"the next level begins anew", []export.Request{answeredRequest(1, 1.5, 1.75)}, Verdict{false, "ttft_p50 500ms, itl_max 250ms, tpot_mean 250ms, output_tokens_min 2"}},
-		{"warm-up", []export.Request{warm, answeredRequest(1, 1.125, 1.25)}, Verdict{true, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2"}},
-		{"a gap is too long", []export.Request{answeredRequest(1, 1.125, 2.25)}, Verdict{false, "ttft_p50 125ms, itl_max 1125ms, tpot_mean 1125ms, output_tokens_min 2"}},
-		{"some fail", append(many(99, answeredRequest(1, 1.125, 1.25)), failed), Verdict{true, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2"}},
-		{"many fail", append(many(98, answeredRequest(1, 1.125, 1.25)), failed, failed), Verdict{false, "ttft_p50 125ms, itl_max 125ms, tpot_mean 125ms, output_tokens_min 2, 2 of 100 requests failed"}},
+		{"met", []export.Request{answeredRequest(1, 1.125, 1.25), answeredRequest(1, 1.25, 1.5), answeredRequest(2, 2.0625, 2.5, 3)}, Verdict{true, "ttft_p50 125 ms, itl_max 500 ms, tpot_mean 281.2 ms, output_tokens_min 2"}},
+		{"the next level begins anew", []export.Request{answeredRequest(1, 1.5, 1.75)}, Verdict{false, "ttft_p50 500 ms, itl_max 250 ms, tpot_mean 250 ms, output_tokens_min 2"}},
+		{"warm-up", []export.Request{warm, answeredRequest(1, 1.125, 1.25)}, Verdict{true, "ttft_p50 125 ms, itl_max 125 ms, tpot_mean 125 ms, output_tokens_min 2"}},
+		{"a gap is too long", []export.Request{answeredRequest(1, 1.125, 2.25)}, Verdict{false, "ttft_p50 125 ms, itl_max 1125 ms, tpot_mean 1125 ms, output_tokens_min 2"}},
+		{"some fail", append(many(99, answeredRequest(1, 1.125, 1.25)), failed), Verdict{true, "ttft_p50 125 ms, itl_max 125 ms, tpot_mean 125 ms, output_tokens_min 2"}},
+		{"many fail", append(many(98, answeredRequest(1, 1.125, 1.25)), failed, failed), Verdict{false, "ttft_p50 125 ms, itl_max 125 ms, tpot_mean 125 ms, output_tokens_min 2, 2 of 100 requests failed"}},
 		{"all fail", many(2, failed), Verdict{false, "ttft_p50 unknown, itl_max unknown, tpot_mean unknown, output_tokens_min unknown, 2 of 2 requests failed"}},
-		{"no gap", []export.Request{answeredRequest(1, 1.125)}, Verdict{false, "ttft_p50 125ms, itl_max unknown, tpot_mean unknown, output_tokens_min 1"}},
+		{"no gap", []export.Request{answeredRequest(1, 1.125)}, Verdict{false, "ttft_p50 125 ms, itl_max unknown, tpot_mean unknown, output_tokens_min 1"}},
 		{"nothing", nil, Verdict{false, "ttft_p50 unknown, itl_max unknown, tpot_mean unknown, output_tokens_min unknown"}},
 	} {
 		for i := range tt.requests {

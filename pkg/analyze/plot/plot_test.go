@@ -573,3 +573,12 @@ func TestTimeBounds(t *testing.T) {
 		t.Errorf("without heat maps: %v", x)
 	}
 }
+
+// A load of sessions has the number 0, so a chart shows its name.
+func TestShortLevel(t *testing.T) {
+	for _, tt := range []struct{ value, want string }{{"8", "8"}, {"2.5", "2.5"}, {"0.0", "session concurrency 2"}, {"", ""}} {
+		if got := shortLevel(tt.value, "session concurrency 2"); got != tt.want {
+			t.Errorf("shortLevel(%q) = %q, want %q", tt.value, got, tt.want)
+		}
+	}
+}

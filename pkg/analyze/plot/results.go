@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
@@ -12,6 +13,15 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/svg"
 	"github.com/pa-tools/pa/pkg/analyze/trend"
 )
+
+// shortLevel returns the label of a level in a chart that names its kind of load: the number, or the name for a load of
+// sessions or a schedule, whose number is 0.
+func shortLevel(value, name string) string {
+	if v, err := strconv.ParseFloat(value, 64); err == nil && v == 0 {
+		return name
+	}
+	return value
+}
 
 // Pareto draws the speed for a user against the throughput of a GPU, and the frontier of all files.
 func Pareto(res *pareto.Result, o Options) *svg.Figure {
@@ -39,7 +49,7 @@ func Pareto(res *pareto.Result, o Options) *svg.Figure {
 		if p.Frontier {
 			title += ", on the frontier"
 		}
-		s.Points = append(s.Points, svg.Point{X: p.UserRate, Y: p.Rate, Label: p.Value, Title: title})
+		s.Points = append(s.Points, svg.Point{X: p.UserRate, Y: p.Rate, Label: shortLevel(p.Value, p.Level), Title: title})
 	}
 	frontier := svg.Series{Name: "frontier", Style: len(series), Shape: svg.Lines}
 	// No level is at least as good in both rates as a place above the steps, which the area below them

@@ -225,7 +225,7 @@ func boundaries(runs []*view.Run, f *svg.Figure) {
 			switch {
 			case i > 0:
 			case j > 0 && l.Experiment.Mode == runs[0].Levels[j-1].Experiment.Mode && l.Experiment.Value != "":
-				line.Label = l.Experiment.Value
+				line.Label = shortLevel(l.Experiment.Value, report.LevelName(l.Experiment))
 			default:
 				line.Label = report.LevelName(l.Experiment)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Definitions holds the definitions and values of several dialects for one load level.
@@ -109,7 +110,7 @@ func DefinitionsTable(d *Definitions) Renderer {
 		var b strings.Builder
 		u := d.units()
 		width := (&Options{Width: d.Width}).textWidth()
-		b.WriteString(sheet.Wrap(fmt.Sprintf("%s, %s %s", plain(d.Name), plain(d.Mode), plain(d.Value)), "", "  ", d.Width))
+		b.WriteString(sheet.Wrap(fmt.Sprintf("%s, %s", plain(d.Name), plain(export.LoadName(d.Mode, d.Value))), "", "  ", d.Width))
 		b.WriteString(sheet.Wrap("= definition, ≠ why it differs from strict (pa-analyze's own)", "", "  ", d.Width))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)
@@ -163,7 +164,7 @@ func DefinitionsMarkdown(d *Definitions) Renderer {
 	return func(w io.Writer) error {
 		var b strings.Builder
 		u := d.units()
-		fmt.Fprintf(&b, "### %s, %s %s\n", sanitize.Markdown(d.Name), sanitize.Markdown(d.Mode), sanitize.Markdown(d.Value))
+		fmt.Fprintf(&b, "### %s, %s\n", sanitize.Markdown(d.Name), sanitize.Markdown(export.LoadName(d.Mode, d.Value)))
 		for _, m := range d.shown() {
 			cells, unit := definitionCells(m, &u)
 			if unit != "" {

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Result is what a file states.
@@ -54,7 +56,7 @@ type Setting struct{ Name, Value string }
 
 // Name returns the load in words, and the settings that tell the level from others of its file; "" if nothing is known.
 func (l *Level) Name() string {
-	name := strings.TrimSpace(strings.ReplaceAll(l.Mode, "_", " ") + " " + l.Value)
+	name := export.LoadName(l.Mode, l.Value)
 	for _, s := range l.Apart {
 		if name != "" {
 			name += " · "

@@ -183,6 +183,8 @@ func widen(a *Axis, s span) span {
 		return span{s.low / 2, s.high * 2}
 	case a.Scale == Tail:
 		return span{0, max(s.high, 99)}
+	case s.low == 0 && a.Unit == Share:
+		return span{0, 0.01}
 	case s.low == 0:
 		return span{0, 1}
 	case s.low > 0:

@@ -28,6 +28,7 @@ func TestTicks(t *testing.T) {
 		{"minutes", Axis{Unit: Nanoseconds, Tight: true}, []float64{0, 1500e9}, "0 5 10 15 20 25", "min"},
 		{"hours", Axis{Unit: Nanoseconds, Tight: true}, []float64{0, 5 * 3600e9}, "0 1 2 3 4 5", "h"},
 		{"percent", Axis{Unit: Share}, []float64{0, 0.97}, "0 20 40 60 80 100", "%"},
+		{"no share", Axis{Unit: Share}, []float64{0, 0}, "0.0 0.2 0.4 0.6 0.8 1.0", "%"},
 		{"log", Axis{Scale: Log, Unit: Nanoseconds}, []float64{3e6, 700e6}, "2 5 10 20 50 100 200 500 1,000", "ms"},
 		{"log, decades", Axis{Scale: Log}, []float64{1, 1e6}, "1 10 100 1,000 10,000 100,000 1,000,000", ""},
 		{"log, many decades", Axis{Scale: Log}, []float64{1e-9, 1e9}, "1e-09 0.000001 0.001 1 1,000 1,000,000 1,000,000,000", ""},

@@ -106,11 +106,11 @@ func (v arrowVector) setIntegers(t arrow.DataType, buffers []*memory.Buffer, off
 		return errShort("values")
 	}
 	b = b[off*width:]
-	v.Nums = make([]uint64, v.N)
+	v.Nums, v.Signed = make([]uint64, v.N), !arrow.IsUnsignedInteger(t.ID())
 	unused := 64 - 8*width // high bits, to be extended by the sign
 	for i := range v.Nums {
 		x := number(b, i, width)
-		if !arrow.IsUnsignedInteger(t.ID()) {
+		if v.Signed {
 			x = uint64(int64(x<<unused) >> unused)
 		}
 		v.Nums[i] = x

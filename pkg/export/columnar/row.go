@@ -38,7 +38,7 @@ func (d *rowDecoder) decode(t *rows, i int) {
 	r := &d.req
 	for _, s := range scalars {
 		if v := t.cols[s.col]; v != nil && !v.Null(i) {
-			d.decodeScalar(s.field(r), v, i)
+			d.decodeScalar(s.name, s.field(r), v, i)
 		}
 	}
 	r.Inputs = d.decodeFields(t.cols[colInputs], i)
@@ -91,6 +91,10 @@ func (d *rowDecoder) decodeResponses(t *rows, i int) {
 		for k := range d.responses { // outputs are nil
 			x := &d.responses[k]
 			x.RecvNS, x.Source, x.Read, x.Final, x.Error = recv.Num(from+k), 0, 0, false, false
+			if recv.Signed && x.RecvNS > math.MaxInt64 {
+				d.defect = fmt.Sprintf("column recv_ns: expected 0 or more, found %d", int64(x.RecvNS))
+				x.RecvNS = 0
+			}
 		}
 	}
 	d.decodeAdditions(t, i, colSource, func(x *export.Response, v uint64) { x.Source = export.StampSource(v) })
@@ -205,7 +209,7 @@ func (d *rowDecoder) decodeDerived(t *rows, i int) (ok bool) {
 	*x = export.Derived{Events: x.Events[:0], ITL: x.ITL[:0]}
 	for _, s := range derivedScalars {
 		if v := t.cols[s.col]; v != nil && !v.Null(i) {
-			d.decodeScalar(s.derived(x), v, i)
+			d.decodeScalar(s.name, s.derived(x), v, i)
 		}
 	}
 	d.decodeITL(t.cols[colITL], i)
@@ -393,11 +397,14 @@ type scalarDecoder struct {
 // strings.
 func (d *scalarDecoder) intern(b []byte) string { return d.names.Intern(originalText(b)) }
 
-// decodeScalar sets the field that p points to, of a request or of its derived values.
-func (d *scalarDecoder) decodeScalar(p any, v *pages.Vector, i int) {
+// decodeScalar sets the field that p points to, of a request or of its derived values, from row i of the column v.
+func (d *scalarDecoder) decodeScalar(name string, p any, v *pages.Vector, i int) {
 	switch p := p.(type) {
 	case *uint64:
-		*p = v.Num(i)
+		if *p = v.Num(i); v.Signed && *p > math.MaxInt64 {
+			d.defect = fmt.Sprintf("column %s: expected 0 or more, found %d", name, int64(*p))
+			*p = 0
+		}
 	case *int:
 		*p = int(v.Num(i))
 	case *time.Duration:

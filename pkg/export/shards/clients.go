@@ -278,7 +278,7 @@ func loadName(e *export.Experiment) string {
 	if e.Mode+e.Value == "" {
 		return "a load that is not known"
 	}
-	return strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
+	return export.LoadName(e.Mode, e.Value)
 }
 
 // mostTogether is the share of the longest time of a level above which the clients counted as at work together all the time.

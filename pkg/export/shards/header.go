@@ -205,7 +205,7 @@ func missing(all []*rankShard, levels []export.Experiment) []string {
 		var names []string
 		for i := range levels {
 			if !slices.Contains(s.levels, i) {
-				names = append(names, levels[i].Mode+" "+levels[i].Value)
+				names = append(names, loadName(&levels[i]))
 			}
 		}
 		if names != nil {
@@ -232,7 +232,7 @@ func lostLoad(all []*rankShard, levels []export.Experiment, n, size int) string 
 		}
 		if known {
 			shares = append(shares, percent(1-min(have, 1)))
-			texts = append(texts, fmt.Sprintf("%s of the load of %s %s", shares[len(shares)-1], levels[i].Mode, levels[i].Value))
+			texts = append(texts, fmt.Sprintf("%s of the load of %s", shares[len(shares)-1], loadName(&levels[i])))
 		}
 	}
 	same := len(shares) > 0 && len(slices.Compact(slices.Clone(shares))) == 1
@@ -288,7 +288,7 @@ func contradictions(all []*rankShard) (warnings []string) {
 			widest = max(widest, s.clock.boundNS)
 		}
 		warnings = append(warnings, fmt.Sprintf("%s%s; the bound of these clocks is therefore %s: check that each file is of the rank and machine that it names",
-			ClockContradictionWarning, text, time.Duration(widest)))
+			ClockContradictionWarning, text, plural.Time(time.Duration(widest))))
 	}
 	return warnings
 }

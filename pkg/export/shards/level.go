@@ -26,7 +26,7 @@ func joinLevel(e *export.Experiment, i int, all []*rankShard, n *notes) export.E
 			parts = append(parts, p)
 		}
 	}
-	name := e.Mode + " " + e.Value
+	name := loadName(e)
 	var whole bool // the windows are the windows of each rank
 	out.WindowBoundaries, whole = joinWindows(parts, name, n)
 	m := &export.ExperimentMeta{}
@@ -150,7 +150,7 @@ func sharesOff(e *export.Experiment, parts []levelPart) string {
 	if len(parts) == 0 || math.Abs(sum-1) < 1e-6 {
 		return ""
 	}
-	return fmt.Sprintf("the shares of the ranks are %s of the load of %s %s together; the shards may be of different settings", percent(sum), e.Mode, e.Value)
+	return fmt.Sprintf("the shares of the ranks are %s of the load of %s together; the shards may be of different settings", percent(sum), loadName(e))
 }
 
 // windowTolerance is how much the bounds of windows may differ between ranks, as a share of

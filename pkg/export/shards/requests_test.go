@@ -172,8 +172,8 @@ func TestContradictingClocks(t *testing.T) {
 		want    string
 	}{
 		{"one clock", [3]string{"a", "a", "a"}, [3]export.ClockOffset{1: {OffsetNS: 10, BoundNS: 10}, 2: {OffsetNS: -5, BoundNS: 7}}, 10, ""},
-		{"rank 0 and another", [3]string{"a", "a", "b"}, [3]export.ClockOffset{1: {OffsetNS: 11, BoundNS: 10}, 2: {OffsetNS: 5e9, BoundNS: 7}}, 21, `ranks 0 and 1 ran on one machine ("a"), but the offsets of their clocks are 0s ± 0s and 11ns ± 10ns; the bound of these clocks is therefore 21ns`},
-		{"two others", [3]string{"a", "b", "b"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 2e9 + 10, `ranks 2 and 1 ran on one machine ("b"), but the offsets of their clocks are -1s ± 10ns and 1s ± 10ns`},
+		{"rank 0 and another", [3]string{"a", "a", "b"}, [3]export.ClockOffset{1: {OffsetNS: 11, BoundNS: 10}, 2: {OffsetNS: 5e9, BoundNS: 7}}, 21, `ranks 0 and 1 ran on one machine ("a"), but the offsets of their clocks are 0 s ± 0 s and 11 ns ± 10 ns; the bound of these clocks is therefore 21 ns`},
+		{"two others", [3]string{"a", "b", "b"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 2e9 + 10, `ranks 2 and 1 ran on one machine ("b"), but the offsets of their clocks are -1 s ± 10 ns and 1 s ± 10 ns`},
 		{"extreme offsets", [3]string{"a", "a", "a"}, [3]export.ClockOffset{1: {OffsetNS: 1 << 61, BoundNS: 1 << 60}, 2: {OffsetNS: -1 << 61, BoundNS: 1 << 60}}, 1<<62 + 1<<60, `ranks 2 and 1`},
 		{"machines of their own", [3]string{"a", "b", "c"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},
 		{"machines whose name is no name", [3]string{"localhost", "localhost.localdomain", "localhost"}, [3]export.ClockOffset{1: {OffsetNS: 1e9, BoundNS: 10}, 2: {OffsetNS: -1e9, BoundNS: 10}}, 10, ""},

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -198,7 +199,7 @@ func place(all []*rankShard) (*rankShard, error) {
 				next++
 			}
 			if next >= len(levels) || !sameLoad(&own[i], &levels[next]) {
-				return nil, &ConflictError{whole.Name, s.Name, "schedule", fmt.Sprintf("level %d is %s %s in the first and %s %s in the second", i+1, levels[i].Mode, levels[i].Value, own[i].Mode, own[i].Value)}
+				return nil, &ConflictError{whole.Name, s.Name, "schedule", fmt.Sprintf("level %d is %s in the first and %s in the second", i+1, loadName(&levels[i]), loadName(&own[i]))}
 			}
 			s.levels = append(s.levels, next)
 			next++
@@ -277,7 +278,7 @@ func (c clock) low() int64 { return c.shiftNS - c.boundNS }
 
 func (c clock) high() int64 { return c.shiftNS + c.boundNS }
 
-// String returns the offset with its bound: "1s ± 14.05µs".
+// String returns the offset with its bound: "1 s ± 14.05 µs".
 func (c clock) String() string {
-	return fmt.Sprintf("%s ± %s", time.Duration(c.shiftNS), time.Duration(c.boundNS))
+	return fmt.Sprintf("%s ± %s", plural.Time(time.Duration(c.shiftNS)), plural.Time(time.Duration(c.boundNS)))
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // StartAt replaces the barrier if ranks are not connected: all ranks begin at an instant
@@ -26,7 +28,7 @@ func (s *StartAt) Meet(_ context.Context, m Meeting) (Begin, error) {
 	case s.started:
 		return Begin{}, fmt.Errorf("a fixed start serves one level; connect the ranks for more")
 	case at < now:
-		return Begin{}, fmt.Errorf("the start at %s passed %v ago, while this rank was still preparing; choose a later one", s.At.Format(time.RFC3339), time.Duration(now-at).Round(time.Millisecond))
+		return Begin{}, fmt.Errorf("the start at %s passed %s ago, while this rank was still preparing; choose a later one", s.At.Format(time.RFC3339), plural.Time(time.Duration(now-at).Round(time.Millisecond)))
 	}
 	s.started = true
 	b.AtNS, b.LocalNS = at, at

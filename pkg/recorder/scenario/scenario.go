@@ -133,7 +133,7 @@ func (s *Scenario) Judge(res *recorder.Result, err error) *export.Submission {
 		if n := len(l.Windows); n > 0 {
 			measured = time.Duration(l.Windows[n-1].EndNS - l.Windows[0].StartNS) //nolint:gosec // a time within a run
 		}
-		invalid(measured < s.Shortest, "only %v were measured, less than %v", measured.Round(time.Millisecond), s.Shortest)
+		invalid(measured < s.Shortest, "only %s were measured, less than %s", plural.Time(measured.Round(time.Millisecond)), plural.Time(s.Shortest))
 	}
 	v.Valid = len(v.Reasons) == 0
 	return v

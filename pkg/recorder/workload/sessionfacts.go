@@ -146,7 +146,7 @@ func (x *SessionFacts) String() string {
 		parts = append(parts, fmt.Sprintf("%s that %s for sub-agents or for several others", plural.GroupedOf(x.Joins, "request"), verb))
 	}
 	if x.Delays > 0 {
-		parts = append(parts, fmt.Sprintf("delays of %v in all before %s", x.Waiting.Round(time.Millisecond), plural.GroupedOf(x.Delays, "request")))
+		parts = append(parts, fmt.Sprintf("delays of %s in all before %s", plural.Time(x.Waiting.Round(time.Millisecond)), plural.GroupedOf(x.Delays, "request")))
 	}
 	if x.Timed > 0 {
 		parts = append(parts, fmt.Sprintf("%s with a start time", plural.Grouped(x.Timed)))

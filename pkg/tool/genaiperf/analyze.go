@@ -197,7 +197,7 @@ func (a *analysis) raise(e *exception) {
 	c := &crash{Exception: e.Error()}
 	if a.at >= 0 && a.at < len(a.run.Experiments) && a.n > 0 {
 		x := &a.run.Experiments[a.at]
-		c.Where = fmt.Sprintf("%s %s, request %d", x.Mode, x.Value, a.n)
+		c.Where = fmt.Sprintf("%s, request %d", export.LoadName(x.Mode, x.Value), a.n)
 	}
 	a.rep.crash = c
 }

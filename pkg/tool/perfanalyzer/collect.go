@@ -187,7 +187,7 @@ func (c *collector) Report() dialect.Report {
 		}
 		e := &c.run.Experiments[i]
 		if l.windows[0].Unbounded() {
-			rep.warnf("%s %s: perf_analyzer measures no windows there, and reports nothing; --dialect strict does", e.Mode, e.Value)
+			rep.warnf("%s: perf_analyzer measures no windows there, and reports nothing; --dialect strict does", export.LoadName(e.Mode, e.Value))
 			continue
 		}
 		rep.Levels = append(rep.Levels, c.level(l, e))
@@ -225,7 +225,7 @@ func (c *collector) level(l *levelData, e *export.Experiment) Level {
 		out.Times = l.times.Means()
 		served, err := ModelsOf(e.Meta.ServerStats, len(l.windows))
 		if err != nil {
-			c.noServer = fmt.Errorf("%s %s: %w", e.Mode, e.Value, err)
+			c.noServer = fmt.Errorf("%s: %w", export.LoadName(e.Mode, e.Value), err)
 		}
 		out.Serve(served)
 	}
@@ -275,11 +275,11 @@ func (c *collector) warn(rep *Report) {
 	for i := range rep.Levels {
 		switch l := &rep.Levels[i]; {
 		case l.Unreported:
-			rep.warnf("%s %s: perf_analyzer was interrupted after %d of at least 3 windows, and reports nothing; --dialect strict does", l.Mode, six(l.Value), len(l.Windows))
+			rep.warnf("%s: perf_analyzer was interrupted after %d of at least 3 windows, and reports nothing; --dialect strict does", export.LoadName(l.Mode, six(l.Value)), len(l.Windows))
 		case l.Summary.Requests == 0:
-			rep.warnf("%s %s: no valid requests in the last windows: perf_analyzer ends there, and reports nothing", l.Mode, six(l.Value))
+			rep.warnf("%s: no valid requests in the last windows: perf_analyzer ends there, and reports nothing", export.LoadName(l.Mode, six(l.Value)))
 		case l.Summary.StdDevUS == pawindow.NoDeviation:
-			rep.warnf("%s %s: one request has no standard deviation; perf_analyzer prints the largest number for it", l.Mode, six(l.Value))
+			rep.warnf("%s: one request has no standard deviation; perf_analyzer prints the largest number for it", export.LoadName(l.Mode, six(l.Value)))
 		}
 	}
 	if slices.ContainsFunc(c.levels, func(l levelData) bool { return !l.skip && l.guessed }) {

@@ -191,7 +191,7 @@ func (s *analysis) End() {
 	l.explainLevel(out)
 	where := ""
 	if s.levels > 1 {
-		where = cmp.Or(strings.TrimSpace(e.Mode+" "+e.Value), "load not known") + ": "
+		where = cmp.Or(export.LoadName(e.Mode, e.Value), "load not known") + ": "
 	}
 	warn := func(format string, args ...any) {
 		s.rep.warnings = append(s.rep.warnings, fmt.Errorf(where+format, args...))

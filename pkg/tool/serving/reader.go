@@ -219,7 +219,7 @@ type leftOutResult struct {
 func (e *leftOutResult) Error() string {
 	level := ""
 	if e.level.Mode != "" {
-		level = " (" + strings.ReplaceAll(e.level.Mode, "_", " ") + " " + e.level.Value + ")"
+		level = " (" + export.LoadName(e.level.Mode, e.level.Value) + ")"
 	}
 	return fmt.Sprintf("result %d of the file%s is left out: %s", e.index, level, e.why)
 }

@@ -67,7 +67,7 @@ func LackRequests(run *export.Run, levels []KeptLevel) {
 			continue
 		}
 		e := &run.Experiments[i]
-		name := strings.TrimSpace(strings.ReplaceAll(e.Mode, "_", " ") + " " + e.Value)
+		name := export.LoadName(e.Mode, e.Value)
 		names = append(names, name)
 		sum.Kept += k.Kept
 		sum.Stated += k.Stated

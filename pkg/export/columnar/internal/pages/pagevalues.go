@@ -95,6 +95,7 @@ func (p *pageValues) append(v *Vector, n int) error {
 	if p.isText() {
 		return p.appendTexts(v, n)
 	}
+	v.Signed = p.signed
 	at := len(v.Nums)
 	v.Nums = slices.Grow(v.Nums, n)[:at+n]
 	nums := v.Nums[at:]

@@ -9,6 +9,7 @@ type Vector struct {
 	N        int
 	Nulls    []bool    // nil: none
 	Nums     []uint64  // integers, with their sign extended, and bools
+	Signed   bool      // Nums are of a signed type
 	Text     []byte    // of strings
 	Offsets  []int     // N+1, of strings and lists
 	Children []*Vector // the element of a list, the fields of a struct; nil for a field that the file lacks
