@@ -573,3 +573,24 @@ func TestTimeBounds(t *testing.T) {
 		t.Errorf("without heat maps: %v", x)
 	}
 }
+
+// A timeline counts the series that are not drawn, also series that the run lacks, and says that it does not mark
+// the begins of many levels.
+func TestTimelineSaysWhatIsLeftOut(t *testing.T) {
+	levels := make([]int, mostBoundary+1)
+	for i := range levels {
+		levels[i] = i + 1
+	}
+	r := made(100, 2, levels...)
+	s := &r.Telemetry[0]
+	for i := range view.MostSeries + 90 {
+		s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: "vllm:num_requests_running", Type: "gauge", Labels: []export.Label{{Name: "engine", Value: strconv.Itoa(i)}}}})
+	}
+	s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: "DCGM_FI_DEV_POWER_USAGE", Type: "gauge"}})
+	text := Timeline([]*view.Run{collected(t, "a.json", r)}, Options{}).Subtitle
+	for _, want := range []string{"Running requests: 282 more series are not drawn.", "GPU power: 1 more series are not drawn.", "The begins of 17 levels are not marked, only of up to 16."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
