@@ -102,7 +102,7 @@ func ofLevels(r *view.Run, key string, binNS float64, note func(string)) (all []
 			if s.Key != key {
 				continue
 			}
-			points := courseOf(s, joinedBins(s, binNS), max(60, mostChanges/len(r.Levels)), note)
+			points := courseOf(s, joinedBins(s, binNS), changesOf(len(r.Levels)), note)
 			if all != nil && points != nil {
 				all = append(all, svg.Point{X: points[0].X, Y: math.NaN()})
 			}
@@ -110,6 +110,11 @@ func ofLevels(r *view.Run, key string, binNS float64, note func(string)) (all []
 		}
 	}
 	return all
+}
+
+// changesOf returns the number of points of a step function at each of so many levels.
+func changesOf(levels int) int {
+	return max(mostChanges/levels, min(60, 6000/levels), 4)
 }
 
 // joinedBins returns how many bins of a series make about binNS.
