@@ -353,7 +353,7 @@ func TestSweepFigures(t *testing.T) {
 		t.Errorf("interval %+v (%s), band %+v, notes %q", m.Interval, m.NA, line.Band, f.Notes)
 	}
 	all := Sweep([]*view.Run{collected(t, "a.json", made(100, 200, 1, 4))}, Options{})
-	if len(all.Notes) != 1 || all.Notes[0] != "No level surely attains or misses the target." {
+	if len(all.Notes) != 1 || all.Notes[0] != "All levels attain the target of the SLO, the highest one not surely." {
 		t.Errorf("notes %q", all.Notes)
 	}
 	two := Sweep([]*view.Run{run, collected(t, "b.json", made(900, 200, 1, 4))}, Options{})
