@@ -37,11 +37,7 @@ func (r *Result) Headline() string {
 	default:
 		line += r.levelByLevel()
 	}
-	line += r.beside() + r.otherLengths() + r.cachedSide()
-	if strings.Contains(line, noTurns) {
-		return line
-	}
-	return line + r.mayBeDrift()
+	return line + r.beside() + r.otherLengths() + r.cachedSide()
 }
 
 // otherLengths says at which level the mean lengths of prompts or answers differ most, because they change
