@@ -44,6 +44,7 @@ func (c *call) checkPage() error {
 
 // writePage writes the page of runs. It is also report --format html.
 func (c *call) writePage(files fileNames, cfg analyze.Config) error {
+	keepToMemory(cfg.MemoryLimit)
 	runs, err := c.runs(files)
 	if err != nil {
 		return err

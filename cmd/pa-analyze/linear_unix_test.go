@@ -60,27 +60,29 @@ func oneLevel(requests []export.Request) *memrun.Reader {
 	return r
 }
 
+// shortLevels returns a run of n levels with three requests each.
+func shortLevels(n int) *memrun.Reader {
+	var levels [][]export.Request
+	for i := range n {
+		levels = append(levels, manyRequests(3*i, 3, nil))
+	}
+	return memrun.New("openai", levels...)
+}
+
 // growing returns runs with many of each thing that a run can have many of.
 func growing() []runOfSize {
 	return []runOfSize{
 		{"levels", 1000, "", func(n int) *memrun.Reader {
-			var levels [][]export.Request
-			for i := range n {
-				levels = append(levels, manyRequests(3*i, 3, nil))
-			}
-			r := memrun.New("openai", levels...)
+			r := shortLevels(n)
 			r.Header.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", Model: "m"}
 			for i := range r.Header.Experiments {
 				r.Header.Experiments[i].Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 3}, Warnings: []string{fmt.Sprintf("%d of 3 responses were odd", i%3)}}
 			}
 			return r
 		}},
+		{"thousands of levels", 3000, "diff; write; ", shortLevels},
 		{"levels of one load", 1000, reportsRuns + "diff; rig; trend; plot sweep; plot pareto; pareto; ", func(n int) *memrun.Reader {
-			var levels [][]export.Request
-			for i := range n {
-				levels = append(levels, manyRequests(3*i, 3, nil))
-			}
-			r := memrun.New("openai", levels...)
+			r := shortLevels(n)
 			for i := range r.Header.Experiments {
 				r.Header.Experiments[i].Value = "8"
 			}

@@ -43,14 +43,18 @@ chrome://tracing; both read it on your machine. -o run.json.gz compresses it.`,
 // writeTrace writes the trace of the run in files, compressed if the name of the output ends in .gz.
 func (c *call) writeTrace(files fileNames, config trace.Config) error {
 	return c.useOne(files, func(run recording, r export.Reader) error {
-		err := c.writeRequests(func(out io.Writer) error {
+		var lacks []string
+		err := c.writeRequests(func(out io.Writer) (err error) {
 			if !strings.HasSuffix(c.String("output"), ".gz") {
-				return trace.Write(c.Context, out, r, config)
+				lacks, err = trace.Write(c.Context, out, r, config)
+				return err
 			}
 			z := gzip.NewWriter(out)
-			return errors.Join(trace.Write(c.Context, z, r, config), z.Close())
+			lacks, err = trace.Write(c.Context, z, r, config)
+			return errors.Join(err, z.Close())
 		})
 		c.warnings(r)
+		c.warnAll(lacks)
 		return errors.Join(err, r.Err(), leftOut(run.name, r, "not in the trace"))
 	})
 }

@@ -23,6 +23,9 @@ type MaxLoad struct {
 	// Estimate is the most likely load; NaN if the shares of all levels attain the target, or
 	// if none does. See [inference.CrossingOf].
 	Estimate float64
+	// Above is the highest level if the shares of all levels attain the target, and Under the lowest
+	// level if none does: the most likely load is beyond this level. They are nil otherwise.
+	Above, Under *LoadLevel
 	// Interval is the 95 % interval of the highest load. It does not leave the bounds Within and
 	// Beyond, and an end without a bound is infinite.
 	Interval inference.Interval
@@ -86,6 +89,12 @@ func MaxLoadOf(mode string, levels []LoadLevel, objectives ...LoadObjective) *Ma
 	}
 	if c.Beyond >= 0 {
 		m.Beyond = &levels[c.Beyond]
+	}
+	switch {
+	case c.Above:
+		m.Above = &levels[len(levels)-1]
+	case c.Under:
+		m.Under = &levels[0]
 	}
 	switch {
 	case m.Within == nil && m.Beyond == nil:

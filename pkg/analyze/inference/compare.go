@@ -84,7 +84,7 @@ func Change(older, newer Estimate) Comparison {
 
 // compare returns a comparison with everything that needs no interval.
 func compare(older, newer Estimate) Comparison {
-	c := Comparison{Old: older, New: newer, Change: math.NaN(), P: math.NaN()}
+	c := Comparison{Old: older.kept(), New: newer.kept(), Change: math.NaN(), P: math.NaN()}
 	if older.Value > 0 && newer.Value > 0 {
 		c.Change = newer.Value/older.Value - 1
 	} else {

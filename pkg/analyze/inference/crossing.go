@@ -24,6 +24,9 @@ type Crossing struct {
 	// Value is the most likely load; NaN if the shares of all levels are the target or above, or
 	// all are below it.
 	Value float64
+	// Above says that the shares of all levels are the target or above, and Under that those of all
+	// levels are below; see Value.
+	Above, Under bool
 	// Interval is the interval of the load. An end is infinite if there is no bound on its side.
 	Interval Interval
 	// Unsure holds the indexes of the levels between the bounds. Their shares may lie on
@@ -70,6 +73,7 @@ func CrossingOf(levels []Level, target, confidence float64) Crossing {
 	if c.Beyond >= 0 {
 		last = min(last, c.Beyond-1)
 	}
+	c.Above, c.Under = last == len(levels)-1, last < 0
 	if last >= 0 && last+1 < len(levels) {
 		c.Value = scales[0].crossing(levels[last:last+2], shares[last:last+2], target)
 	}
@@ -115,12 +119,13 @@ func Lowest(all []Crossing) Crossing {
 			lowest.Beyond = c.Beyond
 		}
 		lowest.Again = lowest.Again || c.Again
+		lowest.Above, lowest.Under = lowest.Above && c.Above, lowest.Under || c.Under
 		lowest.Value = math.Min(orInf(lowest.Value, 1), orInf(c.Value, 1))
 		lowest.Interval.Low = math.Min(lowest.Interval.Low, c.Interval.Low)
 		lowest.Interval.High = math.Min(lowest.Interval.High, c.Interval.High)
 		unsure = append(unsure, c.Unsure...)
 	}
-	if lowest.Value = math.Min(lowest.Value, lowest.Interval.High); math.IsInf(lowest.Value, 1) {
+	if lowest.Value = math.Min(lowest.Value, lowest.Interval.High); math.IsInf(lowest.Value, 1) || lowest.Under {
 		lowest.Value = math.NaN()
 	}
 	slices.Sort(unsure)

@@ -117,6 +117,15 @@ func alike(older, newer Estimate) (o, n Estimate) {
 	return older, newer
 }
 
+// kept returns the estimate as a comparison keeps it: without the values, unless its interval needs them.
+func (e Estimate) kept() Estimate {
+	e.series, e.small = nil, nil
+	if e.NA.Missing() {
+		e.pivot = pivot{}
+	}
+	return e
+}
+
 // Interval returns the confidence interval at the given level, such as 0.95. A
 // level outside (0, 1) gives none.
 func (e *Estimate) Interval(level float64) Interval {

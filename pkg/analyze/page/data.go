@@ -2,10 +2,12 @@ package page
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/view"
 )
@@ -38,6 +40,23 @@ var groupOf = map[string]string{
 var groupOfQuantity = map[string]string{
 	"waiting requests": "queue", "KV cache usage": "kv", "GPU power": "power", "running requests": "running",
 	"GPU utilization": "utilization", "GPU memory used": "memory",
+}
+
+// seriesNotes say which series of the plots over time are left out.
+func (r *Run) seriesNotes() (notes []string) {
+	for _, l := range r.TelemetryLeftOut {
+		if groupOfQuantity[l.Quantity] != "" {
+			notes = append(notes, fmt.Sprintf("%s: %s more series of %s are not shown, because the plots have the first %d of a source. pa-analyze report --format json has the figures of all, and the recording has their values.",
+				l.Quantity, plural.Grouped(l.Series), plain(l.Source), view.MostSeries))
+		}
+	}
+	thinned := func(all []view.Series) bool {
+		return slices.ContainsFunc(all, func(s view.Series) bool { return s.LeftOut > 0 })
+	}
+	if thinned(r.Telemetry) || slices.ContainsFunc(r.Levels[:r.detailed], func(l view.Level) bool { return thinned(l.Series) }) {
+		notes = append(notes, "Of values that change often, the lowest and the highest of each stretch of time are drawn.")
+	}
+	return notes
 }
 
 // floats are numbers with at most six digits; NaN is null.
@@ -127,10 +146,11 @@ const mostExact = 1 << 53
 //	                            of each stall, in the order of the rows: the row, as a difference from
 //	                            the row of the stall before, its begin from the begin of the row, its
 //	                            length, and its position among the gaps of the answer
+//	stalls_left_out             the number of shorter stalls that have no place in these columns
 func rowsOf(l *view.Level) sheet.Object {
 	var ids, strings []string
 	var id, begin, timed, connect, start, first, last, end, ttft, e2el, queue, prefill, firstDecode, lane, input, cached, output, status, excluded, class, errors, model column
-	var stallRow, stallAt, stallNS, stallPosition column
+	var stallRow, stallAt, stallNS, stallPosition, stallsLeftOut column
 	texts := map[string]int64{}
 	text := func(s string) int64 {
 		i, ok := texts[s]
@@ -195,6 +215,7 @@ func rowsOf(l *view.Level) sheet.Object {
 		class.add(classText)
 		errors.add(errorText)
 		model.add(modelText)
+		stallsLeftOut.add(int64(q.StallsLeftOut))
 		for _, s := range q.Stalls {
 			stallRow.add(int64(i) - stallBefore)
 			stallBefore = int64(i)
@@ -208,7 +229,7 @@ func rowsOf(l *view.Level) sheet.Object {
 		"id": &id, "begin": &begin, "timed": &timed, "connect": &connect, "start": &start, "first": &first, "last": &last, "end": &end, "ttft": &ttft, "e2el": &e2el,
 		"queue": &queue, "prefill": &prefill, "first_decode": &firstDecode,
 		"lane": &lane, "input": &input, "cached": &cached, "output": &output, "status": &status, "excluded": &excluded, "class": &class, "error": &errors, "model": &model,
-		"stall_row": &stallRow, "stall_at": &stallAt, "stall_ns": &stallNS, "stall_position": &stallPosition,
+		"stall_row": &stallRow, "stall_at": &stallAt, "stall_ns": &stallNS, "stall_position": &stallPosition, "stalls_left_out": &stallsLeftOut,
 	} {
 		columns[name] = c.data()
 	}

@@ -87,8 +87,10 @@ type document struct {
 
 	LevelNames []string // of the detailed levels of all runs, each once
 	FewerNotes []string // which levels have no more than a row in the sweep
-	Runs       []runPart
-	Several    bool // runs
+	// SeriesNotes say which series over time are left out.
+	SeriesNotes []string
+	Runs        []runPart
+	Several     bool // runs
 
 	Sweep         []sweepTable
 	SweepNotes    []string
@@ -321,6 +323,12 @@ func (d *document) run(r *Run, i int, defs *definitions) error {
 			text = r.short + ": " + text
 		}
 		d.FewerNotes = append(d.FewerNotes, plain(text))
+	}
+	for _, text := range r.seriesNotes() {
+		if d.Several {
+			text = r.short + ": " + text
+		}
+		d.SeriesNotes = append(d.SeriesNotes, text)
 	}
 	d.Runs = append(d.Runs, runPart{Index: i, Name: r.name, Short: r.short, Facts: facts, More: more})
 	t := sweepTable{Caption: "levels"}

@@ -744,3 +744,52 @@ func TestManyLevels(t *testing.T) {
 		}
 	}
 }
+
+// The page says which series over time it leaves out, and how often a request stalled.
+func TestSaysWhatIsLeftOut(t *testing.T) {
+	q := memrun.OpenAI()
+	q.StartNS = 1_700_000_000_000_000_000
+	at := q.StartNS
+	for i := range 600 {
+		at += ms
+		if i%20 == 19 { // 30 stalls
+			at += 1000 * ms
+		}
+		x := memrun.OpenAI(memrun.Delta("a")).Responses[0]
+		x.RecvNS = at
+		q.Responses = append(q.Responses, x)
+	}
+	r := memrun.New("openai", []export.Request{q})
+	scrape := export.Scrape{Source: "http://a/metrics", StartNS: q.StartNS, EndNS: q.StartNS}
+	for i := range view.MostSeries + 1200 {
+		labels := []export.Label{{Name: "engine", Value: strconv.Itoa(i)}}
+		scrape.Samples = append(scrape.Samples,
+			export.Sample{Series: &export.Series{Name: "unknown", Type: "gauge", Labels: labels}},
+			export.Sample{Series: &export.Series{Name: "vllm:num_requests_running", Type: "gauge", Labels: labels}})
+	}
+	r.Telemetry = []export.Scrape{scrape}
+	for i := range 5000 {
+		next := export.Scrape{Source: scrape.Source, StartNS: q.StartNS + uint64(i+1)*ms, EndNS: q.StartNS + uint64(i+1)*ms, Samples: slices.Clone(scrape.Samples[1:2])}
+		next.Samples[0].Value = float64(i % 7)
+		r.Telemetry = append(r.Telemetry, next)
+	}
+	run := collected(t, "a.json", r, analyze.Config{})
+	for _, tt := range []struct {
+		runs   []Run
+		prefix string
+	}{{[]Run{run}, ""}, {[]Run{run, collected(t, "b.json", memrun.New("openai", requests(3)), analyze.Config{})}, "a.json: "}} {
+		page := written(t, Page{Runs: tt.runs})
+		for _, want := range []string{
+			tt.prefix + "running requests: 1,200 more series of http://a/metrics are not shown, because the plots have the first 200 of a source.",
+			tt.prefix + "Of values that change often, the lowest and the highest of each stretch of time are drawn.",
+			`"stalls_left_out":10`,
+		} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		}
+	}
+	if page := written(t, Page{Runs: []Run{collected(t, "b.json", memrun.New("openai", requests(3)), analyze.Config{})}}); strings.Contains(page, "not shown") || strings.Contains(page, "change often") {
+		t.Error("a page with everything says that it lacks something")
+	}
+}

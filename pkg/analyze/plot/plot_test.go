@@ -353,7 +353,7 @@ func TestSweepFigures(t *testing.T) {
 		t.Errorf("interval %+v (%s), band %+v, notes %q", m.Interval, m.NA, line.Band, f.Notes)
 	}
 	all := Sweep([]*view.Run{collected(t, "a.json", made(100, 200, 1, 4))}, Options{})
-	if len(all.Notes) != 1 || all.Notes[0] != "No level surely attains or misses the target." {
+	if len(all.Notes) != 1 || all.Notes[0] != "All levels attain the target of the SLO, the highest one not surely." {
 		t.Errorf("notes %q", all.Notes)
 	}
 	two := Sweep([]*view.Run{run, collected(t, "b.json", made(900, 200, 1, 4))}, Options{})
@@ -579,6 +579,27 @@ func TestShortLevel(t *testing.T) {
 	for _, tt := range []struct{ value, want string }{{"8", "8"}, {"2.5", "2.5"}, {"0.0", "session concurrency 2"}, {"", ""}} {
 		if got := shortLevel(tt.value, "session concurrency 2"); got != tt.want {
 			t.Errorf("shortLevel(%q) = %q, want %q", tt.value, got, tt.want)
+		}
+	}
+}
+
+// A timeline counts the series that are not drawn, also series that the run lacks, and says that it does not mark
+// the begins of many levels.
+func TestTimelineSaysWhatIsLeftOut(t *testing.T) {
+	levels := make([]int, mostBoundary+1)
+	for i := range levels {
+		levels[i] = i + 1
+	}
+	r := made(100, 2, levels...)
+	s := &r.Telemetry[0]
+	for i := range view.MostSeries + 90 {
+		s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: "vllm:num_requests_running", Type: "gauge", Labels: []export.Label{{Name: "engine", Value: strconv.Itoa(i)}}}})
+	}
+	s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: "DCGM_FI_DEV_POWER_USAGE", Type: "gauge"}})
+	text := Timeline([]*view.Run{collected(t, "a.json", r)}, Options{}).Subtitle
+	for _, want := range []string{"Running requests: 282 more series are not drawn.", "GPU power: 1 more series are not drawn.", "The begins of 17 levels are not marked, only of up to 16."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
 		}
 	}
 }

@@ -267,10 +267,16 @@ func maxLoadNotes(runs []*view.Run, names []string) (notes []string) {
 			note = fmt.Sprintf("the target of the SLO is attained up to %s %s", mode, report.LoadsText(m))
 		case !math.IsNaN(m.Estimate):
 			note = m.NA
-		case m.Within != nil:
+		case m.Above != nil:
 			note = "all levels attain the target of the SLO"
-		case m.Beyond != nil:
+			if m.Within != m.Above {
+				note += ", the highest one not surely"
+			}
+		case m.Under != nil:
 			note = "no level attains the target of the SLO"
+			if m.Beyond != m.Under {
+				note += ", but the lowest one does not surely miss it"
+			}
 		default:
 			note = m.NA
 		}

@@ -77,7 +77,7 @@ func Timeline(runs []*view.Run, o Options) *svg.Figure {
 	note(widthNote(widths))
 	f.Panels = append(f.Panels, firstTokens(runs, names, end, note))
 	telemetry(runs, names, note, add)
-	boundaries(runs, f)
+	note(boundaries(runs, f))
 	last := &f.Panels[len(f.Panels)-1]
 	last.X.Label = "time since the start of the run"
 	f.Subtitle = sentences(append([]string{requests(runs)}, notes...)...)
@@ -102,7 +102,7 @@ func ofLevels(r *view.Run, key string, binNS float64, note func(string)) (all []
 			if s.Key != key {
 				continue
 			}
-			points := courseOf(s, joinedBins(s, binNS), max(60, mostChanges/len(r.Levels)), note)
+			points := courseOf(s, joinedBins(s, binNS), changesOf(len(r.Levels)), note)
 			if all != nil && points != nil {
 				all = append(all, svg.Point{X: points[0].X, Y: math.NaN()})
 			}
@@ -110,6 +110,11 @@ func ofLevels(r *view.Run, key string, binNS float64, note func(string)) (all []
 		}
 	}
 	return all
+}
+
+// changesOf returns the number of points of a step function at each of so many levels.
+func changesOf(levels int) int {
+	return max(mostChanges/levels, min(60, 6000/levels), 4)
 }
 
 // joinedBins returns how many bins of a series make about binNS.
@@ -210,10 +215,13 @@ func firstTokens(runs []*view.Run, names []string, end float64, note func(string
 	}
 }
 
-// boundaries marks where the levels of a single run begin.
-func boundaries(runs []*view.Run, f *svg.Figure) {
-	if len(runs) != 1 || len(runs[0].Levels) < 2 || len(runs[0].Levels) > mostBoundary {
-		return
+// boundaries marks where the levels of a single run begin. The note says that there are too many.
+func boundaries(runs []*view.Run, f *svg.Figure) (note string) {
+	if len(runs) != 1 || len(runs[0].Levels) < 2 {
+		return ""
+	}
+	if n := len(runs[0].Levels); n > mostBoundary {
+		return fmt.Sprintf("The begins of %s levels are not marked, only of up to %d.", plural.Grouped(n), mostBoundary)
 	}
 	for i := range f.Panels {
 		for j := range runs[0].Levels {
@@ -232,6 +240,7 @@ func boundaries(runs []*view.Run, f *svg.Figure) {
 			f.Panels[i].Lines = append(f.Panels[i].Lines, line)
 		}
 	}
+	return ""
 }
 
 // gauges are the gauges of servers and GPUs that a timeline shows, by the names of the report,
@@ -271,12 +280,20 @@ func telemetry(runs []*view.Run, names []string, note func(string), add func(tit
 				perRun[g.run]++
 			}
 		}
+		n := max(len(some)-mostGauges, 0)
+		some = some[:len(some)-n]
+		for _, r := range runs {
+			for _, l := range r.TelemetryLeftOut {
+				if l.Quantity == name {
+					n += l.Series
+				}
+			}
+		}
+		if n > 0 {
+			note(fmt.Sprintf("%s: %s more series are not drawn.", upper(name), plural.Grouped(n)))
+		}
 		if some == nil {
 			continue
-		}
-		if n := len(some) - mostGauges; n > 0 {
-			note(fmt.Sprintf("%s: %s more are not drawn.", upper(name), plural.Of(n, "series")))
-			some = some[:mostGauges]
 		}
 		unit := some[0].Unit
 		switch unit {

@@ -14,74 +14,62 @@ import (
 // prefix begins the names of all metrics.
 const prefix = "pa_"
 
-// A family is the lines of a metric in OpenMetrics.
-type family struct {
-	kind, unit, help string
-	lines            strings.Builder
-	seen             map[string]bool // labels that have a line
-}
-
 // openMetrics writes OpenMetrics 1.0: a gauge for each name, and the histograms. The time of a line is the end of its level.
 func openMetrics(runs []*Run) sheet.Renderer {
 	return func(w io.Writer) error {
-		families := map[string]*family{}
-		var order []string
-		open := func(name, kind, unit, help string) *family {
-			f := families[name]
-			if f == nil {
-				f = &family{kind: kind, unit: unit, help: help, seen: map[string]bool{}}
-				families[name] = f
-				order = append(order, name)
-			}
-			return f
-		}
-		names := distinctNames(runs)
-		for i, r := range runs {
-			for j := range r.Levels {
-				l := &r.Levels[j]
-				at := seconds(l.End)
-				for k := range l.Figures {
-					x := &l.Figures[k]
-					f := open(prefix+x.Name, "gauge", x.Unit, x.Help)
-					set := labelSet(labels(names[i], r, l, x))
-					if f.seen[set] { // the file states the figure twice
-						continue
-					}
-					f.seen[set] = true
-					fmt.Fprintf(&f.lines, "%s%s{%s} %s %s\n", prefix, x.Name, set, x.Text, at)
-				}
-				for k := range l.Histograms {
-					h := &l.Histograms[k]
-					f := open(prefix+h.Name, "histogram", h.Unit, h.Help)
-					set := labelSet(labels(names[i], r, l, &Figure{Model: r.Model}))
-					for b, bound := range append(h.Bounds[:len(h.Bounds):len(h.Bounds)], "+Inf") {
-						n := h.N
-						if b < len(h.AtMost) {
-							n = h.AtMost[b]
-							bound = withPoint(bound)
-						}
-						fmt.Fprintf(&f.lines, "%s%s_bucket{%s,le=\"%s\"} %d %s\n", prefix, h.Name, set, bound, n, at)
-					}
-					fmt.Fprintf(&f.lines, "%s%s_count{%s} %d %s\n", prefix, h.Name, set, h.N, at)
-					fmt.Fprintf(&f.lines, "%s%s_sum{%s} %s %s\n", prefix, h.Name, set, h.sum(), at)
-				}
-			}
-		}
 		b := bufio.NewWriter(w)
-		for _, name := range order {
-			f := families[name]
-			fmt.Fprintf(b, "# TYPE %s %s\n", name, f.kind)
-			if f.unit != "" {
-				fmt.Fprintf(b, "# UNIT %s %s\n", name, f.unit)
+		names := distinctNames(runs)
+		for _, g := range grouped(runs, func(f *Figure) string { return prefix + f.Name }, func(h *Histogram) string { return prefix + h.Name }) {
+			g.openFamily(b, runs)
+			seen := map[string]bool{} // labels that have a line
+			for _, p := range g.places {
+				r, l, f, h := p.at(runs)
+				if h != nil {
+					h.openLines(b, labelSet(labels(names[p.run], r, l, &Figure{Model: r.Model})), seconds(l.End))
+					continue
+				}
+				set := labelSet(labels(names[p.run], r, l, f))
+				if seen[set] { // the file states the figure twice
+					continue
+				}
+				seen[set] = true
+				fmt.Fprintf(b, "%s{%s} %s %s\n", g.name, set, f.Text, seconds(l.End))
 			}
-			if f.help != "" {
-				fmt.Fprintf(b, "# HELP %s %s\n", name, labelEscaper.Replace(strings.ToValidUTF8(f.help, "�")))
-			}
-			fmt.Fprint(b, f.lines.String())
 		}
 		fmt.Fprint(b, "# EOF\n")
 		return b.Flush()
 	}
+}
+
+// openFamily writes what is said once of a name.
+func (g *group) openFamily(b *bufio.Writer, runs []*Run) {
+	var kind, unit, help string
+	if _, _, f, h := g.places[0].at(runs); h != nil {
+		kind, unit, help = "histogram", h.Unit, h.Help
+	} else {
+		kind, unit, help = "gauge", f.Unit, f.Help
+	}
+	fmt.Fprintf(b, "# TYPE %s %s\n", g.name, kind)
+	if unit != "" {
+		fmt.Fprintf(b, "# UNIT %s %s\n", g.name, unit)
+	}
+	if help != "" {
+		fmt.Fprintf(b, "# HELP %s %s\n", g.name, labelEscaper.Replace(strings.ToValidUTF8(help, "�")))
+	}
+}
+
+// openLines writes the lines of a histogram.
+func (h *Histogram) openLines(b *bufio.Writer, set, at string) {
+	for i, bound := range append(h.Bounds[:len(h.Bounds):len(h.Bounds)], "+Inf") {
+		n := h.N
+		if i < len(h.AtMost) {
+			n = h.AtMost[i]
+			bound = withPoint(bound)
+		}
+		fmt.Fprintf(b, "%s%s_bucket{%s,le=\"%s\"} %d %s\n", prefix, h.Name, set, bound, n, at)
+	}
+	fmt.Fprintf(b, "%s%s_count{%s} %d %s\n", prefix, h.Name, set, h.N, at)
+	fmt.Fprintf(b, "%s%s_sum{%s} %s %s\n", prefix, h.Name, set, h.sum(), at)
 }
 
 // sum returns the sum of the values.

@@ -1,7 +1,10 @@
 package publish
 
 import (
+	"bufio"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -20,87 +23,103 @@ const cumulative = 2
 // prefix "pa."; the histograms have the names of OpenTelemetry's conventions for GenAI, where there is one.
 func otlp(runs []*Run) sheet.Renderer {
 	return func(w io.Writer) error {
+		out := &otlpWriter{b: bufio.NewWriter(w)}
 		names := distinctNames(runs)
 		for i, r := range runs {
-			b, err := json.Marshal(otlpRequest(names[i], r))
-			if err != nil {
-				return err
-			}
-			if _, err := w.Write(sanitize.JSON(append(b, '\n'))); err != nil {
-				return err
-			}
+			out.request(names[i], r)
 		}
-		return nil
+		return errors.Join(out.err, out.b.Flush())
 	}
+}
+
+// An otlpWriter writes JSON piece by piece: a run may have millions of points.
+type otlpWriter struct {
+	b   *bufio.Writer
+	err error // of a value that has no JSON
+}
+
+func (w *otlpWriter) text(s string) { _, _ = w.b.WriteString(s) } // Flush returns the error
+
+func (w *otlpWriter) value(v any) {
+	b, err := json.Marshal(v)
+	w.err = cmp.Or(w.err, err)
+	_, _ = w.b.Write(sanitize.JSON(b))
 }
 
 // otlpUnits are the units in UCUM, by ours.
 var otlpUnits = map[string]string{"seconds": "s", "joules": "J", "watts": "W", "bytes": "By", "tokens": "{token}", "dollars": "{dollar}"}
 
-// An otlpMetric is a metric with its points.
-type otlpMetric struct {
-	name, unit, help string
-	kind             string // the member that holds the points
-	points           []sheet.Object
+// request writes the request of a run.
+func (w *otlpWriter) request(run string, r *Run) {
+	resource := attributes([]label{{"service.name", "pa-analyze"}, {"pa.run", run}, {"pa.definitions", r.Definitions}, {"pa.tool", r.Tool}, {"url.full", r.URL}})
+	w.text(`{"resourceMetrics":[{"resource":`)
+	w.value(sheet.Object{"attributes", resource})
+	w.text(`,"scopeMetrics":[{"scope":{"name":"github.com/pa-tools/pa"},"metrics":[`)
+	for i, g := range grouped([]*Run{r}, func(f *Figure) string { return "pa." + f.Name }, (*Histogram).otlpName) {
+		if i > 0 {
+			w.text(",")
+		}
+		w.metric(r, g)
+	}
+	w.text("]}]}]}\n")
 }
 
-func otlpRequest(run string, r *Run) sheet.Object {
-	var all []*otlpMetric
-	byName := map[string]*otlpMetric{}
-	metric := func(name, unit, help, kind string) *otlpMetric {
-		m := byName[name]
-		if m == nil {
-			m = &otlpMetric{name: name, unit: unit, help: help, kind: kind}
-			byName[name] = m
-			all = append(all, m)
-		}
-		return m
+// metric writes a metric with its points.
+func (w *otlpWriter) metric(r *Run, g *group) {
+	runs := []*Run{r}
+	var kind, unit, help string
+	if _, _, f, h := g.places[0].at(runs); h != nil {
+		kind, unit, help = "histogram", h.Unit, h.Help
+	} else {
+		kind, unit, help = "gauge", f.Unit, f.Help
 	}
-	for i := range r.Levels {
-		l := &r.Levels[i]
-		for j := range l.Figures {
-			f := &l.Figures[j]
-			m := metric("pa."+f.Name, otlpUnits[f.Unit], f.Help, "gauge")
-			m.points = append(m.points, sheet.Object{
-				"attributes", r.otlpAttributes(l, f, ""), "startTimeUnixNano", nanos(l.Start), "timeUnixNano", nanos(l.End), "asDouble", json.Number(f.Text),
-			})
-		}
-		for j := range l.Histograms {
-			h := &l.Histograms[j]
-			name := h.OTel.Name
-			if name == "" {
-				name = "pa." + h.Name
-			}
-			m := metric(name, otlpUnits[h.Unit], h.Help, "histogram")
-			counts, before := make([]string, 0, len(h.AtMost)+1), 0
-			for _, n := range append(h.AtMost[:len(h.AtMost):len(h.AtMost)], h.N) {
-				counts = append(counts, strconv.Itoa(n-before))
-				before = n
-			}
-			bounds := make([]json.Number, len(h.Bounds))
-			for k, b := range h.Bounds {
-				bounds[k] = json.Number(b)
-			}
-			m.points = append(m.points, sheet.Object{
-				"attributes", r.otlpAttributes(l, &Figure{Model: r.Model}, h.OTel.TokenType), "startTimeUnixNano", nanos(l.Start), "timeUnixNano", nanos(l.End),
-				"count", strconv.Itoa(h.N), "sum", json.Number(h.sum()), "bucketCounts", counts, "explicitBounds", bounds,
-			})
-		}
+	w.text(`{"name":`)
+	w.value(g.name)
+	if u := otlpUnits[unit]; u != "" {
+		w.text(`,"unit":`)
+		w.value(u)
 	}
-	metrics := sheet.ListOf(all, func(m *otlpMetric) sheet.Object {
-		data := sheet.Object{"dataPoints", m.points}
-		if m.kind == "histogram" {
-			data = append(data, "aggregationTemporality", cumulative)
+	if help != "" {
+		w.text(`,"description":`)
+		w.value(strings.ToValidUTF8(help, "�"))
+	}
+	w.text(`,"` + kind + `":{"dataPoints":[`)
+	for i, p := range g.places {
+		if i > 0 {
+			w.text(",")
 		}
-		return sheet.Object{"name", m.name, "unit", sheet.Opt(m.unit), "description", sheet.Opt(strings.ToValidUTF8(m.help, "�")), m.kind, data}
-	})
-	resource := attributes([]label{{"service.name", "pa-analyze"}, {"pa.run", run}, {"pa.definitions", r.Definitions}, {"pa.tool", r.Tool}, {"url.full", r.URL}})
-	return sheet.Object{"resourceMetrics", []sheet.Object{{
-		"resource",
-		sheet.Object{"attributes", resource},
-		"scopeMetrics",
-		[]sheet.Object{{"scope", sheet.Object{"name", "github.com/pa-tools/pa"}, "metrics", metrics}},
-	}}}
+		_, l, f, h := p.at(runs)
+		if h != nil {
+			w.value(h.otlpPoint(r, l))
+			continue
+		}
+		w.value(sheet.Object{"attributes", r.otlpAttributes(l, f, ""), "startTimeUnixNano", nanos(l.Start), "timeUnixNano", nanos(l.End), "asDouble", json.Number(f.Text)})
+	}
+	w.text("]")
+	if kind == "histogram" {
+		w.text(`,"aggregationTemporality":` + strconv.Itoa(cumulative))
+	}
+	w.text("}}")
+}
+
+// otlpName returns the histogram's name in OTLP.
+func (h *Histogram) otlpName() string { return cmp.Or(h.OTel.Name, "pa."+h.Name) }
+
+// otlpPoint returns the point of the histogram.
+func (h *Histogram) otlpPoint(r *Run, l *Level) sheet.Object {
+	counts, before := make([]string, 0, len(h.AtMost)+1), 0
+	for _, n := range append(h.AtMost[:len(h.AtMost):len(h.AtMost)], h.N) {
+		counts = append(counts, strconv.Itoa(n-before))
+		before = n
+	}
+	bounds := make([]json.Number, len(h.Bounds))
+	for k, b := range h.Bounds {
+		bounds[k] = json.Number(b)
+	}
+	return sheet.Object{
+		"attributes", r.otlpAttributes(l, &Figure{Model: r.Model}, h.OTel.TokenType), "startTimeUnixNano", nanos(l.Start), "timeUnixNano", nanos(l.End),
+		"count", strconv.Itoa(h.N), "sum", json.Number(h.sum()), "bucketCounts", counts, "explicitBounds", bounds,
+	}
 }
 
 // otlpAttributes returns the attributes of a point.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"math"
@@ -660,4 +661,36 @@ func FuzzForms(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A measuring writer knows how much was written, and how much at once.
+type measuring struct{ all, most int }
+
+func (w *measuring) Write(b []byte) (int, error) {
+	w.all, w.most = w.all+len(b), max(w.most, len(b))
+	return len(b), nil
+}
+
+// Forms of one file write as they go.
+func TestWritesAsItGoes(t *testing.T) {
+	r := &Run{File: "a.json", Name: "a", Definitions: "pa"}
+	for i := range 2000 {
+		r.Levels = append(r.Levels, Level{
+			Name: fmt.Sprint("level ", i), Start: time.Unix(1, 0), End: time.Unix(2, 0),
+			Figures:    []Figure{{Name: "x", Text: "1"}, {Name: "y", Text: "2"}},
+			Histograms: []Histogram{{Name: "h", Bounds: []string{"1", "2"}, AtMost: []int{1, 2}, N: 3, Mean: 1}},
+		})
+	}
+	for _, f := range Forms {
+		if f.Write == nil {
+			continue
+		}
+		var w measuring
+		if err := f.Write([]*Run{r})(&w); err != nil {
+			t.Fatal(err)
+		}
+		if w.all < 100_000 || w.most > 10_000 {
+			t.Errorf("%s: %d bytes, up to %d at once", f.Name, w.all, w.most)
+		}
+	}
 }

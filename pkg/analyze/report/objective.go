@@ -119,10 +119,16 @@ func MaxLoad(m *figure.MaxLoad) string {
 		what += ", at least " + plain(m.Within.Value) + facts(m.Within)
 	case m.Beyond != nil && estimated:
 		what += ", below " + plain(m.Beyond.Value) + facts(m.Beyond)
-	case m.Within != nil:
-		what += plain(m.Within.Value) + " or more" + facts(m.Within)
-	case m.Beyond != nil:
-		what += "below " + plain(m.Beyond.Value) + facts(m.Beyond)
+	case m.Above != nil:
+		what += outside(plain(m.Above.Value)+" or more", "highest", m.Above, m.Within)
+		if m.Within != nil && m.Within != m.Above {
+			what += "; surely " + plain(m.Within.Value) + " or more" + facts(m.Within)
+		}
+	case m.Under != nil:
+		what += outside("below "+plain(m.Under.Value), "lowest", m.Under, m.Beyond)
+		if m.Beyond != nil && m.Beyond != m.Under {
+			what += "; surely below " + plain(m.Beyond.Value) + facts(m.Beyond)
+		}
 	case !estimated:
 		what += "not known"
 	}
@@ -136,6 +142,15 @@ func MaxLoad(m *figure.MaxLoad) string {
 		what += "; not known at " + plain(strings.Join(m.Unknown, ", "))
 	}
 	return what + maxLoadAdvice(m)
+}
+
+// outside describes a maximum load outside the loads that were measured: beyond their highest or lowest level. sure is the level
+// that surely attains or misses the target.
+func outside(text, which string, l, sure *figure.LoadLevel) string {
+	if l == sure {
+		return text + facts(l)
+	}
+	return "probably " + text + facts(l) + ", the " + which + " level measured"
 }
 
 // facts returns the attainment of a level, and the rate that was sent if it differs from the

@@ -229,9 +229,9 @@ func TestMaxLoad(t *testing.T) {
 			of + "about 6; no level surely attains or misses the target; measure 4 and 8 again, with about 900 requests each",
 		},
 		{load(nil, nil, nan, -inf, inf, "no level surely attains or misses the target"), of + "not known; no level surely attains or misses the target"},
-		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *figure.MaxLoad) { m.Next = []float64{2, 4} }), of + "below 8 (50.00%); measure 2 and 4 next"},
+		{with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *figure.MaxLoad) { m.Under, m.Next = beyond, []float64{2, 4} }), of + "below 8 (50.00%); measure 2 and 4 next"},
 		{
-			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *figure.MaxLoad) { m.Again, m.Unknown = true, []string{"2", "x\x1b"} }),
+			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *figure.MaxLoad) { m.Above, m.Again, m.Unknown = within, true, []string{"2", "x\x1b"} }),
 			of + `4 or more (97.00%); a higher level attains it again, so the levels are not in order; not known at 2, x\x1b`,
 		},
 		// Rates that were sent have as many digits as the clock; loads to measure are as a flag takes them.
@@ -244,8 +244,21 @@ func TestMaxLoad(t *testing.T) {
 			of + "about 1.235 (95% interval from 1.235 on), at least 1.3 (100.0%, 1.235/s sent)",
 		},
 		{
-			with(load(within, nil, nan, 4, inf, ""), func(m *figure.MaxLoad) { m.Next = []float64{1.23456} }),
+			with(load(within, nil, nan, 4, inf, ""), func(m *figure.MaxLoad) { m.Above, m.Next = within, []float64{1.23456} }),
 			of + "4 or more (97.00%); measure 1.23456 next",
+		},
+		// All levels attain the target, or none does, but only a level further in surely.
+		{
+			with(load(within, nil, nan, 4, inf, "no level surely misses the target"), func(m *figure.MaxLoad) { m.Above = &figure.LoadLevel{Load: 16, Value: "16", Share: 0.96} }),
+			of + "probably 16 or more (96.00%), the highest level measured; surely 4 or more (97.00%)",
+		},
+		{
+			with(load(nil, nil, nan, -inf, inf, "no level surely attains or misses the target"), func(m *figure.MaxLoad) { m.Above = within }),
+			of + "probably 4 or more (97.00%), the highest level measured; no level surely attains or misses the target",
+		},
+		{
+			with(load(nil, beyond, nan, -inf, 8, "no level surely attains the target"), func(m *figure.MaxLoad) { m.Under = &figure.LoadLevel{Load: 1, Value: "1", Share: 0.94} }),
+			of + "probably below 1 (94.00%), the lowest level measured; surely below 8 (50.00%)",
 		},
 		// Several objectives have no share in common.
 		{

@@ -9,11 +9,20 @@ import (
 
 // Courses follows the series of telemetry over time: a gauge as it is, a counter by its growth per second.
 type Courses struct {
-	// LeftOut counts the series that are left out because their source has too many.
-	LeftOut int
+	// OnlyFigures follows only series that belong to a figure of the report. Others are not in LeftOut.
+	OnlyFigures bool
+	// LeftOut counts the series that are left out because their source has too many, in the order in which
+	// they appeared.
+	LeftOut []LeftOut
 
 	most    int
 	sources map[string]*courseSource
+}
+
+// A LeftOut counts the series of a quantity that are left out of a source.
+type LeftOut struct {
+	Source, Quantity string // as in Course
+	Series           int
 }
 
 // A courseSource is one source of telemetry.
@@ -63,9 +72,11 @@ func (c *Courses) Add(s *export.Scrape, value func(x *Course, atNS uint64, v flo
 		if !known {
 			switch x = newCourse(s.Source, sample.Series); {
 			case x == nil:
-			case source.kept == c.most:
+			case c.OnlyFigures && x.Quantity == "":
 				x = nil
-				c.LeftOut++
+			case source.kept == c.most:
+				c.leaveOut(x)
+				x = nil
 			default:
 				source.kept++
 			}
@@ -75,6 +86,17 @@ func (c *Courses) Add(s *export.Scrape, value func(x *Course, atNS uint64, v flo
 			x.add(at, sample.Value, value)
 		}
 	}
+}
+
+// leaveOut counts a series that is left out.
+func (c *Courses) leaveOut(x *Course) {
+	for i := range c.LeftOut {
+		if l := &c.LeftOut[i]; l.Source == x.Source && l.Quantity == x.Quantity {
+			l.Series++
+			return
+		}
+	}
+	c.LeftOut = append(c.LeftOut, LeftOut{x.Source, x.Quantity, 1})
 }
 
 // Label names the course for people: the series, and "per second" after a counter.

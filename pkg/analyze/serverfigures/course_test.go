@@ -61,7 +61,7 @@ func TestCourses(t *testing.T) {
 	for range 2 {
 		few.Add(&export.Scrape{Source: "a", Samples: []export.Sample{{Series: gauge}, {Series: named}}}, func(*Course, uint64, float64) { n++ })
 	}
-	if n != 2 || few.LeftOut != 1 {
-		t.Errorf("%d values, %d series left out", n, few.LeftOut)
+	if n != 2 || len(few.LeftOut) != 1 || few.LeftOut[0] != (LeftOut{"a", "waiting requests", 1}) {
+		t.Errorf("%d values, series left out: %v", n, few.LeftOut)
 	}
 }

@@ -2,7 +2,6 @@ package sheet
 
 import (
 	"iter"
-	"slices"
 	"strings"
 )
 
@@ -10,17 +9,30 @@ import (
 // value is empty.
 type Reasons struct {
 	whys  []string
-	names [][]string // for each reason, the names of its figures
+	names [][]string     // for each reason, the names of its figures
+	at    map[string]int // of a reason
+	has   map[named]bool
+}
+
+// A named is a name among the figures of a reason.
+type named struct {
+	reason int
+	name   string
 }
 
 // Add adds the figure with a name, and why it has no value. It does not repeat a name.
 func (r *Reasons) Add(name, why string) {
-	i := slices.Index(r.whys, why)
-	if i < 0 {
+	if r.at == nil {
+		r.at, r.has = map[string]int{}, map[named]bool{}
+	}
+	i, known := r.at[why]
+	if !known {
 		i = len(r.whys)
+		r.at[why] = i
 		r.whys, r.names = append(r.whys, why), append(r.names, nil)
 	}
-	if !slices.Contains(r.names[i], name) {
+	if x := (named{i, name}); !r.has[x] {
+		r.has[x] = true
 		r.names[i] = append(r.names[i], name)
 	}
 }

@@ -39,9 +39,12 @@ func sheets(all []*Result) (pages []*sheet.Sheet) {
 				title = fmt.Sprintf("result %d, load not stated", i+1)
 			}
 			p := s.Part(title)
-			single, many := l.tables()
+			single, many, leftOut := l.tables()
 			p.Table(single)
 			p.Table(many)
+			if leftOut > 0 {
+				p.Lines(plural.GroupedOf(leftOut, "further statistic") + ": see --format json or csv")
+			}
 			if len(l.Figures) == 0 {
 				p.Lines("the file states no figure of this level")
 			}
@@ -69,14 +72,20 @@ func (r *Result) about() string {
 }
 
 // tables returns the figures without a statistic, a line each, and the statistics of the others, a line for each metric.
-func (l *Level) tables() (single, many sheet.Table) {
+// leftOut counts the statistics without a column.
+func (l *Level) tables() (single, many sheet.Table, leftOut int) {
 	columns, lines := map[string]int{}, map[string]int{} // of a statistic, of a metric
 	head := []string{""}
 	for i := range l.Figures {
 		f := &l.Figures[i]
 		if f.Statistic == "" {
 			single.Rows = append(single.Rows, []string{f.Metric, f.Text, f.Unit})
-		} else if columns[f.Statistic] == 0 && len(head) <= mostStatistics {
+		} else if _, known := columns[f.Statistic]; !known {
+			if len(head) > mostStatistics {
+				columns[f.Statistic] = 0 // no column
+				leftOut++
+				continue
+			}
 			columns[f.Statistic] = len(head)
 			head = append(head, f.Statistic)
 		}
@@ -85,7 +94,7 @@ func (l *Level) tables() (single, many sheet.Table) {
 		single.Rows = slices.Insert(single.Rows, 0, []string{"", "", ""})
 	}
 	if len(head) == 1 {
-		return single, many
+		return single, many, 0
 	}
 	many.Rows = append(many.Rows, head)
 	for i := range l.Figures {
@@ -104,7 +113,7 @@ func (l *Level) tables() (single, many sheet.Table) {
 			many.Rows[at][c] = f.Text
 		}
 	}
-	return single, many
+	return single, many, leftOut
 }
 
 // row returns the name of the line of a metric.

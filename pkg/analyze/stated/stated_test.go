@@ -1,6 +1,7 @@
 package stated
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"strings"
@@ -244,5 +245,20 @@ func TestDocuments(t *testing.T) {
 				t.Errorf("docs/reference/stated.md lacks the column %s of %s", column, schema)
 			}
 		}
+	}
+}
+
+// A table of more statistics than it shows says how many it lacks.
+func TestManyStatistics(t *testing.T) {
+	var figures []string
+	for i := range mostStatistics + 3 {
+		figures = append(figures, fmt.Sprintf("ttft s%d 1", i), fmt.Sprintf("itl s%d 1", i))
+	}
+	var b strings.Builder
+	if err := Report([]*Result{result("vllm", "concurrency", "4", figures...)}).In("text", 0)(&b); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); !strings.Contains(text, "s63") || strings.Contains(text, "s64") || !strings.Contains(text, "3 further statistics: see --format json or csv") {
+		t.Error(text)
 	}
 }

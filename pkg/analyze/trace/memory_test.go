@@ -14,7 +14,7 @@ func TestMemory(t *testing.T) {
 	for _, responses := range []int{0, 1, 3} {
 		each := memrun.HeldByEach(func(n int) (bytes uint64) {
 			r := memrun.NewGenerated(n, responses, func() { bytes = memrun.HeapInUse() })
-			if err := Write(t.Context(), io.Discard, r, Config{}); err != nil {
+			if _, err := Write(t.Context(), io.Discard, r, Config{}); err != nil {
 				t.Fatal(err)
 			}
 			return bytes

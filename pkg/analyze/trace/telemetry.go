@@ -32,5 +32,8 @@ func writeTelemetry(ctx context.Context, w *writer, r export.Reader, pid int, or
 		}
 		return w.err
 	})
-	return courses.LeftOut, err
+	for _, l := range courses.LeftOut {
+		leftOut += l.Series
+	}
+	return leftOut, err
 }

@@ -28,21 +28,22 @@ type Config struct {
 	MemoryLimit int64
 }
 
-// Write writes the run of r to w: all requests, whether they count or not, and the telemetry.
+// Write writes the run of r to w: all requests, whether they count or not, and the telemetry. leftOut says in
+// sentences what of them is not in the trace.
 //
 // It returns the errors of w and the cause of ctx's end. The error of r is not returned, except
 // an [export.ErrContradiction]: see r.Err.
 // A run without requests has an empty list of events.
-func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (err error) {
+func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (leftOut []string, err error) {
 	memory := analyze.ValueMemory(cfg.MemoryLimit)
 	blocks := spool.NewBlocks(memory/2, "", "requests")
 	defer func() { err = errors.Join(err, blocks.Err(), blocks.Close()) }()
 	t, err := read(ctx, r, cfg, blocks)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.Err(); errors.Is(err, export.ErrContradiction) {
-		return err
+		return nil, err
 	}
 	out := newWriter(w)
 	pid := 1
@@ -67,11 +68,11 @@ func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (err e
 			return out.err == nil && ctx.Err() == nil
 		})
 		if err := flight.write(out, pid); err != nil {
-			return err
+			return nil, err
 		}
 		g.tokens.write(out, pid, t.originNS)
 		if ctx.Err() != nil {
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 		g.requests.Release()
 		pid++
@@ -79,12 +80,24 @@ func Write(ctx context.Context, w io.Writer, r export.Reader, cfg Config) (err e
 			pid++
 		}
 	}
-	leftOut, err := writeTelemetry(ctx, out, r, pid, t.originNS)
+	series, err := writeTelemetry(ctx, out, r, pid, t.originNS)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return out.close(about(r.Run(), t, leftOut))
+	all := about(r.Run(), t, series)
+	for _, key := range [...]string{leftOutKey, seriesLeftOutKey} {
+		if all[key] != "" {
+			leftOut = append(leftOut, "the trace lacks "+all[key])
+		}
+	}
+	return leftOut, out.close(all)
 }
+
+// Keys of what a file says is not in it.
+const (
+	leftOutKey       = "left_out"
+	seriesLeftOutKey = "series_left_out"
+)
 
 // about returns what the file says about the run.
 func about(run *export.Run, t *timeline, leftOut int) map[string]string {
@@ -96,10 +109,10 @@ func about(run *export.Run, t *timeline, leftOut int) map[string]string {
 		}
 	}
 	if t.timeless > 0 {
-		all["left_out"] = plural.GroupedOf(t.timeless, "request") + " without a time near the others"
+		all[leftOutKey] = plural.GroupedOf(t.timeless, "request") + " without a time near the others"
 	}
 	if leftOut > 0 {
-		all["series_left_out"] = plural.Grouped(leftOut) + " series, of sources with more than " + strconv.Itoa(mostSeries)
+		all[seriesLeftOutKey] = plural.Grouped(leftOut) + " series, of sources with more than " + strconv.Itoa(mostSeries)
 	}
 	return all
 }

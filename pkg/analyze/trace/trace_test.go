@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,7 +49,7 @@ func (e *readEvent) String() string {
 func written(t *testing.T, r export.Reader) (events []readEvent, about map[string]string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Write(t.Context(), &b, r, Config{Stalls: quality.Stalls{ThresholdNS: 200e6, Factor: 5}}); err != nil {
+	if _, err := Write(t.Context(), &b, r, Config{Stalls: quality.Stalls{ThresholdNS: 200e6, Factor: 5}}); err != nil {
 		t.Fatal(err)
 	}
 	var file struct {
@@ -231,6 +233,9 @@ func TestTelemetry(t *testing.T) {
 			n++
 		}
 	}
+	if leftOut, err := Write(t.Context(), io.Discard, r, Config{}); err != nil || !slices.Equal(leftOut, []string{"the trace lacks 3 series, of sources with more than 200"}) {
+		t.Errorf("left out: %q, %v", leftOut, err)
+	}
 	if n != 2*mostSeries || about["series_left_out"] != "3 series, of sources with more than 200" {
 		t.Errorf("%d values, left out: %q", n, about["series_left_out"])
 	}
@@ -344,12 +349,12 @@ func TestTokenRate(t *testing.T) {
 func TestErrors(t *testing.T) {
 	full := errors.New("full")
 	r := func() export.Reader { return memrun.New("", []export.Request{memrun.At(10, 20)}) }
-	if err := Write(t.Context(), failing{full}, r(), Config{}); !errors.Is(err, full) {
+	if _, err := Write(t.Context(), failing{full}, r(), Config{}); !errors.Is(err, full) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(full)
-	if err := Write(ctx, &bytes.Buffer{}, r(), Config{}); !errors.Is(err, full) {
+	if _, err := Write(ctx, &bytes.Buffer{}, r(), Config{}); !errors.Is(err, full) {
 		t.Errorf("%v", err)
 	}
 }

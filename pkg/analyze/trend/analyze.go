@@ -24,6 +24,8 @@ type Result struct {
 	Points []Point
 	Set    *diff.Set
 	Levels []*LevelHistory
+	// Findings are what the points show beside steps; nil if the runs are not comparable.
+	Findings []Finding
 }
 
 // A LevelHistory has the rows of one load level.
@@ -98,6 +100,7 @@ func Analyze(points []Point, o Options) *Result {
 			}
 		}
 	}
+	res.Findings = res.findings()
 	return res
 }
 
@@ -168,7 +171,7 @@ func (res *Result) Headline() string {
 	if refused := res.Set.RefusedNames(); refused != nil {
 		return "not comparable: the runs differ in " + strings.Join(refused, ", ") + "; --ignore NAME analyzes them together anyway"
 	}
-	failing := res.failing()
+	failing := res.failures()
 	return strings.Join(slices.Concat(failing, []string{res.steps(failing != nil)}, res.beside()), "; ")
 }
 
@@ -176,7 +179,6 @@ func (res *Result) Headline() string {
 func (res *Result) steps(failing bool) string {
 	found := make([][]string, len(res.Points)) // by the first point after the step
 	changed := false
-	var lengths []string      // the cause of the first step, perhaps
 	searched, missing := 0, 0 // metrics; points without a value
 	for _, l := range res.Levels {
 		for _, r := range l.Rows {
@@ -190,9 +192,6 @@ func (res *Result) steps(failing bool) string {
 			for _, s := range r.Steps {
 				found[s.At] = append(found[s.At], fmt.Sprintf("%s%s %s %%", r.Metric.Name, res.at(l), sheet.Signed(s.Change)))
 				changed = true
-				if lengths == nil {
-					lengths = diff.OtherLengths(levelsOf(res.Points[:s.At], l.Group), levelsOf(res.Points[s.At:], l.Group), "from then on")
-				}
 			}
 		}
 	}
@@ -208,7 +207,12 @@ func (res *Result) steps(failing bool) string {
 				parts = append(parts, "from "+sanitize.Text(res.Points[i].Label)+" on: "+strings.Join(texts, ", "))
 			}
 		}
-		text := "changed " + strings.Join(append(parts, lengths...), "; ")
+		for _, f := range res.Findings { // the cause of a step, perhaps
+			if f.Kind == KindLengths {
+				parts = append(parts, f.Reason)
+			}
+		}
+		text := "changed " + strings.Join(parts, "; ")
 		if failing { // their latencies are of fewer requests
 			text = "of the requests that succeeded, " + text
 		}

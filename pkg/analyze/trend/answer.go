@@ -381,6 +381,17 @@ func (j *Judgement) lengths() []string {
 	return nil
 }
 
+// findingsBeside returns what is found beside the judged metrics: other lengths. The points of the findings are the
+// accepted points and the new one.
+func (j *Judgement) findingsBeside() []Finding {
+	texts := j.lengths()
+	if texts == nil || len(j.Set.Refused()) > 0 {
+		return nil
+	}
+	n := len(j.Accepted)
+	return []Finding{{Kind: KindLengths, From: n, To: n + 1, Value: math.NaN(), Others: math.NaN(), Reason: strings.Join(texts, "; ")}}
+}
+
 // percent formats a setting in percent: "5 %", "2.5 %".
 func percent(v float64) string {
 	return strconv.FormatFloat(math.Round(1e6*v)/1e4, 'f', -1, 64) + " %"

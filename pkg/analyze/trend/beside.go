@@ -3,6 +3,7 @@ package trend
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -110,32 +111,90 @@ func pick(values []float64, indices []int) []float64 {
 	return all
 }
 
-// beside says what the points show beside steps: which are off, and which metrics drift; nil if nothing.
-func (res *Result) beside() (texts []string) {
-	var offs, lines sheet.Reasons // metrics with their changes, by the points
+// A Kind is the kind of a [Finding].
+type Kind string
+
+// The kinds of findings.
+const (
+	KindFailsMore   Kind = "fails-more"   // more requests fail at the points than at the others
+	KindUnlike      Kind = "unlike"       // the points are unlike the others of a metric, and no step
+	KindDrift       Kind = "drift"        // a metric drifts from the first point to the last
+	KindLengths     Kind = "lengths"      // prompts or answers have other lengths, which Reason says
+	KindNotSearched Kind = "not-searched" // a primary metric is not searched for steps; Reason says why
+)
+
+// A Finding is what the points show beside the steps.
+type Finding struct {
+	Kind   Kind
+	Metric *diff.Metric // nil for KindFailsMore and KindLengths
+	// From and To are the points From up to, but not including, To.
+	From, To int
+	// Value is the change of the metric as a ratio, or the share of failed requests; NaN for other kinds.
+	// Others is the share of failed requests at the other points.
+	Value, Others float64
+	Reason        string
+
+	level *LevelHistory // nil for KindLengths
+}
+
+// findings returns all findings: failed requests, lengths, points unlike the others, drifts, and metrics that are not searched.
+func (res *Result) findings() []Finding {
+	if len(res.Set.Refused()) > 0 {
+		return nil
+	}
+	nan := math.NaN()
+	all := res.failing()
+	if at, texts := res.lengths(); texts != nil {
+		all = append(all, Finding{Kind: KindLengths, From: at, To: len(res.Points), Value: nan, Others: nan, Reason: strings.Join(texts, "; ")})
+	}
+	var off, drifts, not []Finding
 	for _, l := range res.Levels {
 		for _, r := range l.Rows {
 			if !r.Metric.Primary {
 				continue
 			}
-			change := func(v float64) string { return fmt.Sprintf("%s%s %s %%", r.Metric.Name, res.at(l), sheet.Signed(v)) }
+			x := Finding{Metric: r.Metric, To: len(res.Points), Value: nan, Others: nan, level: l}
 			for _, o := range r.off {
-				which := sanitize.Text(res.Points[o.from].Label) + " is unlike the other points"
-				if o.to-o.from > 1 {
-					which = fmt.Sprintf("the last %d points are unlike the others", o.to-o.from)
-				}
-				offs.Add(change(o.change), which)
+				x.Kind, x.From, x.To, x.Value = KindUnlike, o.from, o.to, o.change
+				off = append(off, x)
 			}
+			x.From, x.To = 0, len(res.Points)
 			if !math.IsNaN(r.line) {
-				which := "the points drift, from the first to the last"
-				if r.Steps != nil {
-					which = "but a steady drift fits better, from the first point to the last"
-				}
-				lines.Add(change(r.line), which)
+				x.Kind, x.Value = KindDrift, r.line
+				drifts = append(drifts, x)
+			}
+			if r.NA != "" && r.Metric.Key != diff.KeyFailedShare {
+				x.Kind, x.Reason = KindNotSearched, r.NA
+				not = append(not, x)
 			}
 		}
 	}
-	for _, all := range [...]*sheet.Reasons{&offs, &lines} {
+	return slices.Concat(all, off, drifts, not)
+}
+
+// beside says what the points show beside steps: which are unlike the others, and which metrics drift; nil if nothing.
+func (res *Result) beside() (texts []string) {
+	var unlike, lines sheet.Reasons // metrics with their changes, by the points
+	for _, f := range res.Findings {
+		change := func() string {
+			return fmt.Sprintf("%s%s %s %%", f.Metric.Name, res.at(f.level), sheet.Signed(f.Value))
+		}
+		switch f.Kind {
+		case KindUnlike:
+			which := sanitize.Text(res.Points[f.From].Label) + " is unlike the other points"
+			if n := f.To - f.From; n > 1 {
+				which = fmt.Sprintf("the last %d points are unlike the others", n)
+			}
+			unlike.Add(change(), which)
+		case KindDrift:
+			which := "the points drift, from the first to the last"
+			if slices.ContainsFunc(f.level.Rows, func(r *Row) bool { return r.Metric == f.Metric && r.Steps != nil }) {
+				which = "but a steady drift fits better, from the first point to the last"
+			}
+			lines.Add(change(), which)
+		}
+	}
+	for _, all := range [...]*sheet.Reasons{&unlike, &lines} {
 		for changes, which := range all.All() {
 			texts = append(texts, which+": "+changes)
 		}
@@ -161,10 +220,10 @@ func (p *Point) failures(l *diff.Group) (failed, all int) {
 	return failed, all
 }
 
-// failing says from which point to which more requests fail than at the other points: the part of the history
-// with the smallest p-value of Fisher's exact test, at most 1 % after adjusting for all parts and levels, and
-// a difference of more than a percentage point. It returns nil if there is none.
-func (res *Result) failing() (texts []string) {
+// failing finds for each level from which point to which more requests fail than at the other points: the part of
+// the history with the smallest p-value of Fisher's exact test, at most 1 % after adjusting for all parts and
+// levels, and a difference of more than a percentage point.
+func (res *Result) failing() (found []Finding) {
 	const point = 0.01
 	for _, l := range res.Levels {
 		n := len(res.Points)
@@ -193,18 +252,31 @@ func (res *Result) failing() (texts []string) {
 			continue
 		}
 		f, a := failed[to]-failed[from], all[to]-all[from]
-		first, last := sanitize.Text(res.Points[from].Label), sanitize.Text(res.Points[to-1].Label)
+		found = append(found, Finding{
+			Kind: KindFailsMore, From: from, To: to, Value: float64(f) / float64(a), Others: float64(failed[n]-f) / float64(all[n]-a), level: l,
+		})
+	}
+	return found
+}
+
+// failures says where more requests fail.
+func (res *Result) failures() (texts []string) {
+	for _, f := range res.Findings {
+		if f.Kind != KindFailsMore {
+			continue
+		}
+		first, last := sanitize.Text(res.Points[f.From].Label), sanitize.Text(res.Points[f.To-1].Label)
 		where, others := "from "+first+" to "+last, "in the others"
 		switch {
-		case to == n && from > 0:
+		case f.To == len(res.Points) && f.From > 0:
 			where, others = "from "+first+" on", "before"
-		case to-from == 1:
+		case f.To-f.From == 1:
 			where = "in " + first
-		case from == 0:
+		case f.From == 0:
 			where, others = "up to "+last, "after"
 		}
-		texts = append(texts, fmt.Sprintf("failed%s %s of the requests %s, %s %s", res.at(l),
-			sheet.ShareInSentence(float64(f)/float64(a)), where, sheet.ShareInSentence(float64(failed[n]-f)/float64(all[n]-a)), others))
+		texts = append(texts, fmt.Sprintf("failed%s %s of the requests %s, %s %s", res.at(f.level),
+			sheet.ShareInSentence(f.Value), where, sheet.ShareInSentence(f.Others), others))
 	}
 	return texts
 }
@@ -212,11 +284,9 @@ func (res *Result) failing() (texts []string) {
 // notSearched returns the reasons why primary metrics are not searched for steps, without the failed share.
 func (res *Result) notSearched() string {
 	var reasons sheet.Reasons
-	for _, l := range res.Levels {
-		for _, r := range l.Rows {
-			if r.Metric.Primary && r.Metric.Key != diff.KeyFailedShare && r.NA != "" {
-				reasons.Add(r.Metric.Name+res.at(l), r.NA)
-			}
+	for _, f := range res.Findings {
+		if f.Kind == KindNotSearched {
+			reasons.Add(f.Metric.Name+res.at(f.level), f.Reason)
 		}
 	}
 	var texts []string
@@ -224,4 +294,21 @@ func (res *Result) notSearched() string {
 		texts = append(texts, why+" in "+names)
 	}
 	return strings.Join(texts, "; ")
+}
+
+// lengths says how prompts and answers differ in length from the first step on at which they do, and names its point.
+func (res *Result) lengths() (at int, texts []string) {
+	for _, l := range res.Levels {
+		for _, r := range l.Rows {
+			if !r.Metric.Primary {
+				continue
+			}
+			for _, s := range r.Steps {
+				if texts := diff.OtherLengths(levelsOf(res.Points[:s.At], l.Group), levelsOf(res.Points[s.At:], l.Group), "from then on"); texts != nil {
+					return s.At, texts
+				}
+			}
+		}
+	}
+	return 0, nil
 }

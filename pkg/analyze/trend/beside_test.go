@@ -75,6 +75,53 @@ func TestHeadline(t *testing.T) {
 	}
 }
 
+// Each finding of the first line is also a finding for programs, with its points and its size.
+func TestFindings(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		ttft     []float64
+		change   func(int, *memrun.Spec)
+		kind     Kind
+		from, to int
+		value    float64 // about
+		reason   string
+	}{
+		{"steady", []float64{30.2, 29.9, 30.4, 30.1, 29.8, 30.3}, nil, "", 0, 0, 0, ""},
+		{"failures", []float64{30.2, 29.9, 30.4, 30.1, 29.8, 30.3}, func(i int, s *memrun.Spec) {
+			if i > 3 {
+				s.Failed = 5
+			}
+		}, KindFailsMore, 4, 6, 0.5, ""},
+		{"one point", []float64{30.2, 29.9, 30.4, 30.1, 29.8, 90, 30.3}, nil, KindUnlike, 5, 6, 1.99, ""},
+		{"a drift", []float64{30, 33, 36.3, 39.9, 43.9, 48.3}, nil, KindDrift, 0, 6, 0.61, ""},
+		{"few points", []float64{30, 33, 36.3}, nil, KindNotSearched, 0, 3, math.NaN(), "a search for steps needs at least 6 points"},
+	} {
+		res := Analyze(nights(t, 1, tt.ttft, tt.change), Options{})
+		var got *Finding
+		for i := range res.Findings {
+			f := &res.Findings[i]
+			if f.Metric != nil && f.Metric.Key != "ttft_p50" {
+				continue
+			}
+			if got != nil || f.Kind != tt.kind {
+				t.Errorf("%s: another finding %+v", tt.name, f)
+			}
+			got = f
+		}
+		switch {
+		case tt.kind == "":
+		case got == nil:
+			t.Errorf("%s: no finding", tt.name)
+		case got.From != tt.from || got.To != tt.to || got.Reason != tt.reason || math.IsNaN(got.Value) != math.IsNaN(tt.value) || math.Abs(got.Value-tt.value) > 0.02:
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	refused := Analyze(nights(t, 1, []float64{30, 31}, func(i int, s *memrun.Spec) { s.Model = []string{"a", "b"}[i] }), Options{})
+	if refused.Findings != nil {
+		t.Errorf("findings of runs that are not comparable: %+v", refused.Findings)
+	}
+}
+
 // A night in which nothing was measured does not hide the steps of the others.
 func TestPointWithoutValue(t *testing.T) {
 	x := []float64{30.2, 29.9, math.NaN(), 30.1, 29.8, 33.1, 33.3, 32.9, 33.2}

@@ -231,7 +231,23 @@ func (res *Result) json() sheet.Object {
 	return sheet.Object{
 		"schema", Schema, "headline", res.Headline(), "confidence", confidence, "measured", res.Set.Runs[0].Measured(),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(), "points", sheet.List(res.Points, (*Point).json), "levels", levels,
+		"findings", sheet.Opt(sheet.List(res.Findings, (*Finding).json)),
 	}
+}
+
+func (f *Finding) json() sheet.Object {
+	x := sheet.Object{"kind", f.Kind}
+	if f.level != nil {
+		x = append(x, "level", f.level.Name)
+	}
+	if f.Metric != nil {
+		x = append(x, "metric", f.Metric.Key)
+	}
+	value := "change"
+	if f.Kind == KindFailsMore {
+		value = "share"
+	}
+	return append(x, "from", f.From, "to", f.To-1, value, f.Value, "share_of_others", f.Others, "reason", sheet.Opt(f.Reason))
 }
 
 func (r *Row) json() sheet.Object {
@@ -264,7 +280,7 @@ func (j *Judgement) json() sheet.Object {
 		"schema", Schema, "headline", j.Headline(), "passed", j.passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
 		"measured", j.New.Runs[0].Measured(), "comparable", len(j.Set.Refused()) == 0, "differences", j.Set.JSONDifferences(),
 		"points", append(sheet.List(j.Accepted, (*Point).json), j.New.json()), "levels", levels,
-		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified),
+		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified), "findings", sheet.Opt(sheet.List(j.findingsBeside(), (*Finding).json)),
 	}
 }
 
@@ -287,7 +303,7 @@ func (j *Judgement) within(r *Judged) sheet.Object {
 }
 
 // csvHeader is the header line of CSV.
-var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence"}
+var csvHeader = []string{"record", "level", "name", "unit", "point", "value", "low", "high", "p", "p_adjusted", "verdict", "primary", "reason", "file", "confidence", "last_point"}
 
 // csv returns a line for each value of a point, step and difference.
 func (res *Result) csv() []sheet.CSVRow {
@@ -311,7 +327,30 @@ func (res *Result) csv() []sheet.CSVRow {
 			}
 		}
 	}
+	for i := range res.Findings {
+		rows = append(rows, res.Findings[i].csv(res.Points))
+	}
 	return rows
+}
+
+func (f *Finding) csv(points []Point) sheet.CSVRow {
+	row := sheet.CSVRow{
+		"record": strings.ReplaceAll(string(f.Kind), "-", "_"), "point": points[f.From].Label, "last_point": points[f.To-1].Label,
+		"value": sheet.CSVNumber(f.Value), "reason": f.Reason,
+	}
+	switch f.Kind {
+	case KindFailsMore:
+		row["name"], row["unit"] = diff.KeyFailedShare, "share"
+	case KindUnlike, KindDrift:
+		row["unit"] = "ratio"
+	}
+	if f.level != nil {
+		row["level"] = f.level.Name
+	}
+	if f.Metric != nil {
+		row["name"], row["primary"] = f.Metric.Key, "true"
+	}
+	return row
 }
 
 // csv returns a line for each primary metric and difference.
@@ -340,6 +379,9 @@ func (j *Judgement) csv() []sheet.CSVRow {
 			}
 			rows = append(rows, sheet.CSVRow{"record": "new", "level": l.Name, "name": r.Metric.Key, "unit": r.Metric.Unit, "value": number(r.New)})
 		}
+	}
+	for _, f := range j.findingsBeside() {
+		rows = append(rows, f.csv(append(slices.Clone(j.Accepted), j.New)))
 	}
 	return rows
 }

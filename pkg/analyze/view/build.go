@@ -59,7 +59,7 @@ func (c *collector) finish(report *analyze.Report) (*Run, error) {
 			level.Series = append(level.Series, c.firstTokens(c.levels[i], level.Experiment.FirstTokens)...)
 		}
 	}
-	run.Telemetry, run.TelemetryLeftOut = c.courses.finish(c.originNS)
+	run.Telemetry, run.TelemetryLeftOut = c.courses.finish(c.originNS), c.courses.reader.LeftOut
 	return run, c.err
 }
 

@@ -5,8 +5,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// mostCourses is the number of series of one source of telemetry that are kept.
-const mostCourses = 200
+// MostSeries is the number of series of one source of telemetry that a [Run] keeps.
+const MostSeries = 200
 
 // courses collects the series of telemetry. Times are from the anchor.
 type courses struct {
@@ -16,7 +16,9 @@ type courses struct {
 }
 
 func newCourses() *courses {
-	return &courses{reader: serverfigures.NewCourses(mostCourses), points: map[*serverfigures.Course]*thinner{}}
+	reader := serverfigures.NewCourses(MostSeries)
+	reader.OnlyFigures = true // pictures show no other series
+	return &courses{reader: reader, points: map[*serverfigures.Course]*thinner{}}
 }
 
 // add adds a scrape. since returns the time from the anchor.
@@ -37,9 +39,8 @@ func (c *courses) add(s *export.Scrape, since func(uint64) (int64, bool)) {
 	})
 }
 
-// finish returns the series with values in the order in which they appeared, and the number of
-// series that are left out.
-func (c *courses) finish(originNS int64) (all []Series, leftOut int) {
+// finish returns the series with values in the order in which they appeared.
+func (c *courses) finish(originNS int64) (all []Series) {
 	for _, x := range c.order {
 		s := Series{Key: x.Series.String(), Label: x.Label(), Source: x.Source, Quantity: x.Quantity, Unit: x.Unit}
 		c.points[x].fill(&s)
@@ -51,5 +52,5 @@ func (c *courses) finish(originNS int64) (all []Series, leftOut int) {
 		}
 		all = append(all, s)
 	}
-	return all, c.reader.LeftOut
+	return all
 }

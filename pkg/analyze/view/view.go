@@ -8,6 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
+	"github.com/pa-tools/pa/pkg/analyze/serverfigures"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -58,11 +59,11 @@ type Run struct {
 	OriginNS uint64
 	// Levels are the load levels, in the order of Report.Experiments.
 	Levels []Level
-	// Telemetry holds the series of servers and GPUs, in the order in which they appear. A gauge is as
-	// recorded, a counter is its growth per second. TelemetryLeftOut counts the series that are left
-	// out because their source has too many.
+	// Telemetry holds the series of servers and GPUs that belong to a figure of the report, in the order in
+	// which they appear. A gauge is as recorded, a counter is its growth per second. TelemetryLeftOut counts
+	// the series that are left out because their source has more than MostSeries.
 	Telemetry        []Series
-	TelemetryLeftOut int
+	TelemetryLeftOut []serverfigures.LeftOut
 }
 
 // A Level is a load level as pictures show it.
@@ -127,7 +128,7 @@ type Series struct {
 	Unit   string // "ns", "requests", "tokens/s", "requests/s"; "" if not known
 	Source string // of telemetry; "" for figures of the recorder
 	// Quantity is the report's name for the figure of a series of telemetry, "waiting requests", "KV
-	// cache usage", "GPU power", …, and Unit is then the report's unit; "" for other series.
+	// cache usage", "GPU power", …, and Unit is then the report's unit; "" for figures of the recorder.
 	Quantity string
 	// BinNS is the width of the bins, which begin at AtNS; 0 if the values are of instants.
 	BinNS int64

@@ -47,7 +47,7 @@ function decodeRows(level) {
   if (level.decoded) return level.decoded;
   const r = level.rows, n = r.n, m = r.stalls;
   const rows = { n, strings: r.strings };
-  for (const k of ["lane", "input", "cached", "output", "status", "excluded", "class", "error", "model", "timed", "begin", "connect", "start", "first", "last", "end", "ttft", "e2el", "queue", "prefill", "first_decode"]) rows[k] = column(r.columns[k], n);
+  for (const k of ["lane", "input", "cached", "output", "status", "excluded", "class", "error", "model", "timed", "begin", "connect", "start", "first", "last", "end", "ttft", "e2el", "queue", "prefill", "first_decode", "stalls_left_out"]) rows[k] = column(r.columns[k], n);
   rows.id = r.id_text || sums(column(r.columns.id, n));
   sums(rows.begin);
   for (let i = 0; i < n; i++) {
@@ -450,7 +450,8 @@ function startWaterfall() {
     else if (rows.end[i] > start) all.push(["until the end", exact(rows.end[i] - start)]);
     for (const [k, name] of [["input", "input tokens"], ["cached", "cached tokens"], ["output", "output tokens"]]) if (rows[k][i] >= 0) all.push([name, grouped(rows[k][i])]);
     const stalls = rows.stallFrom[i + 1] - rows.stallFrom[i];
-    if (stalls) all.push(["stalls", grouped(stalls) + ", the longest " + exact(rows.longest[i])]);
+    const hidden = rows.stalls_left_out[i];
+    if (stalls) all.push(["stalls", grouped(stalls + hidden) + ", the longest " + exact(rows.longest[i]) + (hidden ? "; the " + grouped(stalls) + " longest are drawn" : "")]);
     if (rows.lane[i] >= 0) all.push(["lane", String(rows.lane[i])]);
     if (text("model", i)) all.push(["model", text("model", i)]);
     if (text("error", i)) all.push(["error", text("error", i)]);
