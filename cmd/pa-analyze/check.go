@@ -24,7 +24,7 @@ func checkCommand() *cli.Command {
 	flags := slices.Concat([]cli.Flag{formatFlag("text", "markdown", "json", "csv", "junit")}, outputFlags(), []cli.Flag{
 		widthFlag(), experimentFlag(),
 		parsed(&profile, check.FindProfile, &cli.StringFlag{Name: "profile", Usage: "use the thresholds of `NAME`: default, or mlperf-server (MLPerf's least duration and samples, Poisson arrivals)", Value: check.Default().Name, Category: category}),
-		&cli.DurationFlag{Name: "min-duration", Usage: "a level lasts at least `LENGTH` (default: 1m, or as the profile says)", Category: category, Action: atLeast(time.Nanosecond, "--min-duration %v: give a duration above 0, such as 30s")},
+		&cli.DurationFlag{Name: "min-duration", Usage: "a level lasts at least `LENGTH`", DefaultText: "1m, or as the profile says", Category: category, Action: atLeast(time.Nanosecond, "--min-duration %v: give a duration above 0, such as 30s")},
 		&cli.BoolFlag{Name: "gate", Usage: "exit with code 3 if an item fails", Category: category},
 	}, a.measureOwnFlags(), inputFlags(), []cli.Flag{memoryFlag(&a.MemoryLimit)})
 	return &cli.Command{

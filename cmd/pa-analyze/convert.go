@@ -30,9 +30,9 @@ func convertCommand() *cli.Command {
 		Description: `IN is any file that report reads; the end of OUT's name says what is written:
 .json, .json.gz, .json.zst (profile_export.json), .parquet or .arrow; - is
 profile_export.json on standard output. Nothing is lost on the way: a file of
-perf_analyzer comes back byte for byte. Of a file that breaks off all whole
-requests are written, and requests that cannot be read are left out; the exit
-code is 1 then.
+perf_analyzer comes back byte for byte. If a file breaks off, convert
+writes all whole requests, leaves out requests that cannot be read, and ends
+with exit code 1.
 .parquet and .arrow also hold columns that are computed from the answers. With
 --tokenizer the columns output_tokens, input_tokens and tpot_ns are counted by
 that tokenizer where the server does not say them; --token-source tokenizer

@@ -28,8 +28,8 @@ func planCommand() *cli.Command {
 	return &cli.Command{
 		Name: "plan", Usage: "how many runs a comparison on this machine needs", ArgsUsage: "RUNS…",
 		Description: `Reads runs of one setting (files, globs, or lists with commas), and prints how many
-runs a side, of how many requests and minutes, find a change of 5 %, and how many
-show that there is none. Prints the pa-record command that records them. Three
+runs a side find a change of 5 %, how many show that there is none, and how many
+requests and minutes these runs take. Prints the pa-record command that records them. Three
 or more runs show how much runs differ by chance; five to ten are better. One or
 two runs show only how many requests would be enough if runs did not differ.
 Exit codes: 0 ok, 1 not comparable or not readable, 2 wrong usage.`,

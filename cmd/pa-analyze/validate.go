@@ -24,12 +24,13 @@ func validateCommand() *cli.Command {
 	limit := &cli.IntFlag{Name: "limit", Usage: "print at most `N` violations of a file; 0 is no limit", Value: 100, Category: catOutput}
 	return &cli.Command{
 		Name: "validate", Usage: "check files against what every recorder promises", ArgsUsage: "FILE…",
-		Description: `Checks that times do not go back, that requests lie inside their windows and
-stand once, that counts agree, and that counters of servers do not fall. Makes
-the figures that a result file holds about its requests again, and the derived
-columns of a table; columns that a tokenizer counted need --tokenizer. Names the
-figures that cannot be compared. Prints one line for each violation and for each
-file; exit code 1 when there is a violation.`,
+		Description: `Checks that times do not go back, that requests lie inside their windows,
+that no request is there twice, that counts agree, and that counters of servers
+do not fall. Computes again the figures that a result file holds about its
+requests, and the derived columns of a table, and compares them; columns that a
+tokenizer counted need --tokenizer. Names the figures that cannot be compared.
+Prints one line for each violation and for each file; exit code 1 when there is
+a violation.`,
 		Flags:  append([]cli.Flag{limit, tokenizerFlag()}, inputFlags()...),
 		Action: action(allFiles, (*call).validate),
 	}

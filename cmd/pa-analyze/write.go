@@ -34,8 +34,8 @@ func writeCommand() *cli.Command {
 		[]cli.Flag{a.metricsFlag()}, a.qualityFlags(), a.economicsFlags(), a.sessionFlags(), inputFlags(), []cli.Flag{perFileFlag(), memoryFlag(&a.MemoryLimit)})
 	return &cli.Command{
 		Name: "write", Usage: "write figures for Prometheus, MLflow and others", ArgsUsage: "[FILE…]",
-		Description: `FILE is any file that report reads, also a result that holds figures only. What
-is written are files: pa-analyze opens no connection.
+		Description: `FILE is any file that report reads, also a result that holds figures only.
+pa-analyze writes files and opens no connection.
   openmetrics  promtool tsdb create-blocks-from openmetrics OUT DATA
   otlp-json    the receiver otlpjsonfile of OpenTelemetry's Collector
   mlflow       the folder of MLflow's file store: --folder mlruns

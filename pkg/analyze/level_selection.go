@@ -394,13 +394,13 @@ func (w Windows) bounds(e *export.Experiment, whole figure.Span) ([]uint64, erro
 			return nil, errors.New("the file holds no windows in order; --windows takes a length too, such as 10s")
 		}
 		if len(b) > maxWindows+1 {
-			return nil, fmt.Errorf("%d windows; %d are the most", len(b)-1, maxWindows)
+			return nil, fmt.Errorf("%d windows; at most %d are possible", len(b)-1, maxWindows)
 		}
 		return clip(b, whole), nil
 	case w.Every > 0:
 		n := (whole.Duration()-1)/w.Every + 1
 		if n > maxWindows {
-			return nil, fmt.Errorf("windows of %s make %d in %s; %d are the most", seconds(w.Every), n, seconds(whole.Duration()), maxWindows)
+			return nil, fmt.Errorf("windows of %s make %d in %s; at most %d are possible", seconds(w.Every), n, seconds(whole.Duration()), maxWindows)
 		}
 		if rest := whole.Duration() - (n-1)*w.Every; n > 1 && rest < w.Every/2 {
 			n--

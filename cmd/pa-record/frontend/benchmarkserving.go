@@ -20,8 +20,8 @@ func BenchmarkServing() *Tool {
 		Usage: "take a command line of TensorRT-LLM's script",
 		About: `Takes the command lines of tensorrt_llm.serve.scripts.benchmark_serving: each
 of --num-prompts prompts is sent once, at a rate or as fast as --max-concurrency
-allows. Prints the pa-record command that this stands for, and runs that. What
-follows -- is passed to pa-record: -- --dry-run.`,
+allows. Prints the pa-record command that this stands for, and runs that. Flags
+after -- are pa-record's: -- --dry-run.`,
 		Examples: []cmdline.Example{
 			{Does: "random prompts of 1024 tokens, 8 at a time, to a completions API", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --max-concurrency 8 --ignore-eos"},
 			{Does: "the file of --save-result, in two steps: record, then report", Line: "pa-record benchmark_serving --model llama --dataset-name random \\\n  --num-prompts 40 --save-result --result-dir out --result-filename r.json\npa-analyze report out/r_profile_export.json --format json -o out/r.json"},
@@ -67,8 +67,8 @@ func benchmarkServingOptions() options {
 		{names: []string{"--host"}, arg: "HOST", defaultValue: "127.0.0.1", group: "Endpoint", usage: "without --base-url, its host", support: alias, note: "-u"},
 		{names: []string{"--port"}, arg: "PORT", kind: positive, defaultValue: "8000", group: "Endpoint", usage: "without --base-url, its port", support: alias, note: "-u"},
 		{names: []string{"--endpoint"}, arg: "PATH", defaultValue: "/v1/completions", group: "Endpoint", usage: "the path to ask; openai-chat always asks the path of chat completions", support: same},
-		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path that the server has it from", support: same},
-		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "how the server calls it", support: alias, note: "-m"},
+		{names: []string{"--model"}, arg: "NAME", group: "Endpoint", usage: "the model, or the path from which the server loaded it", support: same},
+		{names: []string{"--served-model-name"}, arg: "NAME", group: "Endpoint", usage: "the server's name for the model", support: alias, note: "-m"},
 		{names: []string{"--lora-modules"}, arg: "NAME", list: true, group: "Endpoint", usage: "modules to choose from", support: refused, note: noLoRA},
 
 		{names: []string{"--num-prompts"}, arg: "N", kind: positive, defaultValue: "1000", group: "Load", usage: "number of requests", support: alias, note: "--request-count"},
@@ -128,7 +128,7 @@ func benchmarkServingData() options {
 		{names: []string{"--hf-output-len"}, arg: "N", kind: whole, group: g, support: unneeded, note: "that data set is refused"},
 		{names: []string{"--random-image-width"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "width of random_image's images", support: alias, note: "--image-width-mean"},
 		{names: []string{"--random-image-height"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "their height", support: alias, note: "--image-height-mean"},
-		{names: []string{"--random-image-size"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "both, where those are 512", support: alias, note: "--image-width-mean, --image-height-mean"},
+		{names: []string{"--random-image-size"}, arg: "PX", kind: positive, defaultValue: "512", group: g, usage: "width and height, where their own flags are 512", support: alias, note: "--image-width-mean, --image-height-mean"},
 		{names: []string{"--random-num-images"}, arg: "N", kind: natural, defaultValue: "1", group: g, usage: "images of a request", support: alias, note: "--batch-size-image"},
 	}
 }

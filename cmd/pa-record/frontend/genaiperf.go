@@ -18,11 +18,12 @@ func GenAIPerf() *Tool {
 		Usage: "take a command line of GenAI-Perf",
 		About: `Takes the command lines of GenAI-Perf 24.03, 24.04 and its last release
 (profile and analyze), each with its flags, defaults and requests, prints the
-pa-record command that it stands for, and runs that. profile and analyze are of
-the last release. Without them it is 24.04, unless there is a flag that only
-24.03 has; --release 24.03 or 24.04 says it. Each has its own page:
-genai-perf --release 24.03 --help, genai-perf profile --help, genai-perf analyze
---help. What follows -- is passed to pa-record: -- --dry-run.`,
+pa-record command that it stands for, and runs that. A command line with
+profile or analyze belongs to the last release. Any other belongs to 24.04, or
+to 24.03 if it has a flag that only 24.03 has; --release 24.03 or 24.04
+decides it. Each release has its own help: genai-perf --release 24.03 --help,
+genai-perf profile --help, genai-perf analyze --help. Flags after -- are
+pa-record's: -- --dry-run.`,
 		Examples: []cmdline.Example{
 			{Does: "a model of Triton, with the defaults of GenAI-Perf 24.04", Line: "pa-record genai-perf -m gpt2 --backend vllm --streaming -u localhost:8001"},
 			{Does: "the same by the last release, for a chat API", Line: "pa-record genai-perf profile -m gpt2 --endpoint-type chat --streaming \\\n  --isl 200 --osl 100 --concurrency 8 -u localhost:8000"},
@@ -94,7 +95,7 @@ func chooseGenAIPerf(t *Tool, args []string) (*release, []string, error) {
 	if len(lacksLast) == 0 {
 		return nil, nil, fmt.Errorf("%s: not a flag of 24.03 or 24.04; put profile in front for the last release", lacksLater[0])
 	}
-	return nil, nil, fmt.Errorf("the flags are of no one release: 24.03 lacks %s, 24.04 lacks %s", strings.Join(lacksOld, ", "), strings.Join(lacksLater, ", "))
+	return nil, nil, fmt.Errorf("no release has all of these flags: 24.03 lacks %s, 24.04 lacks %s", strings.Join(lacksOld, ", "), strings.Join(lacksLater, ", "))
 }
 
 // unknownToAll returns an error for the flags that every release lacks. lacks holds

@@ -28,7 +28,7 @@ func genaiPerf2404() *release {
 			{names: []string{"--output-tokens-stddev"}, arg: "N", kind: natural, defaultValue: "0", group: "Input", usage: "its standard deviation", support: same},
 			{names: []string{"--output-tokens-mean-deterministic"}, group: "Input", usage: "ask Triton for answers not shorter than that", support: body},
 			optSeed,
-			{names: []string{"--tokenizer"}, arg: "NAME", defaultValue: llamaTokenizer, group: "Input", usage: "the tokenizer that lengths are counted by", support: same},
+			{names: []string{"--tokenizer"}, arg: "NAME", defaultValue: llamaTokenizer, group: "Input", usage: "the tokenizer that counts lengths", support: same},
 			optConcurrency, optRate,
 			{names: []string{"-p", "--measurement-interval"}, arg: "MS", kind: positive, defaultValue: "10000", group: "Profiling", usage: "length of a window", support: same},
 			{names: []string{"-s", "--stability-percentage"}, arg: "PCT", kind: number, defaultValue: "999", group: "Profiling", usage: "by how much the last three windows may differ", support: same},

@@ -77,7 +77,7 @@ func latestOptions() options {
 		{names: []string{"-b", "--batch-size", "--batch-size-text"}, arg: "N", kind: natural, defaultValue: "1", group: "Input", usage: "texts of a request, passages of a ranking", support: alias, note: "--batch-size-text; chat, multimodal and Triton's models take one, as in GenAI-Perf"},
 		{names: []string{"-g", "--goodput"}, arg: "NAME:VALUE", list: true, group: "Input", usage: "objectives of the report", support: hint},
 	}, mediaOptions(), options{
-		{names: []string{"--tokenizer"}, arg: "NAME", group: "Input", usage: "the tokenizer that lengths are counted by (default: the model's)", support: same},
+		{names: []string{"--tokenizer"}, arg: "NAME", group: "Input", usage: "the tokenizer that counts lengths (default: the model's)", support: same},
 		{names: []string{"--tokenizer-revision"}, arg: "NAME", defaultValue: "main", group: "Input", usage: "its revision; only main", support: unneeded, note: "main is the only one supported"},
 		{names: []string{"--tokenizer-trust-remote-code"}, group: "Input", usage: "", support: unneeded, note: "no code is run"},
 

@@ -15,8 +15,8 @@ func LLMPerf() *Tool {
 		Usage: "take a command line of llm_perf.py",
 		About: `Takes the command lines of llm_perf.py: every prompt of a JSON Lines file is
 sent once at each concurrency, with the tool's fixed tensors. Prints the
-pa-record command that this stands for, and runs that. What follows -- is
-passed to pa-record: -- --dry-run.`,
+pa-record command that this stands for, and runs that. Flags
+after -- are pa-record's: -- --dry-run.`,
 		Examples: []cmdline.Example{
 			{Does: "every prompt at each of three levels, over gRPC", Line: "pa-record llm_perf -u localhost:8001 -m ensemble --concurrency 1,4,8 \\\n  --input-data prompts.jsonl --tokenizer-path /models/Qwen2-7B"},
 			{Does: "against the simulated server", Line: "pa-record llm_perf -u sim:// --input-data prompts.jsonl \\\n  --tokenizer-path built-in"},
@@ -35,9 +35,9 @@ func llmPerfOptions() options {
 		{names: []string{"-i", "--protocol"}, arg: "PROTOCOL", defaultValue: "grpc", group: "Endpoint", usage: "grpc, streamed, or http, not streamed", support: same},
 		{names: []string{"-m", "--triton-model"}, arg: "MODEL", defaultValue: "ensemble", group: "Endpoint", usage: "the model to ask", support: alias, note: "-m"},
 		{names: []string{"--concurrency"}, arg: "N,N,…", defaultValue: "1,4,8", group: "Profiling", usage: "the requests in flight, one level after the other", support: alias, note: "--concurrency-range"},
-		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, defaultValue: "30", group: "Profiling", usage: "a pause after each level, which is not made", support: unneeded, note: "a level begins when the last request of the previous level has ended"},
+		{names: []string{"--measurement-interval"}, arg: "S", kind: whole, defaultValue: "30", group: "Profiling", usage: "does nothing: pa-record makes no pause after a level", support: unneeded, note: "a level begins when the last request of the previous level has ended"},
 		{names: []string{"--input-data"}, arg: "FILE", group: "Input", usage: "JSON lines with the prompt as \"input\" or \"text_input\"", support: same},
-		{names: []string{"--tokenizer-path"}, arg: "DIR", group: "Input", usage: "the tokenizer that reports count by", support: alias, note: "--tokenizer"},
+		{names: []string{"--tokenizer-path"}, arg: "DIR", group: "Input", usage: "the tokenizer that counts tokens in reports", support: alias, note: "--tokenizer"},
 		{names: []string{"--profile-export-file"}, arg: "FILE", defaultValue: "profiling_results.json", group: "Output", usage: "the tool's result; pa-analyze writes it", support: hint, note: "the export goes beside it, as FILE_profile_export.json"},
 	}
 }

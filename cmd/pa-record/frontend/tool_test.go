@@ -112,7 +112,7 @@ func TestChooseGenAIPerf(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for _, tt := range []struct{ line, want string }{
-		{"genai-perf -m m --output-format vllm --num-prompts 3", "genai-perf: the flags are of no one release: 24.03 lacks --num-prompts, 24.04 lacks --output-format"},
+		{"genai-perf -m m --output-format vllm --num-prompts 3", "genai-perf: no release has all of these flags: 24.03 lacks --num-prompts, 24.04 lacks --output-format"},
 		{"genai-perf -m m --nope", "genai-perf: unknown flag --nope"},
 		{"genai-perf -m m --concurency 3", "genai-perf: unknown flag --concurency; did you mean --concurrency?"},
 		{"genai-perf -m m --output-fromat vllm --num-promts 3", "genai-perf: unknown flag --num-promts; did you mean --num-prompts?\ngenai-perf: unknown flag --output-fromat; did you mean --output-format?"},

@@ -127,7 +127,7 @@ func (s *Settings) NewLevel(mode, value string, m *export.ExperimentMeta) Level 
 			l.OverheadPct = new(c.CPU.Share * 100)
 		}
 		l.SentPerSecond = c.AchievedPerSecond
-		l.note("Requests held back", c.HeldBack, " (as many were in flight as may be)")
+		l.note("Requests held back", c.HeldBack, " (the limit of requests in flight was reached)")
 	}
 	l.note("Failed requests", m.Failed, "")
 	l.note("Cancelled requests", m.Cancelled, "")

@@ -258,10 +258,10 @@ func TestUnreported(t *testing.T) {
 
 func TestArguments(t *testing.T) {
 	for _, tt := range []struct{ name, value, want string }{
-		{"measurement-mode", "windows", "--arg measurement-mode=windows: it is time_windows or count_windows"},
+		{"measurement-mode", "windows", "--arg measurement-mode=windows: expected time_windows or count_windows"},
 		{"request-count", "-1", "--arg request-count=-1: expected a whole number"},
 		{"concurrency-range", "a:b", "--arg concurrency-range=a:b: expected start:end:step"},
-		{"protocol", "udp", "--arg protocol=udp: it is http or grpc"},
+		{"protocol", "udp", "--arg protocol=udp: expected http or grpc"},
 		{"max-threads", "4", "--arg max-threads=4: perf_analyzer's reports depend on no such flag; measurement-mode, "},
 	} {
 		err := new(Settings).apply(&dialect.Config{Args: map[string]string{tt.name: tt.value}})

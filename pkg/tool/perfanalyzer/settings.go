@@ -391,7 +391,7 @@ func (s *Settings) arguments(args map[string]string) error {
 	setters := map[string]dialect.Setter{
 		"measurement-mode": windowed(func(text string) error {
 			if w.Mode = text; text != countWindows && text != "time_windows" {
-				return fmt.Errorf("it is time_windows or %s", countWindows)
+				return fmt.Errorf("expected time_windows or %s", countWindows)
 			}
 			return nil
 		}),
@@ -404,7 +404,7 @@ func (s *Settings) arguments(args map[string]string) error {
 		"sync":                      calls(false),
 		"protocol": func(text string) error {
 			if s.Protocol = strings.ToLower(text); s.Protocol != "http" && s.Protocol != "grpc" {
-				return errors.New("it is http or grpc")
+				return errors.New("expected http or grpc")
 			}
 			return nil
 		},
