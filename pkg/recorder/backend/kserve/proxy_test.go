@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
@@ -83,24 +82,10 @@ func TestProxy(t *testing.T) {
 // something, whatever it was, and closes.
 func startSaying(t *testing.T, answer string) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() { // ends with the listener
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = http.ReadRequest(bufio.NewReader(nc))
-			_, _ = io.WriteString(nc, answer)
-			_ = nc.Close()
-		}
+	return nettest.StartServer(t, func(nc net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(nc))
+		_, _ = io.WriteString(nc, answer)
 	})
-	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
-	return l.Addr().String()
 }
 
 func TestProxyErrors(t *testing.T) {

@@ -11,12 +11,13 @@ import (
 	"os"
 	"runtime"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -205,56 +206,23 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 // answer writes, and closes the connection when answer returns false.
 func serveRaw(t testing.TB, answer func(c net.Conn, n int, body []byte) bool) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	n := 0
-	conns := map[net.Conn]bool{}
-	wg.Go(func() {
+	var requests atomic.Int64
+	return nettest.StartServer(t, func(c net.Conn) {
+		br := bufio.NewReader(c)
 		for {
-			c, err := l.Accept()
+			req, err := http.ReadRequest(br)
 			if err != nil {
 				return
 			}
-			mu.Lock()
-			conns[c] = true
-			mu.Unlock()
-			wg.Go(func() {
-				defer c.Close()
-				br := bufio.NewReader(c)
-				for {
-					req, err := http.ReadRequest(br)
-					if err != nil {
-						return
-					}
-					body, err := io.ReadAll(req.Body)
-					if err != nil {
-						return
-					}
-					mu.Lock()
-					i := n
-					n++
-					mu.Unlock()
-					if !answer(c, i, body) {
-						return
-					}
-				}
-			})
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return
+			}
+			if !answer(c, int(requests.Add(1)-1), body) {
+				return
+			}
 		}
 	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		for c := range conns {
-			c.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	return l.Addr().String()
 }
 
 // write is io.WriteString for connections that may be gone.
