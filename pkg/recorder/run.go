@@ -328,7 +328,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 		r.requests.Drop() // sessions encode their requests, with the history
 	}
 	for _, l := range levels {
-		if t, ok := l.(load.SessionTimetable); ok && len(t.Offsets) != r.requests.Sessions() {
+		if n := l.Traits().Instants; plays(l) && n > 0 && n != r.requests.Sessions() {
 			return fmt.Errorf("%v: the data has %s", l, plural.GroupedOf(r.requests.Sessions(), "session"))
 		}
 	}
