@@ -411,13 +411,8 @@ func (c *collector) addRowTimes(r *row, request *candidate, q *analyze.Point, be
 	r.stalls = int32(len(c.rows.stalls) - 1)
 }
 
-// mix returns a number from 0 that looks random and depends on v alone (the finalizer of SplitMix64).
-func mix(v uint64) int64 {
-	v += 0x9e3779b97f4a7c15
-	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
-	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return int64((v ^ v>>31) >> 1)
-}
+// mix returns a number from 0 that looks random and depends on v alone.
+func mix(v uint64) int64 { return int64(stat.Mix(v+stat.SplitMixStep) >> 1) }
 
 // Scrape implements [analyze.Observer].
 func (c *collector) Scrape(s *export.Scrape) {
