@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
@@ -118,13 +119,26 @@ func (s *Session) ToolNS() int64 { return s.JobNS - s.ModelNS }
 // A SessionDepth describes finished sessions (depth 0), or the agents at a depth below their roots, each with its sub-agents.
 type SessionDepth struct {
 	Depth, N int
-	Values   []SessionSummary // in the order of SessionValues; without the ones that no session has
+	Values   Summaries // in the order of SessionValues; without the ones that no session has
 }
 
-// A SessionSummary describes a value of sessions.
-type SessionSummary struct {
-	*SessionValue
+// Summaries describe values of sessions, or metrics of requests, by their keys.
+type Summaries []KeyedSummary
+
+// A KeyedSummary describes the values of a key.
+type KeyedSummary struct {
+	Key, Unit string
 	*summary.Summary
+}
+
+// Value returns the summary with a key; nil if there is none.
+func (all Summaries) Value(key string) *summary.Summary {
+	for i := range all {
+		if all[i].Key == key {
+			return all[i].Summary
+		}
+	}
+	return nil
 }
 
 // A SessionValue is a value that each session has, or lacks.
@@ -147,16 +161,6 @@ var SessionValues = [...]SessionValue{
 	{"session_turns", "turns", "count", func(s *Session) answer.Value { return answer.Some(int64(s.Turns)) }},
 	{"session_input_tokens", "input tokens", "tokens", func(s *Session) answer.Value { return s.InputTokens }},
 	{"session_output_tokens", "output tokens", "tokens", func(s *Session) answer.Value { return s.OutputTokens }},
-}
-
-// Value returns the summary of a value of the depth; nil if no session has one.
-func (d *SessionDepth) Value(key string) *summary.Summary {
-	for i := range d.Values {
-		if d.Values[i].Key == key {
-			return d.Values[i].Summary
-		}
-	}
-	return nil
 }
 
 // SessionsInFlight counts sessions over time.
@@ -375,7 +379,7 @@ func (s *Sessions) setTimes(x *Level, run *export.Run, finished []*sessionTree) 
 	} {
 		var values *summary.Summary
 		if whole != nil {
-			values = whole.Value(f.value)
+			values = whole.Values.Value(f.value)
 		}
 		if values == nil {
 			s.set(f.key, 0, cmp.Or(why, f.without))
@@ -597,7 +601,7 @@ func depthsOf(finished []*sessionTree) []SessionDepth {
 				}
 			}
 			if values := sample.Summary(); values != nil {
-				d.Values = append(d.Values, SessionSummary{v, values})
+				d.Values = append(d.Values, KeyedSummary{v.Key, v.Unit, values})
 			}
 		}
 		all = append(all, d)
@@ -675,23 +679,7 @@ func inFlight(trees []*sessionTree, span Span) *SessionsInFlight {
 type SessionTurn struct {
 	From, To int
 	N        int
-	Values   []TurnSummary // in the order of TurnMetrics; without the ones that no request has
-}
-
-// A TurnSummary describes a metric of requests.
-type TurnSummary struct {
-	Key string
-	*summary.Summary
-}
-
-// Value returns the summary of a metric; nil if no request has one.
-func (t *SessionTurn) Value(key string) *summary.Summary {
-	for i := range t.Values {
-		if t.Values[i].Key == key {
-			return t.Values[i].Summary
-		}
-	}
-	return nil
+	Values   Summaries // in the order of TurnMetrics; without the ones that no request has
 }
 
 // KeyUncachedTokens is the key of input tokens that the server had not cached.
@@ -757,7 +745,11 @@ func (c *turnCollector) finish() (all []SessionTurn, err error) {
 		t := SessionTurn{From: first, To: to, N: r.n}
 		for k := range r.values {
 			if s := r.values[k].Summary(); s != nil {
-				t.Values = append(t.Values, TurnSummary{TurnMetrics[k], s})
+				unit := "tokens"
+				if strings.HasSuffix(TurnMetrics[k], "_ns") {
+					unit = string(answer.Nanoseconds)
+				}
+				t.Values = append(t.Values, KeyedSummary{TurnMetrics[k], unit, s})
 			}
 			if err == nil {
 				err = r.values[k].Err
