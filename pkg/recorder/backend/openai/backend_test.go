@@ -8,33 +8,20 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/pa-tools/pa/internal/sockstamp"
 	"github.com/pa-tools/pa/internal/test/nettest"
-	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// The kernel's stamps are on throughout, as they are in a run once Check was
-// called: a few stamps of the process among them need not be in order.
-func TestMain(m *testing.M) {
-	testenv.MoreParallel()
-	release := sockstamp.Hold()
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		release()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { nettest.RunStamped(m) }
 
 // newBackend is New for configurations that are right.
 func newBackend(t testing.TB, cfg Config) *Backend {
