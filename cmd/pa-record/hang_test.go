@@ -228,10 +228,7 @@ func recoverKept(t *testing.T, paths []string) {
 
 // A server that accepts no more (its queue is full) is a timeout too.
 func TestHangBeforeAccept(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	code, _, stderr := inProcess(t.Context(), t, recordArgs(hangingServer{url: "http://" + l.Addr().String()}, exportPaths(t), "--request-count", "1", "--request-timeout", "200ms")...)
 	if code != 1 || !strings.Contains(stderr, "no answer in time") {

@@ -143,8 +143,8 @@ func (all Summaries) Value(key string) *summary.Summary {
 
 // A SessionValue is a value that each session has, or lacks.
 type SessionValue struct {
-	Key, Label, Unit string
-	of               func(s *Session) answer.Value
+	Key, Unit string
+	of        func(s *Session) answer.Value
 }
 
 // Of returns the value of a session.
@@ -152,15 +152,15 @@ func (v *SessionValue) Of(s *Session) answer.Value { return v.of(s) }
 
 // SessionValues are the values of sessions, in the order of a report.
 var SessionValues = [...]SessionValue{
-	{"job_time_ns", "job time", "ns", func(s *Session) answer.Value { return answer.Some(s.JobNS) }},
-	{"model_time_ns", "model time", "ns", func(s *Session) answer.Value { return answer.Some(s.ModelNS) }},
-	{"tool_time_ns", "tool time", "ns", func(s *Session) answer.Value { return answer.Some(s.ToolNS()) }},
-	{"request_time_ns", "sum of request times", "ns", func(s *Session) answer.Value { return answer.Some(s.RequestNS) }},
-	{"server_wait_ns", "wait for the server", "ns", func(s *Session) answer.Value { return s.WaitNS }},
-	{"normalized_model_time_ns", "normalized model time", "ns", func(s *Session) answer.Value { return s.NormalizedNS }},
-	{"session_turns", "turns", "count", func(s *Session) answer.Value { return answer.Some(int64(s.Turns)) }},
-	{"session_input_tokens", "input tokens", "tokens", func(s *Session) answer.Value { return s.InputTokens }},
-	{"session_output_tokens", "output tokens", "tokens", func(s *Session) answer.Value { return s.OutputTokens }},
+	{"job_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.JobNS) }},
+	{"model_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.ModelNS) }},
+	{"tool_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.ToolNS()) }},
+	{"request_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.RequestNS) }},
+	{"server_wait_ns", "ns", func(s *Session) answer.Value { return s.WaitNS }},
+	{"normalized_model_time_ns", "ns", func(s *Session) answer.Value { return s.NormalizedNS }},
+	{"session_turns", "count", func(s *Session) answer.Value { return answer.Some(int64(s.Turns)) }},
+	{"session_input_tokens", "tokens", func(s *Session) answer.Value { return s.InputTokens }},
+	{"session_output_tokens", "tokens", func(s *Session) answer.Value { return s.OutputTokens }},
 }
 
 // SessionsInFlight counts sessions over time.

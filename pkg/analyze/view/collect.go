@@ -341,7 +341,7 @@ func (c *collector) addRow(l *levelRows, q *analyze.Point, index, begin uint64, 
 		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
 		inputTokens: known(q.InputTokens), cachedTokens: known(q.CachedTokens), outputTokens: known(q.OutputTokens),
 		rank: q.Rank, slot: q.Slot, turn: q.Turn,
-		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), string(q.Excluded), q.Class, q.Message, q.Model, q.Session}),
+		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), string(q.Excluded), q.Class, q.Message, q.Model}),
 		timed: timed,
 	}
 	if q.Numbered {

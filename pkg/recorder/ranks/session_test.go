@@ -185,10 +185,7 @@ func compareTwice(ctx context.Context, server, rank *Session, clocks []shiftedCl
 // order. It returns its address.
 func delayProxy(t *testing.T, addr string, delay func() time.Duration) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	t.Cleanup(func() { _ = l.Close() })
 	var mu sync.Mutex // guards delay
 	pass := func(to, from net.Conn) {
@@ -373,10 +370,7 @@ func TestSecretIsNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	var mu sync.Mutex
 	var seen []byte

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -120,10 +119,7 @@ func serveGRPC(t testing.TB, impl pb.GRPCInferenceServiceServer) (addr string) {
 
 func serveOn(t testing.TB, s *grpc.Server, impl pb.GRPCInferenceServiceServer) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	pb.RegisterGRPCInferenceServiceServer(s, impl)
 	done := make(chan struct{})
 	go func() { // ends with Stop

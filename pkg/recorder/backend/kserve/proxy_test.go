@@ -93,10 +93,7 @@ func TestProxyErrors(t *testing.T) {
 	proxy := startProxy(t)
 	wrong := proxy.URL()
 	wrong.User = url.UserPassword("alice", "not-that-one")
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := nettest.Listen(t)
 	gone := &url.URL{Scheme: "http", Host: closed.Addr().String()}
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
@@ -136,7 +133,7 @@ func TestProxyErrors(t *testing.T) {
 			}
 		})
 	}
-	_, err = New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
+	_, err := New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
 	if err == nil || !strings.Contains(err.Error(), "proxy socks5://p:1: gRPC goes through http proxies only") {
 		t.Errorf("socks5: %v", err)
 	}

@@ -120,10 +120,7 @@ func TestCheckWrongServer(t *testing.T) {
 		})
 	}
 	t.Run("refused", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := nettest.Listen(t)
 		addr := l.Addr().String()
 		l.Close()
 		checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/chat/completions: ", "connection refused; is the server running, and is -u right?")

@@ -176,10 +176,7 @@ func TestProxy(t *testing.T) {
 
 // Why there is no way through a proxy; never with its password.
 func TestProxyErrors(t *testing.T) {
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := nettest.Listen(t)
 	gone.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(streamHandler))
 	defer secure.Close()

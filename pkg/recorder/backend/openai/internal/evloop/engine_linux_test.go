@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 func TestDefaultLoops(t *testing.T) {
@@ -290,10 +291,7 @@ func TestEngineClose(t *testing.T) {
 	nc, server := net.Pipe()
 	defer server.Close()
 	defer nc.Close()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := nettest.Listen(t)
 	tc, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
