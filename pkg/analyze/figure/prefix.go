@@ -79,7 +79,7 @@ func (c *prefixCollector) Add(p *answer.Measured) {
 	}
 	c.input.Add(in.V)
 	c.cached.Add(cached.V)
-	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, p.TTFT.Int()})
+	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, p.TTFT.OrMissing()})
 }
 
 // withoutCached returns why no request of a run has cached tokens. A file of another tool need not hold answers, so its
@@ -102,7 +102,7 @@ func (c *prefixCollector) Set(x *Level, run *export.Run) {
 // finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.
 func (c *prefixCollector) finish(without string) *Prefix {
 	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
-	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == answer.Missing })
+	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == export.Missing })
 	slices.SortFunc(timed, func(a, b uncached) int {
 		return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.ttft, b.ttft), cmp.Compare(a.input, b.input))
 	})

@@ -106,10 +106,10 @@ type Session struct {
 	JobNS, ModelNS, RequestNS int64
 	// WaitNS is the sum of the TTFT, and NormalizedNS of the normalized times of the requests. They and the tokens are
 	// missing if a successful request lacks its part.
-	WaitNS, NormalizedNS      answer.Value
-	InputTokens, OutputTokens answer.Value
+	WaitNS, NormalizedNS      export.Int
+	InputTokens, OutputTokens export.Int
 	// CachedTokens are as the server states them, PossibleTokens the ones that a prefix cache could have held.
-	CachedTokens, PossibleTokens answer.Value
+	CachedTokens, PossibleTokens export.Int
 	notFixed                     bool // a request asks for no length
 }
 
@@ -144,23 +144,23 @@ func (all Summaries) Value(key string) *summary.Summary {
 // A SessionValue is a value that each session has, or lacks.
 type SessionValue struct {
 	Key, Unit string
-	of        func(s *Session) answer.Value
+	of        func(s *Session) export.Int
 }
 
 // Of returns the value of a session.
-func (v *SessionValue) Of(s *Session) answer.Value { return v.of(s) }
+func (v *SessionValue) Of(s *Session) export.Int { return v.of(s) }
 
 // SessionValues are the values of sessions, in the order of a report.
 var SessionValues = [...]SessionValue{
-	{"job_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.JobNS) }},
-	{"model_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.ModelNS) }},
-	{"tool_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.ToolNS()) }},
-	{"request_time_ns", "ns", func(s *Session) answer.Value { return answer.Some(s.RequestNS) }},
-	{"server_wait_ns", "ns", func(s *Session) answer.Value { return s.WaitNS }},
-	{"normalized_model_time_ns", "ns", func(s *Session) answer.Value { return s.NormalizedNS }},
-	{"session_turns", "count", func(s *Session) answer.Value { return answer.Some(int64(s.Turns)) }},
-	{"session_input_tokens", "tokens", func(s *Session) answer.Value { return s.InputTokens }},
-	{"session_output_tokens", "tokens", func(s *Session) answer.Value { return s.OutputTokens }},
+	{"job_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.JobNS) }},
+	{"model_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.ModelNS) }},
+	{"tool_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.ToolNS()) }},
+	{"request_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.RequestNS) }},
+	{"server_wait_ns", "ns", func(s *Session) export.Int { return s.WaitNS }},
+	{"normalized_model_time_ns", "ns", func(s *Session) export.Int { return s.NormalizedNS }},
+	{"session_turns", "count", func(s *Session) export.Int { return export.IntOf(int64(s.Turns)) }},
+	{"session_input_tokens", "tokens", func(s *Session) export.Int { return s.InputTokens }},
+	{"session_output_tokens", "tokens", func(s *Session) export.Int { return s.OutputTokens }},
 }
 
 // SessionsInFlight counts sessions over time.
@@ -217,9 +217,9 @@ type SessionRequest struct {
 	// Counted says that the request is in the metrics of its level; Succeeded that it was answered in full, in any phase; Cancelled
 	// that it was given up when the run ended.
 	Counted, Succeeded, Cancelled bool
-	TTFT, E2EL                    answer.Value
-	Input, Cached, Output         answer.Value
-	Fixed                         answer.Value // see [answer.Prompt.FixedOutput]
+	TTFT, E2EL                    export.Int
+	Input, Cached, Output         export.Int
+	Fixed                         export.Int // see [answer.Prompt.FixedOutput]
 	Prompt                        PromptPath
 }
 
@@ -254,7 +254,7 @@ func NewSessionCollector(cfg *SessionsConfig, memory *stat.Store) *SessionCollec
 func (c *SessionCollector) Add(r *SessionRequest) {
 	x := sessionRequest{
 		session: -1, start: r.StartNS, end: r.EndNS, counted: r.Counted, succeeded: r.Succeeded, cancelled: r.Cancelled,
-		ttft: r.TTFT.Int(), e2el: r.E2EL.Int(), input: r.Input.Int(), cached: r.Cached.Int(), output: r.Output.Int(), fixedOutput: r.Fixed.Int(),
+		ttft: r.TTFT.OrMissing(), e2el: r.E2EL.OrMissing(), input: r.Input.OrMissing(), cached: r.Cached.OrMissing(), output: r.Output.OrMissing(), fixedOutput: r.Fixed.OrMissing(),
 		promptRequest: promptRequest{path: r.Prompt},
 	}
 	if r.Session == "" && c.cfg.Encode == nil { // nothing but the possible hits needs the request
@@ -512,7 +512,7 @@ func (t *sessionTree) state(span Span) SessionState {
 
 // unitOf returns the figures of requests, which are in the order of their starts.
 func unitOf(requests []*sessionRequest) Session {
-	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0), PossibleTokens: answer.Some(0)}
+	s := Session{WaitNS: export.IntOf(0), NormalizedNS: export.IntOf(0), InputTokens: export.IntOf(0), OutputTokens: export.IntOf(0), CachedTokens: export.IntOf(0), PossibleTokens: export.IntOf(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
 	for _, r := range requests {
@@ -537,7 +537,7 @@ func unitOf(requests []*sessionRequest) Session {
 		plus(&s.CachedTokens, r.cached)
 		plus(&s.PossibleTokens, r.possible())
 		plus(&s.NormalizedNS, r.normalized())
-		s.notFixed = s.notFixed || r.fixedOutput == answer.Missing
+		s.notFixed = s.notFixed || r.fixedOutput == export.Missing
 	}
 	s.Span.ToNS = until
 	s.Agents = len(agents)
@@ -546,9 +546,9 @@ func unitOf(requests []*sessionRequest) Session {
 }
 
 // plus adds a number to a sum, which is missing if a number is.
-func plus(sum *answer.Value, v int64) {
-	if v == answer.Missing || !sum.OK {
-		*sum = answer.Value{}
+func plus(sum *export.Int, v int64) {
+	if v == export.Missing || !sum.OK {
+		*sum = export.Int{}
 		return
 	}
 	sum.V += v
@@ -558,12 +558,12 @@ func plus(sum *answer.Value, v int64) {
 // is not known.
 func (r *sessionRequest) normalized() int64 {
 	switch {
-	case r.fixedOutput == answer.Missing || r.ttft == answer.Missing || r.e2el == answer.Missing || r.output == answer.Missing:
-		return answer.Missing
+	case r.fixedOutput == export.Missing || r.ttft == export.Missing || r.e2el == export.Missing || r.output == export.Missing:
+		return export.Missing
 	case r.fixedOutput == 1:
 		return r.ttft
 	case r.output <= 1:
-		return answer.Missing
+		return export.Missing
 	}
 	return r.ttft + int64(math.Round(float64(r.e2el-r.ttft)*float64(r.fixedOutput-1)/float64(r.output-1)))
 }
@@ -725,7 +725,7 @@ func (c *turnCollector) add(q *answer.Measured, turn int) {
 	}
 	r := &c.rows[row]
 	r.n++
-	for i, v := range [...]answer.Value{0: q.TTFT, 2: q.InputTokens, 3: q.CachedTokens, 4: q.UncachedInput(), 5: q.OutputTokens} {
+	for i, v := range [...]export.Int{0: q.TTFT, 2: q.InputTokens, 3: q.CachedTokens, 4: q.UncachedInput(), 5: q.OutputTokens} {
 		if v.OK {
 			r.values[i].AddOne(v.V)
 		}

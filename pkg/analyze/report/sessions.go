@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // sessionLines returns the lines of x: how the sessions ended, the figures, what the cache could have held.
@@ -81,14 +82,14 @@ func SessionTreeTable(x *figure.Sessions, u TimeUnit) sheet.Table {
 			plain(s.ID), strings.ReplaceAll(string(s.State), "_", " "), Number(float64(s.Span.FromNS-first) / 1e9),
 			strconv.Itoa(s.Turns), strconv.Itoa(s.Session.Agents), strconv.Itoa(s.Depth),
 		}
-		for _, v := range [...]answer.Value{answer.Some(s.JobNS), answer.Some(s.ModelNS), answer.Some(s.ToolNS()), s.WaitNS} {
+		for _, v := range [...]export.Int{export.IntOf(s.JobNS), export.IntOf(s.ModelNS), export.IntOf(s.ToolNS()), s.WaitNS} {
 			text := "-"
 			if v.OK {
 				text = Number(float64(v.V) / u.per)
 			}
 			row = append(row, text)
 		}
-		for _, v := range [...]answer.Value{s.InputTokens, s.OutputTokens, s.CachedTokens, s.PossibleTokens} {
+		for _, v := range [...]export.Int{s.InputTokens, s.OutputTokens, s.CachedTokens, s.PossibleTokens} {
 			row = append(row, cmp.Or(whole(v), "-"))
 		}
 		g.Add(row...)

@@ -298,7 +298,7 @@ func (l *levelCollector) addGaps(c *collector, q *analyze.Point, from, to int64)
 }
 
 // known returns a measure; Absent if there is none, or one below 0.
-func known(v answer.Value) int64 {
+func known(v export.Int) int64 {
 	if !v.OK || v.V < 0 {
 		return Absent
 	}
