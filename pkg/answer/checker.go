@@ -41,7 +41,7 @@ func NewChecker(run *export.Run, d export.Derivation, counter TokenCounter, toke
 	case d.Tokenizer != "" && tokenizer != d.Tokenizer:
 		return nil, fmt.Errorf("a tokenizer with the SHA-256 %s counted tokens, but --tokenizer has %s", d.Tokenizer, tokenizer)
 	}
-	source, err := ParseConfiguredSource(d.TokenSource)
+	source, err := parseConfiguredSource(d.TokenSource)
 	if err != nil {
 		return nil, fmt.Errorf("their token source is unknown: %w", err)
 	}

@@ -88,9 +88,9 @@ func configuredSource(s TokenSource) string {
 	return s.String()
 }
 
-// ParseConfiguredSource returns the source that Derivation.TokenSource names: "auto",
+// parseConfiguredSource returns the source that Derivation.TokenSource names: "auto",
 // "usage", "tokenizer" or "responses".
-func ParseConfiguredSource(name string) (TokenSource, error) {
+func parseConfiguredSource(name string) (TokenSource, error) {
 	if name == autoSource {
 		return TokenAuto, nil
 	}
@@ -238,7 +238,7 @@ func (d *Deriver) setITL(a *Answer) {
 // holds the usage of all requests, and the counts of the tokenizer, depends on the token
 // source that its columns were computed with.
 func (cfg *Config) Matches(d export.Derivation) bool {
-	stored, err := ParseConfiguredSource(d.TokenSource)
+	stored, err := parseConfiguredSource(d.TokenSource)
 	if d.Definitions != Definitions || d.NotCounted != 0 || err != nil {
 		return false
 	}

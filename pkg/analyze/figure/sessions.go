@@ -63,7 +63,7 @@ type Sessions struct {
 	Turns []SessionTurn
 	// InFlight says how many sessions were between their first send and their last end over time; nil if Span is empty.
 	InFlight *SessionsInFlight
-	// List holds the first MostListed sessions in the order of their starts.
+	// List holds the first mostListed sessions in the order of their starts.
 	List []Session
 	// Trees holds the slowest sessions and a sample of the others, with their requests, in the order of their starts; nil unless
 	// Config.Trees asks for it.
@@ -80,8 +80,8 @@ type Job struct {
 	TimeNS, ModelNS int64
 }
 
-// MostListed bounds Sessions.List.
-const MostListed = 1000
+// mostListed bounds Sessions.List.
+const mostListed = 1000
 
 // A SessionState says how a session ended.
 type SessionState string
@@ -314,7 +314,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		case SessionOutside:
 			s.Outside++
 		}
-		if len(s.List) < MostListed {
+		if len(s.List) < mostListed {
 			s.List = append(s.List, t.whole)
 		}
 	}

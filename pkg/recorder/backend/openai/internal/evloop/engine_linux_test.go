@@ -277,13 +277,13 @@ func TestEngineClose(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	if <-h.over; !errors.Is(h.err, ErrClosed) {
-		t.Errorf("the request ended with %v, want %v", h.err, ErrClosed)
+	if <-h.over; !errors.Is(h.err, errClosed) {
+		t.Errorf("the request ended with %v, want %v", h.err, errClosed)
 	}
 	late := newRecorder(1)
 	c.Send([]byte("x"), late)
-	if <-late.over; !errors.Is(late.err, ErrClosed) {
-		t.Errorf("a request after Close ended with %v, want %v", late.err, ErrClosed)
+	if <-late.over; !errors.Is(late.err, errClosed) {
+		t.Errorf("a request after Close ended with %v, want %v", late.err, errClosed)
 	}
 	if err := errors.Join(c.Close(), c.Close(), peer.Close()); err != nil {
 		t.Errorf("Close: %v", err)
@@ -296,8 +296,8 @@ func TestEngineClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Add(tc.(*net.TCPConn), sockstamp.Options{}); !errors.Is(err, ErrClosed) {
-		t.Errorf("Add after Close = %v, want %v", err, ErrClosed)
+	if _, err := e.Add(tc.(*net.TCPConn), sockstamp.Options{}); !errors.Is(err, errClosed) {
+		t.Errorf("Add after Close = %v, want %v", err, errClosed)
 	}
 	ln.Close()
 	if after := openFiles(t); after > before {
