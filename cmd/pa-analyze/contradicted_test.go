@@ -62,16 +62,16 @@ var contradictingEdits = map[string]struct {
 	"counts": {func(_ *export.Request, d *export.Derived) {
 		d.OutputTokens.V, d.TokenSource = 400, "usage"
 	}, true},
-	"input tokens":       {func(_ *export.Request, d *export.Derived) { d.InputTokens = export.Count{V: 3, OK: true} }, true},
+	"input tokens":       {func(_ *export.Request, d *export.Derived) { d.InputTokens = export.IntOf(3) }, true},
 	"events":             {func(_ *export.Request, d *export.Derived) { d.Events = d.Events[:1] }, true},
 	"failures":           {func(_ *export.Request, d *export.Derived) { d.Failure = "overloaded" }, true},
 	"damaged":            {func(_ *export.Request, d *export.Derived) { d.ITLEvents.V = 17 }, true},
 	"one damaged":        {func(r *export.Request, d *export.Derived) { d.ITLEvents.V += int64(r.ID) / 9 }, true},
 	"stamps":             {func(_ *export.Request, d *export.Derived) { d.Responses.Kernel, d.Responses.User = 0, 4 }, true},
-	"first token":        {func(_ *export.Request, d *export.Derived) { d.TTFT = export.Count{V: -1, OK: true} }, true},
-	"without a TTFT":     {func(_ *export.Request, d *export.Derived) { d.TTFT = export.Count{} }, true},
+	"first token":        {func(_ *export.Request, d *export.Derived) { d.TTFT = export.IntOf(-1) }, true},
+	"without a TTFT":     {func(_ *export.Request, d *export.Derived) { d.TTFT = export.Int{} }, true},
 	"not streamed":       {func(_ *export.Request, d *export.Derived) { no := false; d.Streamed = &no }, true},
-	"first answer token": {func(_ *export.Request, d *export.Derived) { d.TTFAT = export.Count{V: 5, OK: true} }, true},
+	"first answer token": {func(_ *export.Request, d *export.Derived) { d.TTFAT = export.IntOf(5) }, true},
 }
 
 func contradictionSpec(i int, ttft float64) memrun.Spec {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -30,10 +31,7 @@ const mostCredit = 20 * time.Millisecond
 // listenSlowly returns a listener whose queue has room for backlog connections.
 func listenSlowly(t *testing.T, backlog int) *slowListener {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	raw, err := l.(*net.TCPListener).SyscallConn()
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"golang.org/x/net/http2"
@@ -19,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 // startEarly serves HTTP/1.1, or HTTP/2 without asking, over TLS if cfg is not nil,
@@ -28,7 +28,7 @@ import (
 // request on a gRPC stream is the first byte of its message.
 func startEarly(t testing.TB, http2 bool, cfg *tls.Config) (addr string) {
 	t.Helper()
-	l := listen(t)
+	l := nettest.Listen(t)
 	addr = l.Addr().String()
 	if cfg != nil {
 		l = tls.NewListener(l, cfg)
@@ -37,51 +37,8 @@ func startEarly(t testing.TB, http2 bool, cfg *tls.Config) (addr string) {
 	if http2 {
 		serve = func(nc net.Conn) { serve2(nc, &early2{}) }
 	}
-	serveConns(t, l, serve)
+	nettest.Serve(t, l, serve)
 	return addr
-}
-
-// listen listens on a free port of loopback.
-func listen(t testing.TB) net.Listener {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}
-
-// serveConns calls serve with each connection that l accepts, and closes the connection
-// when serve returns. The end of the test closes l and all connections.
-func serveConns(t testing.TB, l net.Listener, serve func(net.Conn)) {
-	var conns sync.WaitGroup
-	closing := make(chan struct{})
-	conns.Go(func() {
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			ended := make(chan struct{})
-			conns.Go(func() {
-				defer close(ended)
-				defer nc.Close()
-				serve(nc)
-			})
-			conns.Go(func() {
-				select {
-				case <-ended:
-				case <-closing:
-					nc.Close()
-				}
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		close(closing)
-		conns.Wait()
-	})
 }
 
 const earlyEvents = `data: {"choices":[{"index":0,"delta":{"content":"a"}}]}` + "\n\n" +

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 )
 
@@ -97,11 +98,11 @@ const serverName = "server.test"
 // start serves until the test ends.
 func (s *faultServer) start(t testing.TB) (addr string) {
 	t.Helper()
-	s.listener = listen(t)
+	s.listener = nettest.Listen(t)
 	if s.f.floods && !testenv.IsLong() {
 		narrow(t, s.listener)
 	}
-	serveConns(t, s.listener, s.serve)
+	nettest.Serve(t, s.listener, s.serve)
 	if s.f.name != nil {
 		return fmt.Sprintf("%s:%d", serverName, s.listener.Addr().(*net.TCPAddr).Port)
 	}

@@ -50,15 +50,15 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 		return ""
 	}
 	for _, level := range s.levels {
-		schedule, ok := level.(load.Timetable)
-		what := "row"
-		if sessions, of := level.(load.SessionTimetable); of {
-			schedule, ok, what = sessions.Timetable, true, "session"
-		}
-		if !ok {
+		schedule, ok := level.(load.Open)
+		n := level.Traits().Instants
+		if !ok || n == 0 {
 			continue
 		}
-		n := len(schedule.Offsets)
+		what := "row"
+		if level.Traits().Conversations {
+			what = "session"
+		}
 		warm := max(time.Duration(s.WarmupDuration), schedule.Due(s.Warmup))
 		unsent := n - schedule.DueWithin(warm+d)
 		if unsent <= 0 {

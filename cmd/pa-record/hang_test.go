@@ -12,13 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/journal"
 )
@@ -111,7 +111,7 @@ func btoi(b bool) int {
 // there yet when that was asked for, but not in silence.
 func TestWaiting(t *testing.T) {
 	t.Parallel()
-	mute := startMute(t)
+	mute := nettest.StartServer(t, func(nc net.Conn) { _, _ = io.Copy(io.Discard, nc) }) // accepts, and says nothing
 	for name, tt := range map[string]struct{ args, waiting, end string }{
 		"OpenAI": {"--service-kind openai -u " + mute, "waiting for " + mute + " to say whether it is ready", "http://" + mute + "/v1/models: no answer in time; is -u the server's HTTP port?"},
 		"gRPC":   {"-m x -i grpc -u " + mute, "waiting for " + mute + " to say whether it is ready", mute + ": "},
@@ -128,30 +128,6 @@ func TestWaiting(t *testing.T) {
 			}
 		})
 	}
-}
-
-// startMute accepts connections and says nothing.
-func startMute(t *testing.T) (addr string) {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() { // ends with the listener
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { // ends with the connection
-				_, _ = io.Copy(io.Discard, nc)
-				nc.Close()
-			})
-		}
-	})
-	t.Cleanup(func() { l.Close(); serving.Wait() })
-	return l.Addr().String()
 }
 
 // A server that accepts and then hangs, before its answer or in the middle of it,
@@ -252,10 +228,7 @@ func recoverKept(t *testing.T, paths []string) {
 
 // A server that accepts no more (its queue is full) is a timeout too.
 func TestHangBeforeAccept(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	code, _, stderr := inProcess(t.Context(), t, recordArgs(hangingServer{url: "http://" + l.Addr().String()}, exportPaths(t), "--request-count", "1", "--request-timeout", "200ms")...)
 	if code != 1 || !strings.Contains(stderr, "no answer in time") {

@@ -67,13 +67,17 @@ func (s *settings) warnOfPorts(ports int) {
 // restingPort is how long Linux keeps the port of a closed connection (TIME-WAIT).
 const restingPort = time.Minute
 
-// CPU time of a request and of a token of its answer, from docs/benchmarks.md.
+// CPU time of a request, a round figure, and of a token of its answer, as docs/benchmarks.md has it.
 const (
 	requestCPU      = 200 * time.Microsecond
 	loopTokenCPU    = 11400 * time.Nanosecond
 	netHTTPTokenCPU = 16300 * time.Nanosecond
 	grpcTokenCPU    = 19400 * time.Nanosecond
 )
+
+// withSimulator is the CPU time of a client and its simulated server, in times of the client alone: docs/scale.md at
+// 1,024 streams.
+const withSimulator = 2.6
 
 // assumedPace is the number of tokens per second of a stream where the load does not say
 // it.
@@ -97,7 +101,7 @@ func (s *settings) warnOfCPU(cores int) {
 	const advice = "the times of tokens are inexact while no core is free: record with ranks on more machines (--world-size, --barrier), or with less load"
 	warn := func(load string, need time.Duration) {
 		if s.simulated() {
-			need = need * 13 / 5 // its side takes 1.6 times as much: docs/scale.md
+			need = time.Duration(float64(need) * withSimulator)
 		}
 		if need > time.Duration(cores)*time.Second {
 			s.warn("%s need about %.1f cores, but this machine has %d; %s", load, need.Seconds(), cores, advice)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 )
@@ -64,6 +66,40 @@ func TestWarnOfPorts(t *testing.T) {
 		if got := strings.Join(s.warnings, "|"); got != tt.want {
 			t.Errorf("%s, %d ports: %q, want %q", tt.args, tt.ports, got, tt.want)
 		}
+	}
+}
+
+// The CPU times of warnOfCPU are the measured ones of the documentation.
+func TestCostsAsMeasured(t *testing.T) {
+	micros := func(ns int64) string { return fmt.Sprint(float64(ns) / 1000) }
+	page := func(name string) string {
+		text, err := os.ReadFile("../../docs/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	benchmarks := page("benchmarks.md")
+	for _, want := range []string{
+		"| What does a token cost? | " + micros(loopTokenCPU.Nanoseconds()) + " µs of CPU time at 512 streams",
+		"\n| loop | " + micros(loopTokenCPU.Nanoseconds()) + " | ",
+		"\n| nethttp | " + micros(netHTTPTokenCPU.Nanoseconds()) + " | ",
+		"Triton gRPC streams cost " + micros(grpcTokenCPU.Nanoseconds()) + " µs per event",
+	} {
+		if !strings.Contains(benchmarks, want) {
+			t.Errorf("docs/benchmarks.md lacks %q", want)
+		}
+	}
+	_, row, _ := strings.Cut(page("scale.md"), "| CPU per event, pa-record | server |")
+	_, row, _ = strings.Cut(row, "\n| 1,024 | ")
+	row, _, _ = strings.Cut(row, "\n")
+	cells := strings.Split(row, " | ")
+	var client, server float64
+	if _, err := fmt.Sscanf(strings.Join(cells[max(0, len(cells)-2):], " "), "%g µs %g µs", &client, &server); err != nil {
+		t.Fatalf("docs/scale.md, 1,024 streams: %q: %v", row, err)
+	}
+	if got := fmt.Sprintf("%.1f", 1+server/client); got != fmt.Sprint(withSimulator) {
+		t.Errorf("docs/scale.md: client and server take %s times the client, want %v", got, withSimulator)
 	}
 }
 

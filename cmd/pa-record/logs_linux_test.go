@@ -6,39 +6,22 @@ import (
 	"net"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 // net/http's log about a server that breaks HTTP/2 does not reach standard error: the
 // row of the request says it.
 func TestHTTP2Logs(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var handlers sync.WaitGroup
-	handlers.Go(func() { // ends when l is closed
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			handlers.Go(func() { // ends with the connection
-				defer c.Close()
-				if _, err := bufio.NewReader(c).Peek(1); err != nil {
-					return
-				}
-				_, _ = io.WriteString(c, "\x00\x00\x08\x06\x00\x00\x00\x00\x00PingPing") // PING instead of SETTINGS
-				_, _ = io.Copy(io.Discard, c)
-			})
+	addr := nettest.StartServer(t, func(c net.Conn) {
+		if _, err := bufio.NewReader(c).Peek(1); err != nil {
+			return
 		}
+		_, _ = io.WriteString(c, "\x00\x00\x08\x06\x00\x00\x00\x00\x00PingPing") // PING instead of SETTINGS
+		_, _ = io.Copy(io.Discard, c)
 	})
-	t.Cleanup(func() {
-		_ = l.Close()
-		handlers.Wait()
-	})
-	args := []string{"--service-kind", "openai", "-m", "m", "--http2", "-u", "http://" + l.Addr().String(), "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "e.json")}
+	args := []string{"--service-kind", "openai", "-m", "m", "--http2", "-u", "http://" + addr, "--request-count", "2", "--profile-export-file", filepath.Join(t.TempDir(), "e.json")}
 	r := runChild(t, nil, 0, args...)
 	if r.code != 1 {
 		t.Errorf("exit code %d, want 1", r.code)

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/recorder/ranks"
 )
 
@@ -25,10 +25,7 @@ func TestLeaveRanks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := nettest.Listen(t)
 			addr := l.Addr().String()
 			if err := l.Close(); err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
@@ -31,10 +32,7 @@ type relay struct {
 // startRelay starts a relay to a URL of a server, which ends with the test.
 func startRelay(t *testing.T, to string) *relay {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	r := &relay{listener: l, to: addressOf(to), from: map[string]int{}}
 	r.passing.Go(r.accept)
 	t.Cleanup(func() {
@@ -148,10 +146,7 @@ func TestSourceIPOfOtherKind(t *testing.T) {
 
 // A source address that no interface has ends the command before the server hears of it.
 func TestSourceIPOfAnotherMachine(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	heard := make(chan string, 1)
 	go func() { // ends with the listener

@@ -75,7 +75,7 @@ func (p *parser) tritonOnly(s *settings) {
 	case none:
 	default:
 		t.Compression = algorithm
-		if _, err := grpcconn.ParseCompression(algorithm); err != nil {
+		if err := grpcconn.CheckCompression(algorithm); err != nil {
 			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", algorithm)
 		}
 		p.refuse(s.Protocol != protocolGRPC, "--grpc-compression-algorithm needs -i grpc")

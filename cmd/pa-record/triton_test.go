@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/sim"
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
@@ -37,10 +38,7 @@ func (c countingWriter) Write(p []byte) (int, error) {
 // countedProxy returns an address behind which server is, and how many bytes came for it.
 func countedProxy(t *testing.T, server string) (addr string, sent *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	sent = &atomic.Int64{}
 	var running sync.WaitGroup
 	running.Go(func() {

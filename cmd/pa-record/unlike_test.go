@@ -11,6 +11,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // The answer decides whether it is a stream, whatever was asked for and whatever its headers say. A
@@ -32,15 +33,15 @@ func TestAnswerUnlikeAsked(t *testing.T) {
 		pieces                   []string
 		warning                  string
 		streamed                 bool
-		tokens                   answer.Value
+		tokens                   export.Int
 	}{
-		{"whole", "--streaming", "application/json", []string{whole[:len(whole)-1] + usage}, ignored, false, answer.Some(40)},
-		{"whole, without usage", "--streaming", "application/json", []string{whole}, ignored, false, answer.Value{}},
-		{"whole, as events", "--streaming", events, []string{whole}, ignored, false, answer.Value{}},
-		{"events as JSON", "--streaming", "application/json", []string{"data: " + chunk + "\n\n", "data: " + chunk + "\n\n", "data: " + last + "\n\n"}, "", true, answer.Some(2)},
-		{"lines", "--streaming", "application/x-ndjson", []string{chunk + "\n", chunk + "\n", last + "\n"}, "", true, answer.Some(2)},
-		{"events that nobody asked for", "", events, []string{"data: " + chunk + "\n\n", "data: " + chunk + "\n\n", "data: [DONE]\n\n"}, "", true, answer.Some(2)},
-		{"whole, as asked", "", "application/json", []string{whole}, "", false, answer.Value{}},
+		{"whole", "--streaming", "application/json", []string{whole[:len(whole)-1] + usage}, ignored, false, export.IntOf(40)},
+		{"whole, without usage", "--streaming", "application/json", []string{whole}, ignored, false, export.Int{}},
+		{"whole, as events", "--streaming", events, []string{whole}, ignored, false, export.Int{}},
+		{"events as JSON", "--streaming", "application/json", []string{"data: " + chunk + "\n\n", "data: " + chunk + "\n\n", "data: " + last + "\n\n"}, "", true, export.IntOf(2)},
+		{"lines", "--streaming", "application/x-ndjson", []string{chunk + "\n", chunk + "\n", last + "\n"}, "", true, export.IntOf(2)},
+		{"events that nobody asked for", "", events, []string{"data: " + chunk + "\n\n", "data: " + chunk + "\n\n", "data: [DONE]\n\n"}, "", true, export.IntOf(2)},
+		{"whole, as asked", "", "application/json", []string{whole}, "", false, export.Int{}},
 	} {
 		for _, transport := range []string{"loop", "nethttp"} {
 			t.Run(tt.name+"/"+transport, func(t *testing.T) {

@@ -60,7 +60,7 @@ func (f *Files) Writes(flag, path string) {
 // WritesFor adds a file that the command writes because of a flag that names another file.
 // role says what the file is: "the journal".
 func (f *Files) WritesFor(flag, role, path string) {
-	if _, inherited := Inherited(path); !inherited {
+	if _, inherited := inherited(path); !inherited {
 		f.writes = append(f.writes, use{flag: flag, role: role, path: path})
 	}
 }

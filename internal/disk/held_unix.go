@@ -63,7 +63,7 @@ func removeLeftover(path string) {
 // waits. It duplicates an inherited descriptor: opening the path would write over the beginning of
 // a file to which the descriptor leads, and is impossible for a socket.
 func openAtOnce(path string) (*os.File, error) {
-	if fd, ok := Inherited(path); ok {
+	if fd, ok := inherited(path); ok {
 		dup, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
 			return nil, &os.PathError{Op: "open", Path: path, Err: err}

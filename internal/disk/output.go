@@ -57,7 +57,7 @@ func find(path string, overwrite bool) (place, error) {
 		return place{}, err
 	}
 	_, lerr := os.Lstat(path) // also finds a link that leads to nothing
-	_, inherited := Inherited(path)
+	_, inherited := inherited(path)
 	switch {
 	case err == nil && info.IsDir():
 		return place{}, &OutputError{path, errors.New("is a directory; give a file name")}
@@ -66,7 +66,7 @@ func find(path string, overwrite bool) (place, error) {
 	case err == nil && (info.Mode()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 || inherited):
 		return place{target: path, old: info, stream: true}, nil
 	case err == nil && !info.Mode().IsRegular():
-		return place{}, CheckRegular(path, info)
+		return place{}, checkRegular(path, info)
 	}
 	target, err := Resolve(path)
 	if err == nil {
@@ -254,7 +254,7 @@ func Update(ctx context.Context, path string, content []byte, overwrite bool) (w
 	if _, err := os.Lstat(path); err == nil && !overwrite {
 		info, err := os.Stat(path)
 		if err == nil && !info.Mode().IsRegular() {
-			return false, CheckRegular(path, info)
+			return false, checkRegular(path, info)
 		}
 		if old, err := os.ReadFile(path); err != nil || !bytes.Equal(old, content) {
 			return false, ErrExists

@@ -25,9 +25,9 @@ func (e *SpecialError) Error() string {
 	return fmt.Sprintf("%s: is %s; expected a regular file", e.Path, e.Kind)
 }
 
-// CheckRegular returns a *SpecialError unless info describes a regular file. path is the
+// checkRegular returns a *SpecialError unless info describes a regular file. path is the
 // name for the error.
-func CheckRegular(path string, info fs.FileInfo) error {
+func checkRegular(path string, info fs.FileInfo) error {
 	if info.Mode().IsRegular() {
 		return nil
 	}
@@ -52,7 +52,7 @@ func Kind(m fs.FileMode) string {
 }
 
 // IsSpecial reports whether path leads to a pipe, a device, a folder or another file that is not
-// regular, or names a descriptor, see [Inherited]. A path that leads to nothing is not special.
+// regular, or names a descriptor, see inherited. A path that leads to nothing is not special.
 func IsSpecial(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && (!info.Mode().IsRegular() || isInherited(path))
@@ -74,7 +74,7 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := CheckRegular(path, info); err != nil {
+	if err := checkRegular(path, info); err != nil {
 		return nil, err
 	}
 	// The file may have been replaced by a pipe since: O_NONBLOCK does not wait
@@ -84,7 +84,7 @@ func Open(path string) (*os.File, error) {
 		return nil, err
 	}
 	if info, err = f.Stat(); err == nil {
-		err = CheckRegular(path, info)
+		err = checkRegular(path, info)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -92,7 +92,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile reads a regular file, or a stream that [Inherited] accepts, of at most
+// ReadFile reads a regular file, or a stream that inherited accepts, of at most
 // maxBytes. When ctx ends, ReadFile stops reading a stream and returns the cause.
 func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, err error) {
 	open := Open
@@ -118,9 +118,9 @@ func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, er
 	return data, nil
 }
 
-// Inherited returns the file descriptor of this process that path names: /dev/stdin, /dev/stdout,
+// inherited returns the file descriptor of this process that path names: /dev/stdin, /dev/stdout,
 // /dev/stderr, or /dev/fd/63 for a shell's <(command) or >(command).
-func Inherited(path string) (fd int, ok bool) {
+func inherited(path string) (fd int, ok bool) {
 	path = filepath.ToSlash(filepath.Clean(path))
 	if fd = slices.Index([]string{"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path); fd >= 0 {
 		return fd, true
@@ -136,13 +136,13 @@ func Inherited(path string) (fd int, ok bool) {
 	return fd, err == nil
 }
 
-// isInherited reports whether path names a descriptor, see [Inherited].
+// isInherited reports whether path names a descriptor, see inherited.
 func isInherited(path string) bool {
-	_, ok := Inherited(path)
+	_, ok := inherited(path)
 	return ok
 }
 
-// OpenStream opens a regular file, a named pipe, or a stream that [Inherited]
+// OpenStream opens a regular file, a named pipe, or a stream that inherited
 // accepts. For a device it returns a *SpecialError. If ctx ends while OpenStream
 // waits for the writer of a pipe, it returns the cause of ctx.
 func OpenStream(ctx context.Context, path string) (*os.File, error) {
@@ -154,7 +154,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 		return os.Open(path)
 	}
 	if info.Mode()&fs.ModeNamedPipe == 0 && !isInherited(path) {
-		return nil, CheckRegular(path, info)
+		return nil, checkRegular(path, info)
 	}
 	type opened struct {
 		file *os.File

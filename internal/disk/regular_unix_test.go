@@ -102,7 +102,7 @@ func TestInheritedPath(t *testing.T) {
 		"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2, "/dev/fd/0": 0, "/dev/fd/63": 63, "/proc/self/fd/3": 3,
 		"/dev/fd/": -1, "/dev/fd/x": -1, "/dev/zero": -1, "dev/fd/3": -1, "-": -1, "/dev/fd/3/x": -1,
 	} {
-		fd, ok := Inherited(path)
+		fd, ok := inherited(path)
 		if !ok {
 			fd = -1
 		}

@@ -18,13 +18,13 @@ const (
 	Deflate Compression = "deflate"
 )
 
-// ParseCompression returns the compression of that name.
-func ParseCompression(name string) (Compression, error) {
-	switch f := Compression(name); f {
+// CheckCompression returns an error unless there is a compression of that name.
+func CheckCompression(name string) error {
+	switch Compression(name) {
 	case Gzip, Deflate:
-		return f, nil
+		return nil
 	}
-	return "", fmt.Errorf("compression %q: it is %s or %s", name, Gzip, Deflate)
+	return fmt.Errorf("compression %q: it is %s or %s", name, Gzip, Deflate)
 }
 
 // Name returns gRPC's name.

@@ -95,10 +95,7 @@ func serve(t *testing.T, secure bool) *grpc.ClientConn {
 		clientCreds = credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})
 	}
 	config := h2follow.Config{Header: "pa-stream"}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := nettest.Listen(t)
 	srv := grpc.NewServer(grpc.Creds(Credentials(serverCreds, config)))
 	kserve.RegisterGRPCInferenceServiceServer(srv, &server{t: t})
 	var wg sync.WaitGroup

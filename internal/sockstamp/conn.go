@@ -74,7 +74,7 @@ type read struct {
 	err   error
 	waits int  // times that there was nothing
 	done  bool // what pollFD's receive returned
-	oob   [ControlBytes]byte
+	oob   [controlBytes]byte
 }
 
 // A write is the state of the Write in progress.
@@ -87,8 +87,8 @@ type write struct {
 	err     error
 }
 
-// ControlBytes is the room for control messages that [Recv] needs.
-const ControlBytes = 128
+// controlBytes is the room for control messages that [Recv] needs.
+const controlBytes = 128
 
 // Wrap returns a Conn that takes over nc, with all stamps that the kernel
 // gives. See [Options.Wrap].

@@ -33,7 +33,7 @@ func Hold() (release func()) {
 		return release
 	}
 	var p [1]byte
-	var oob [ControlBytes]byte
+	var oob [controlBytes]byte
 	for deadline := time.Now().Add(holdWait); time.Now().Before(deadline); {
 		if unix.Sendto(fd, p[:], 0, self) != nil {
 			return release

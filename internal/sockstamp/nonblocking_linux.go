@@ -19,7 +19,7 @@ type Socket struct {
 	holes   holes  // in what arrived
 	sent    sentStamps
 	segment segment
-	oob     [ControlBytes]byte
+	oob     [controlBytes]byte
 }
 
 // Socket asks the kernel for the stamps of the socket fd, to which nothing was written

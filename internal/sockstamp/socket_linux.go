@@ -100,7 +100,7 @@ func setFlags(fd, flags int) error {
 
 // Recv reads from a socket that has stamps enabled, once and without waiting,
 // as recvmsg with MSG_DONTWAIT does. oob is room for control messages, at least
-// [ControlBytes]. It allocates nothing.
+// controlBytes. It allocates nothing.
 //
 // The stamp has no ordinal; it is a user-space one when the kernel gave none.
 // The error is [io.EOF] at the end of the stream and a [unix.Errno] otherwise,
@@ -243,7 +243,7 @@ func (c *Conn) DrainTx() {
 // last byte written and no write is in progress. An error that is pending on the socket stays where it is.
 func (s *sentStamps) drain(fd int) {
 	const most = 1024 // stamps may come as fast as they are read
-	var oob [2 * ControlBytes]byte
+	var oob [2 * controlBytes]byte
 	s.unread = 0
 	for range most {
 		_, oobn, _, errno := recvmsg(fd, nil, oob[:], unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)

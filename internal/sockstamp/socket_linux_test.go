@@ -80,7 +80,7 @@ func TestRecv(t *testing.T) {
 	defer Hold()()
 	c, peer := pair(t, Options{})
 	needKernel(t, c)
-	p, oob := make([]byte, 8), make([]byte, ControlBytes)
+	p, oob := make([]byte, 8), make([]byte, controlBytes)
 	recv := func() (n int, st Stamp, err error) {
 		if cerr := c.rc.Control(func(fd uintptr) { n, st, err = Recv(int(fd), p, oob) }); cerr != nil {
 			t.Fatal(cerr)
@@ -115,7 +115,7 @@ func TestRecv(t *testing.T) {
 func TestRecvAllocatesNothing(t *testing.T) {
 	c, peer := pair(t, Options{})
 	needKernel(t, c)
-	p, oob, token := make([]byte, 8), make([]byte, ControlBytes), []byte("token")
+	p, oob, token := make([]byte, 8), make([]byte, controlBytes), []byte("token")
 	var err error
 	recv := func(fd uintptr) { _, _, err = Recv(int(fd), p, oob) }
 	if n := testing.AllocsPerRun(200, func() {

@@ -96,7 +96,7 @@ func (s *Blocks) Release(b *Block) {
 // write appends a block to the file. The caller holds mu.
 func (s *Blocks) write(b []byte) error {
 	if s.file == nil {
-		f, err := CreateTemporary(s.dir, "pa-"+s.what+"-*")
+		f, err := createTemporary(s.dir, "pa-"+s.what+"-*")
 		if err != nil {
 			return fmt.Errorf("keep %s in a temporary file: %w; set TMPDIR to a folder that can be written", s.what, err)
 		}

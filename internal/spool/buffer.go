@@ -31,7 +31,7 @@ func (s *Buffer) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	if s.file == nil {
-		f, err := CreateTemporary(s.Dir, "pa-buffer-*")
+		f, err := createTemporary(s.Dir, "pa-buffer-*")
 		if err != nil {
 			return 0, fmt.Errorf("keep %s: %w", s.What, err)
 		}

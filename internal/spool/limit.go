@@ -9,9 +9,9 @@ import (
 
 // Default limits on the content of a stream.
 const (
-	// DefaultMaxBytes bounds the content if the disk has more than twice as much
+	// defaultMaxBytes bounds the content if the disk has more than twice as much
 	// free space.
-	DefaultMaxBytes = 64 << 30
+	defaultMaxBytes = 64 << 30
 	// DefaultMaxRatio is the number of bytes that a compressed byte may decompress to.
 	// JSON of real runs has 5 to 30, rarely 200.
 	DefaultMaxRatio = 1000
@@ -48,10 +48,10 @@ func (c Config) maxBytes() (most int64, why string) {
 		return c.MaxBytes, ""
 	}
 	dir := tempDir(c.Dir)
-	if space, ok := disk.FreeSpace(dir); ok && space.Free/2 < DefaultMaxBytes {
+	if space, ok := disk.FreeSpace(dir); ok && space.Free/2 < defaultMaxBytes {
 		return int64(space.Free / 2), "half of the free space in " + dir
 	}
-	return DefaultMaxBytes, "the default limit"
+	return defaultMaxBytes, "the default limit"
 }
 
 // maxRatio returns the number of bytes that a compressed byte may decompress to.

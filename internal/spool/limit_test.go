@@ -96,7 +96,7 @@ func TestMaxBytes(t *testing.T) {
 	dir := t.TempDir()
 	most, why := Config{Dir: dir}.maxBytes()
 	space, ok := disk.FreeSpace(dir)
-	if most <= 0 || most > DefaultMaxBytes || ok && space.Free > 4*DefaultMaxBytes && most != DefaultMaxBytes || most != DefaultMaxBytes && why != "half of the free space in "+dir {
+	if most <= 0 || most > defaultMaxBytes || ok && space.Free > 4*defaultMaxBytes && most != defaultMaxBytes || most != defaultMaxBytes && why != "half of the free space in "+dir {
 		t.Errorf("%d bytes (%s) with %d free", most, why, space.Free)
 	}
 }

@@ -70,7 +70,7 @@ func Compression(head []byte) string {
 // allow is a *LimitError, and the cause of ctx when ctx ends. The caller closes the
 // spool. name is for messages.
 func Copy(ctx context.Context, name string, src io.Reader, c Config) (_ *Spool, err error) {
-	f, err := CreateTemporary(c.Dir, "pa-spool-*")
+	f, err := createTemporary(c.Dir, "pa-spool-*")
 	if err != nil {
 		return nil, fmt.Errorf("%s: has to be copied to be read: %w", name, err)
 	}

@@ -13,9 +13,9 @@ type Temporary struct {
 	name string // to be removed on Close; "" when the file has no name any more
 }
 
-// CreateTemporary creates a file for reading and writing in dir; "" is the system's folder
+// createTemporary creates a file for reading and writing in dir; "" is the system's folder
 // for temporary files. pattern is as in [os.CreateTemp].
-func CreateTemporary(dir, pattern string) (*Temporary, error) {
+func createTemporary(dir, pattern string) (*Temporary, error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return nil, err

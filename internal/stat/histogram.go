@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// HistogramBits is the precision that Histogram.Bits 0 means: percentiles are at most
+// histogramBits is the precision that Histogram.Bits 0 means: percentiles are at most
 // 1/64 too high.
-const HistogramBits = 6
+const histogramBits = 6
 
 // Histogram counts durations in buckets, in memory that does not grow with
 // their number. It keeps no sum and no order: use it for percentiles only.
@@ -18,9 +18,9 @@ const HistogramBits = 6
 //	bucket(v) = v                                  for v < 2^b
 //	bucket(v) = 2^b·k + v>>k, k = len(v) − (b + 1)  otherwise; v>>k is in [2^b, 2^(b+1))
 //
-// The zero value is empty and has HistogramBits. Negative durations count as 0. It is not safe for concurrent use.
+// The zero value is empty and has histogramBits. Negative durations count as 0. It is not safe for concurrent use.
 type Histogram struct {
-	Bits int // b above; 0 means HistogramBits. Set it before the first Add.
+	Bits int // b above; 0 means histogramBits. Set it before the first Add.
 
 	counts []uint32 // grown to the largest bucket in use
 	n      int
@@ -84,7 +84,7 @@ func (h *Histogram) Max() time.Duration { return h.max }
 
 func (h *Histogram) precision() int {
 	if h.Bits == 0 {
-		return HistogramBits
+		return histogramBits
 	}
 	return h.Bits
 }

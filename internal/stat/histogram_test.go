@@ -10,7 +10,7 @@ import (
 
 // Buckets have no gaps between them, and each ends where it says.
 func TestBuckets(t *testing.T) {
-	for _, b := range []int{1, HistogramBits, 12} {
+	for _, b := range []int{1, histogramBits, 12} {
 		for i := range bucketOf(math.MaxInt64, b) {
 			end := bucketEnd(i, b)
 			if bucketOf(end, b) != i || bucketOf(end+1, b) != i+1 {

@@ -12,3 +12,6 @@ func SaturatingAdd(a, b int64) int64 {
 	}
 	return a + b
 }
+
+// Finite reports whether v is a number: neither infinite nor NaN.
+func Finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

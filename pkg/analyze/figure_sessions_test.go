@@ -321,7 +321,7 @@ func TestSessionsOfDamagedAgents(t *testing.T) {
 	s := sessionsOf(t, sessionRun(all...), wordsConfig(1, 0))
 	var got []string
 	for _, d := range s.Depths {
-		got = append(got, fmt.Sprintf("%d: %d of %.0f turns", d.Depth, d.N, d.Value("session_turns").Mean))
+		got = append(got, fmt.Sprintf("%d: %d of %.0f turns", d.Depth, d.N, d.Values.Value("session_turns").Mean))
 	}
 	if diff := cmp.Diff([]string{"0: 1 of 4 turns", "1: 2 of 1 turns", "64: 1 of 1 turns"}, got); diff != "" {
 		t.Errorf("depths (-want +got):\n%s", diff)

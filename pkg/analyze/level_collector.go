@@ -179,7 +179,7 @@ func (c *collector) count(p *Point) {
 	c.lengths.add(p)
 	c.streams.add(p)
 	c.hidden.add(p)
-	c.latencies = append(c.latencies, requestLatencies{p.StartNS, p.TTFT.Int(), p.E2EL.Int()})
+	c.latencies = append(c.latencies, requestLatencies{p.StartNS, p.TTFT.OrMissing(), p.E2EL.OrMissing()})
 	for _, g := range c.figures {
 		g.Add(&p.Measured)
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
-	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // The first tenth of a level's requests is compared with the rest if it has at least
@@ -26,7 +26,7 @@ const (
 )
 
 // requestLatencies holds the start of a counted request and its latencies; a missing latency is
-// [answer.Missing].
+// [export.Missing].
 type requestLatencies struct {
 	start      uint64
 	ttft, e2el int64
@@ -121,7 +121,7 @@ func unsettled(x []requestLatencies, differs bool) (all []*Unsteady) {
 func latencies(x []requestLatencies, of func(*requestLatencies) int64) []float64 {
 	v := make([]float64, 0, len(x))
 	for i := range x {
-		if l := of(&x[i]); l != answer.Missing {
+		if l := of(&x[i]); l != export.Missing {
 			v = append(v, float64(l))
 		}
 	}
@@ -132,7 +132,7 @@ func latencies(x []requestLatencies, of func(*requestLatencies) int64) []float64
 func sortedLatencies(x []requestLatencies, of func(*requestLatencies) int64) []int64 {
 	v := make([]int64, 0, len(x))
 	for i := range x {
-		if l := of(&x[i]); l != answer.Missing {
+		if l := of(&x[i]); l != export.Missing {
 			v = append(v, l)
 		}
 	}

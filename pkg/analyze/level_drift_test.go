@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -55,7 +54,7 @@ func TestDriftChance(t *testing.T) {
 	for above := range 11 {
 		x := make([]requestLatencies, 100)
 		for i := range x {
-			x[i] = requestLatencies{start: uint64(i), ttft: 100 + int64(i%2), e2el: answer.Missing}
+			x[i] = requestLatencies{start: uint64(i), ttft: 100 + int64(i%2), e2el: export.Missing}
 			if i < 10 {
 				x[i].ttft = 10
 				if i < above {
@@ -72,7 +71,7 @@ func TestDriftChance(t *testing.T) {
 	}
 	x := make([]requestLatencies, 1000)
 	for i := range x {
-		x[i] = requestLatencies{ttft: answer.Missing, e2el: answer.Missing}
+		x[i] = requestLatencies{ttft: export.Missing, e2el: export.Missing}
 	}
 	if err := drift(x); err != nil {
 		t.Errorf("no latencies: %v", err)
@@ -145,7 +144,7 @@ func TestDriftOfDependentRequests(t *testing.T) {
 	for range runs {
 		x, z := make([]requestLatencies, 1000), rng.NormFloat64()
 		for i := range x {
-			x[i] = requestLatencies{start: uint64(i), ttft: int64(1e6 * math.Exp(0.5*z)), e2el: answer.Missing}
+			x[i] = requestLatencies{start: uint64(i), ttft: int64(1e6 * math.Exp(0.5*z)), e2el: export.Missing}
 			z = 0.9*z + math.Sqrt(1-0.81)*rng.NormFloat64()
 		}
 		if drift(x) != nil {

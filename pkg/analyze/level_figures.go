@@ -324,7 +324,7 @@ func firstTokens(x []requestLatencies) []FirstToken {
 	})
 	var all []FirstToken
 	for i := range x {
-		if x[i].ttft != answer.Missing && x[i].start != 0 {
+		if x[i].ttft != export.Missing && x[i].start != 0 {
 			all = append(all, FirstToken{x[i].start, x[i].ttft})
 		}
 	}

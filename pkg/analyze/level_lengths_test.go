@@ -85,10 +85,10 @@ func TestLengthWarnings(t *testing.T) {
 				var p Point
 				p.TokenSource = tt.source
 				if i < len(tt.input) {
-					p.InputTokens = answer.Some(tt.input[i])
+					p.InputTokens = export.IntOf(tt.input[i])
 				}
 				if i < len(tt.output) {
-					p.OutputTokens = answer.Some(tt.output[i])
+					p.OutputTokens = export.IntOf(tt.output[i])
 				}
 				l.add(&p)
 			}

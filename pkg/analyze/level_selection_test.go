@@ -261,7 +261,7 @@ func TestRunSeries(t *testing.T) {
 		t.Fatalf("series %+v", e.Series)
 	}
 	p := e.Series[0]
-	if diff := cmp.Diff([]uint64{1010, 1020, 1030}, p.TokenNS); diff != "" || p.EndNS != 1030 || p.TTFT != answer.Some(110) || len(p.Gaps) != 2 {
+	if diff := cmp.Diff([]uint64{1010, 1020, 1030}, p.TokenNS); diff != "" || p.EndNS != 1030 || p.TTFT != export.IntOf(110) || len(p.Gaps) != 2 {
 		t.Errorf("first point %+v, tokens (-want +got):\n%s", p, diff)
 	}
 	if e.Series[0].InputHash != e.Series[1].InputHash || e.Series[2].InputHash == e.Series[0].InputHash {

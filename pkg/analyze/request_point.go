@@ -271,7 +271,6 @@ type Sending struct {
 	ConnectNS int64
 	Slot      int // of the closed loop
 	Rank      int
-	Conn      int
 	Phase     export.Phase
 	Status    export.Status
 	Session   string
@@ -284,7 +283,7 @@ type Sending struct {
 func sendingOf(r *export.Request) Sending {
 	return Sending{
 		ScheduledNS: r.ScheduledNS, IssuedNS: r.IssuedNS, ConnectNS: max(0, int64(r.DNS+r.Connect+r.TLS)),
-		Slot: r.Worker, Rank: r.Rank, Conn: r.Conn, Phase: r.Phase, Status: r.Status,
+		Slot: r.Worker, Rank: r.Rank, Phase: r.Phase, Status: r.Status,
 		Session: strings.Clone(r.SessionID), Turn: r.Turn,
 	}
 }

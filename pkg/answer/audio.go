@@ -21,11 +21,11 @@ type AudioPiece struct {
 type Audio struct {
 	Of openai.AudioEndpoint
 	// First is the time from the start to the first audio, of speech.
-	First Value
+	First export.Int
 	// Length is how long the audio plays: the clip of a transcription, the answer of speech.
-	Length Value
+	Length export.Int
 	// Underruns counts the times at which a player had to wait, UnderrunNS is how long it waited in all; of speech.
-	Underruns, UnderrunNS Value
+	Underruns, UnderrunNS export.Int
 	// Bytes of audio came, with speech.
 	Bytes int64
 	// NoLength is the reason why Length is missing.
@@ -33,8 +33,8 @@ type Audio struct {
 }
 
 // values returns the values of a, always in the same order.
-func (a *Audio) values() [4]*Value {
-	return [...]*Value{&a.First, &a.Length, &a.Underruns, &a.UnderrunNS}
+func (a *Audio) values() [4]*export.Int {
+	return [...]*export.Int{&a.First, &a.Length, &a.Underruns, &a.UnderrunNS}
 }
 
 // addAudio adds a piece that a response brought.
@@ -54,7 +54,7 @@ func (m *Measured) measureAudio(of openai.AudioEndpoint, r *export.Request, a *A
 	if of == openai.Transcribes {
 		ns, why := openai.ClipNS(body.Bytes())
 		if m.Audio.NoLength = why; why == "" {
-			m.Audio.Length = Some(ns)
+			m.Audio.Length = export.IntOf(ns)
 		}
 		return
 	}
@@ -97,7 +97,7 @@ func (x *Audio) play(from uint64, pieces []AudioPiece, f audio.Format, skip int6
 	}
 	x.Bytes = max(0, x.Bytes)
 	if f != (audio.Format{}) {
-		x.Length, x.Underruns, x.UnderrunNS = Some(f.NS(x.Bytes)), Some(underruns), Some(waited)
+		x.Length, x.Underruns, x.UnderrunNS = export.IntOf(f.NS(x.Bytes)), export.IntOf(underruns), export.IntOf(waited)
 	}
 }
 
@@ -119,7 +119,7 @@ func (a *Audio) unpack(u *spool.Unpacker) {
 }
 
 // RealTimeFactor returns an end-to-end latency / the length of the audio; NaN if one of them is missing.
-func (a *Audio) RealTimeFactor(e2el Value) float64 {
+func (a *Audio) RealTimeFactor(e2el export.Int) float64 {
 	if !e2el.OK || !a.Length.OK || a.Length.V <= 0 {
 		return math.NaN()
 	}

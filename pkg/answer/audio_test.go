@@ -27,20 +27,20 @@ func speech(body, head string, pieces ...[2]int64) *export.Request {
 // PCM of 24 kHz plays 48 bytes a millisecond.
 func TestPlayback(t *testing.T) {
 	const pcm, wav = `{"response_format":"pcm"}`, "RIFF\xff\xff\xff\xffWAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\xc0\x5d\x00\x00\x80\xbb\x00\x00\x02\x00\x10\x00data\xff\xff\xff\xff"
-	ms := func(n int64) Value { return Some(n * 1e6) }
+	ms := func(n int64) export.Int { return export.IntOf(n * 1e6) }
 	for name, c := range map[string]struct {
 		r    *export.Request
 		want Audio
 	}{
-		"in time":      {speech(pcm, "", [2]int64{10, 480}, [2]int64{20, 480}, [2]int64{25, 480}), Audio{First: ms(10), Length: ms(30), Underruns: Some(0), UnderrunNS: ms(0), Bytes: 1440}},
-		"late":         {speech(pcm, "", [2]int64{10, 480}, [2]int64{23, 480}), Audio{First: ms(10), Length: ms(20), Underruns: Some(1), UnderrunNS: ms(3), Bytes: 960}},
-		"waits shift":  {speech(pcm, "", [2]int64{10, 480}, [2]int64{23, 480}, [2]int64{33, 480}, [2]int64{44, 480}), Audio{First: ms(10), Length: ms(40), Underruns: Some(2), UnderrunNS: ms(4), Bytes: 1920}},
-		"a WAV header": {speech(`{}`, wav, [2]int64{5, 44}, [2]int64{10, 480}, [2]int64{21, 480}), Audio{First: ms(10), Length: ms(20), Underruns: Some(1), UnderrunNS: ms(1), Bytes: 960}},
-		"empty pieces": {speech(pcm, "", [2]int64{5, 0}, [2]int64{10, 480}), Audio{First: ms(10), Length: ms(10), Underruns: Some(0), UnderrunNS: ms(0), Bytes: 480}},
+		"in time":      {speech(pcm, "", [2]int64{10, 480}, [2]int64{20, 480}, [2]int64{25, 480}), Audio{First: ms(10), Length: ms(30), Underruns: export.IntOf(0), UnderrunNS: ms(0), Bytes: 1440}},
+		"late":         {speech(pcm, "", [2]int64{10, 480}, [2]int64{23, 480}), Audio{First: ms(10), Length: ms(20), Underruns: export.IntOf(1), UnderrunNS: ms(3), Bytes: 960}},
+		"waits shift":  {speech(pcm, "", [2]int64{10, 480}, [2]int64{23, 480}, [2]int64{33, 480}, [2]int64{44, 480}), Audio{First: ms(10), Length: ms(40), Underruns: export.IntOf(2), UnderrunNS: ms(4), Bytes: 1920}},
+		"a WAV header": {speech(`{}`, wav, [2]int64{5, 44}, [2]int64{10, 480}, [2]int64{21, 480}), Audio{First: ms(10), Length: ms(20), Underruns: export.IntOf(1), UnderrunNS: ms(1), Bytes: 960}},
+		"empty pieces": {speech(pcm, "", [2]int64{5, 0}, [2]int64{10, 480}), Audio{First: ms(10), Length: ms(10), Underruns: export.IntOf(0), UnderrunNS: ms(0), Bytes: 480}},
 		"compressed":   {speech(`{"response_format":"mp3"}`, "", [2]int64{10, 480}, [2]int64{99, 480}), Audio{First: ms(10), Bytes: 960, NoLength: "mp3 is compressed: its bytes do not tell how long it plays; ask for wav or pcm"}},
 		"no audio":     {speech(pcm, ""), Audio{NoLength: "the answer holds no audio"}},
-		"before start": {speech(pcm, "", [2]int64{-5, 480}), Audio{Length: ms(10), Underruns: Some(0), UnderrunNS: ms(0), Bytes: 480}},
-		"countless":    {speech(pcm, "", [2]int64{10, 1 << 53}, [2]int64{11, 1 << 53}), Audio{First: ms(10), Underruns: Some(0), UnderrunNS: ms(0), Bytes: 1 << 54}},
+		"before start": {speech(pcm, "", [2]int64{-5, 480}), Audio{Length: ms(10), Underruns: export.IntOf(0), UnderrunNS: ms(0), Bytes: 480}},
+		"countless":    {speech(pcm, "", [2]int64{10, 1 << 53}, [2]int64{11, 1 << 53}), Audio{First: ms(10), Underruns: export.IntOf(0), UnderrunNS: ms(0), Bytes: 1 << 54}},
 		"outputs gone": {func() *export.Request { r := speech(pcm, "", [2]int64{10, 480}); r.OutputsDropped = true; return r }(), Audio{NoLength: "the file holds no answers"}},
 	} {
 		kind, endpoint := "openai", "v1/audio/speech"
@@ -67,9 +67,9 @@ func TestPlayback(t *testing.T) {
 
 func TestRealTimeFactor(t *testing.T) {
 	for _, c := range []struct {
-		e2el, length Value
+		e2el, length export.Int
 		want         float64
-	}{{Some(5), Some(10), 0.5}, {Value{}, Some(10), math.NaN()}, {Some(5), Value{}, math.NaN()}, {Some(5), Some(0), math.NaN()}} {
+	}{{export.IntOf(5), export.IntOf(10), 0.5}, {export.Int{}, export.IntOf(10), math.NaN()}, {export.IntOf(5), export.Int{}, math.NaN()}, {export.IntOf(5), export.IntOf(0), math.NaN()}} {
 		a := Audio{Length: c.length}
 		if got := a.RealTimeFactor(c.e2el); got != c.want && !math.IsNaN(c.want) || math.IsNaN(got) != math.IsNaN(c.want) {
 			t.Errorf("%v / %v: %v, want %v", c.e2el, c.length, got, c.want)
@@ -81,7 +81,7 @@ func TestRealTimeFactor(t *testing.T) {
 func TestTranscriptionLength(t *testing.T) {
 	kind, endpoint := "openai", "v1/audio/transcriptions"
 	for body, want := range map[string]Audio{
-		`{"file":{"seconds":1.5}}`:               {Length: Some(15e8)},
+		`{"file":{"seconds":1.5}}`:               {Length: export.IntOf(15e8)},
 		`{"file":{"no_seconds":"it is an MP3"}}`: {NoLength: "the length of a clip is not known: it is an MP3"},
 		`{}`:                                     {NoLength: "the request does not state the length of its clip"},
 	} {

@@ -1,6 +1,9 @@
 package answer
 
-import "github.com/pa-tools/pa/pkg/wire/openai"
+import (
+	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/wire/openai"
+)
 
 // carriedTokens sums up what the token events of an answer carried. It tells which of the tokens that the
 // server counts came with events: a server may count reasoning that it never sends, or hold tokens back
@@ -53,7 +56,7 @@ func (c *carriedTokens) set(a *Answer) {
 		return
 	}
 	if hidden > 0 {
-		a.Hidden = Some(hidden)
+		a.Hidden = export.IntOf(hidden)
 	}
 	if events < 2 || output < 2 {
 		return
@@ -66,7 +69,7 @@ func (c *carriedTokens) set(a *Answer) {
 	case timed < 1, !a.EventTokens && !c.tells(a, output-hidden):
 		a.Untimed = true
 	case timed != output-1:
-		a.Timed = Some(timed)
+		a.Timed = export.IntOf(timed)
 	}
 }
 

@@ -92,7 +92,7 @@ func TestCarried(t *testing.T) {
 				if ok != (tt.tpot != none) || got != tt.tpot || m.Untimed != (!ok && m.Events > 1) {
 					t.Errorf("%s: TPOT %v, %v, untimed %v, want %v", from, got, ok, m.Untimed, tt.tpot)
 				}
-				if m.HiddenTokens != (Value{tt.hidden, tt.hidden > 0}) {
+				if m.HiddenTokens != (export.Int{V: tt.hidden, OK: tt.hidden > 0}) {
 					t.Errorf("%s: hidden %+v, want %d", from, m.HiddenTokens, tt.hidden)
 				}
 			}

@@ -41,7 +41,7 @@ func NewChecker(run *export.Run, d export.Derivation, counter TokenCounter, toke
 	case d.Tokenizer != "" && tokenizer != d.Tokenizer:
 		return nil, fmt.Errorf("a tokenizer with the SHA-256 %s counted tokens, but --tokenizer has %s", d.Tokenizer, tokenizer)
 	}
-	source, err := ParseConfiguredSource(d.TokenSource)
+	source, err := parseConfiguredSource(d.TokenSource)
 	if err != nil {
 		return nil, fmt.Errorf("their token source is unknown: %w", err)
 	}
@@ -145,7 +145,7 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 	}
 	for _, x := range []struct {
 		column     string
-		have, want export.Count
+		have, want export.Int
 	}{
 		{"input_tokens", have.InputTokens, want.InputTokens},
 		{"output_tokens", have.OutputTokens, want.OutputTokens},
@@ -186,7 +186,7 @@ func (c *Checker) differs(want, have *export.Derived) *Difference {
 // absent is the text of a value that is missing.
 const absent = "n/a"
 
-func countText(v export.Count) string {
+func countText(v export.Int) string {
 	if !v.OK {
 		return absent
 	}

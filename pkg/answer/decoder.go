@@ -27,7 +27,7 @@ type Event struct {
 
 // Usage holds the token counts that the server gave. Cached is missing unless the server stated it, be it 0.
 type Usage struct {
-	Input, Output, Reasoning, Cached Value
+	Input, Output, Reasoning, Cached export.Int
 }
 
 // An Answer holds the content of the responses to one request.
@@ -42,19 +42,19 @@ type Answer struct {
 	// Timed is the number of output tokens after the first token event, by the server's count: the
 	// tokens that came in the time from the first event to the last. It is missing if it is
 	// Usage.Output − 1, and if Untimed is set.
-	Timed Value
+	Timed export.Int
 	// Untimed says that the server counts tokens that no event carried, because it hid them or held
 	// them back, and that their number is not known.
 	Untimed bool
 	// Hidden is the number of output tokens that the server counts before the first token event and
 	// did not send. It is missing if no token is known to be hidden.
-	Hidden Value
+	Hidden export.Int
 	// Server is what the server states about the request.
 	Server export.ServerDetails
 	// Images are the images of the answer, from an endpoint that makes them. FirstImage is the index of the response with the
 	// first image of a stream, partial or finished; it is missing if there is none.
 	Images     openai.Images
-	FirstImage Value
+	FirstImage export.Int
 	// Failure is the error that the server sent in the stream; "" for none.
 	Failure string
 	// Audio are the pieces of audio in order of arrival, and AudioHead the first bytes of all of them together.
@@ -66,13 +66,13 @@ type Answer struct {
 
 	choices []choice
 	// ids is the number of the token ids of all events; missing unless each event has some.
-	ids Value
+	ids export.Int
 	// stored says whether the answer was streamed, in an answer from the columns of a
 	// file; nil in one that was decoded.
 	stored *Streamed
 	// counted is the number of output tokens that the tokenizer counted, in an answer from
 	// the columns of a file.
-	counted Value
+	counted export.Int
 	// brief holds the times of the token events, in an answer from the columns of a file whose
 	// responses were left out; else nil.
 	brief *export.Derived
@@ -197,7 +197,7 @@ func (d *Decoder) Decode(r *export.Request) *Answer {
 	}
 	if d.Numbers {
 		d.a.Events, d.a.choices = d.a.Events[:0], d.a.choices[:0]
-		d.a.Usage.Output, d.a.Usage.Reasoning = Value{}, Value{}
+		d.a.Usage.Output, d.a.Usage.Reasoning = export.Int{}, export.Int{}
 		d.a.Numbers = true
 	}
 	return &d.a

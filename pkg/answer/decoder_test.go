@@ -138,18 +138,18 @@ func TestDecodeUsage(t *testing.T) {
 		want   Usage
 	}{
 		{"none", []string{delta("a")}, Usage{}},
-		{"all", []string{delta("a"), usage5, done}, Usage{Input: Some(9), Output: Some(5), Reasoning: Some(2), Cached: Some(8)}},
+		{"all", []string{delta("a"), usage5, done}, Usage{Input: export.IntOf(9), Output: export.IntOf(5), Reasoning: export.IntOf(2), Cached: export.IntOf(8)}},
 		{"the last of many", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1}}\n\n",
 			"data: {\"choices\":[{\"text\":\"b\"}],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":2}}\n\n",
-		}, Usage{Input: Some(2), Output: Some(2)}},
+		}, Usage{Input: export.IntOf(2), Output: export.IntOf(2)}},
 		{"0 reasoning tokens", []string{
 			delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":2,\"completion_tokens\":1,\"completion_tokens_details\":{\"reasoning_tokens\":0}}}\n\n",
-		}, Usage{Input: Some(2), Output: Some(1), Reasoning: Some(0)}},
+		}, Usage{Input: export.IntOf(2), Output: export.IntOf(1), Reasoning: export.IntOf(0)}},
 		{"zeros before it is known, Ollama", []string{
 			"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":0,\"completion_tokens\":0,\"total_tokens\":0}}\n\n",
 		}, Usage{}},
-		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: Some(4)}},
+		{"zero beside output is not known", []string{delta("a"), "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":0}}\n\n"}, Usage{Input: export.IntOf(4)}},
 		{"null", []string{"data: {\"choices\":[{\"text\":\"a\"}],\"usage\":null}\n\n"}, Usage{}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

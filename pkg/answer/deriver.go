@@ -88,9 +88,9 @@ func configuredSource(s TokenSource) string {
 	return s.String()
 }
 
-// ParseConfiguredSource returns the source that Derivation.TokenSource names: "auto",
+// parseConfiguredSource returns the source that Derivation.TokenSource names: "auto",
 // "usage", "tokenizer" or "responses".
-func ParseConfiguredSource(name string) (TokenSource, error) {
+func parseConfiguredSource(name string) (TokenSource, error) {
 	if name == autoSource {
 		return TokenAuto, nil
 	}
@@ -113,9 +113,9 @@ func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
 		Events: x.Events[:0], ITL: x.ITL[:0],
 		Failure: a.Failure, Assumed: a.Assumed, Unreadable: a.Unreadable,
 		Excluded: q.Excluded, Class: q.Class,
-		TTFT: export.Count(q.TTFT), E2EL: export.Count(q.E2EL),
-		InputTokens: export.Count(q.InputTokens), OutputTokens: export.Count(q.OutputTokens),
-		ReasoningTokens: export.Count(q.ReasoningTokens), CachedTokens: export.Count(q.CachedTokens),
+		TTFT: q.TTFT, E2EL: q.E2EL,
+		InputTokens: q.InputTokens, OutputTokens: q.OutputTokens,
+		ReasoningTokens: q.ReasoningTokens, CachedTokens: q.CachedTokens,
 		Server: q.Server, EventTokens: a.EventTokens,
 	}
 	if q.TokenSource != TokenAuto {
@@ -126,9 +126,9 @@ func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
 		x.Streamed = &yes
 	}
 	x.TPOT, x.HasTPOT = q.TPOT()
-	x.HiddenTokens = export.Count(q.HiddenTokens)
+	x.HiddenTokens = q.HiddenTokens
 	if q.Events > 1 {
-		x.TimedTokens = export.Count(q.Timed())
+		x.TimedTokens = q.Timed()
 	}
 	for i := range a.Events {
 		e := &a.Events[i]
@@ -141,16 +141,16 @@ func (d *Deriver) deriveAnswer(r *export.Request, a *Answer) *export.Derived {
 	default:
 		d.setITL(a)
 	}
-	x.TTFAT = export.Count(q.TTFAT)
+	x.TTFAT = q.TTFAT
 	d.summarize(r)
 	if len(q.Wrong) > 0 { // a report warns about the values that were left out
-		x.ITLEvents = export.Count{}
+		x.ITLEvents = export.Int{}
 	}
 	refused := q.NotCounted != nil
 	if d.tokens.Counter != nil && !x.InputTokens.OK {
 		n, err := countPrompt(d.tokens.Counter, r)
 		refused = refused || err != nil
-		x.InputTokens, x.InputCounted = export.Count(n), n.OK
+		x.InputTokens, x.InputCounted = n, n.OK
 	}
 	if refused {
 		d.notCounted.Add(1)
@@ -194,7 +194,7 @@ func (d *Deriver) summarize(r *export.Request) {
 	if x.EventTokens || n > 0 && !x.TTFT.OK || n > 1 && (len(x.ITL) != 1 || len(x.ITL[0]) != n-1) {
 		return
 	}
-	x.ITLEvents = export.Count{V: int64(n), OK: true}
+	x.ITLEvents = export.IntOf(int64(n))
 }
 
 // setITL sets ITL: the gaps of each choice, the choices in the order of their first events.
@@ -238,7 +238,7 @@ func (d *Deriver) setITL(a *Answer) {
 // holds the usage of all requests, and the counts of the tokenizer, depends on the token
 // source that its columns were computed with.
 func (cfg *Config) Matches(d export.Derivation) bool {
-	stored, err := ParseConfiguredSource(d.TokenSource)
+	stored, err := parseConfiguredSource(d.TokenSource)
 	if d.Definitions != Definitions || d.NotCounted != 0 || err != nil {
 		return false
 	}
@@ -276,7 +276,7 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 	d.a = Answer{
 		Events: d.a.Events[:0], choices: d.a.choices[:0], stored: &stored,
 		Failure: x.Failure, Content: Content{Assumed: x.Assumed, Unreadable: x.Unreadable, Dropped: r.OutputsDropped, Numbers: d.Numbers},
-		Usage:  Usage{Input: Value(x.InputTokens), Reasoning: Value(x.ReasoningTokens), Cached: Value(x.CachedTokens)},
+		Usage:  Usage{Input: x.InputTokens, Reasoning: x.ReasoningTokens, Cached: x.CachedTokens},
 		Server: x.Server, EventTokens: x.EventTokens,
 	}
 	events := len(x.Events)
@@ -285,19 +285,19 @@ func (d *Decoder) restore(r *export.Request, x *export.Derived) {
 		events = int(x.ITLEvents.V)
 	}
 	if x.InputCounted { // no definition of ours counts it
-		d.a.Usage.Input = Value{}
+		d.a.Usage.Input = export.Int{}
 	}
 	switch x.TokenSource {
 	case TokenUsage.String(), TokenIDs.String():
 		if x.TokenSource == TokenIDs.String() {
-			d.a.ids = Value(x.OutputTokens)
+			d.a.ids = x.OutputTokens
 		} else {
-			d.a.Usage.Output = Value(x.OutputTokens)
+			d.a.Usage.Output = x.OutputTokens
 		}
-		d.a.Timed, d.a.Hidden = Value(x.TimedTokens), Value(x.HiddenTokens)
+		d.a.Timed, d.a.Hidden = x.TimedTokens, x.HiddenTokens
 		d.a.Untimed = !x.TimedTokens.OK && events > 1 && x.OutputTokens.V > 1
 	case TokenTokenizer.String():
-		d.a.counted = Value(x.OutputTokens)
+		d.a.counted = x.OutputTokens
 	}
 	d.responses = r.Responses
 	restored := slices.Grow(d.a.Events, len(x.Events))[:len(x.Events)]

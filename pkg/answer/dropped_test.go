@@ -14,7 +14,7 @@ func TestOutputsDropped(t *testing.T) {
 	for _, want := range []TokenSource{TokenAuto, TokenResponses, TokenUsage} {
 		m := NewMeter(&export.Run{}, Config{TokenSource: want})
 		q := m.Measure(&dropped)
-		if !q.Counted || q.OutputTokens.OK || q.TokenSource != TokenAuto || q.TTFT.OK || len(q.Gaps) != 0 || q.E2EL != Some(60) {
+		if !q.Counted || q.OutputTokens.OK || q.TokenSource != TokenAuto || q.TTFT.OK || len(q.Gaps) != 0 || q.E2EL != export.IntOf(60) {
 			t.Errorf("--token-source %v: %+v; want an end-to-end latency of 60 alone", want, q)
 		}
 	}

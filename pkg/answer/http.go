@@ -99,7 +99,7 @@ func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	}
 	h.usage(&d.a)
 	if h.ids > 0 {
-		d.a.ids = Some(h.ids)
+		d.a.ids = export.IntOf(h.ids)
 	}
 	d.a.EventTokens = h.counted && d.a.shape == StreamedYes && len(d.a.Events) > 0 &&
 		eventTokens(d.a.Events[1:]) <= export.MostEventTokens(len(d.a.Events))
@@ -329,15 +329,15 @@ func (h *httpDecoder) usage(a *Answer) {
 	}
 	u := &h.stream.Usage
 	if u.CompletionTokens != 0 || len(a.Events) == 0 {
-		a.Usage.Output = Some(u.CompletionTokens)
+		a.Usage.Output = export.IntOf(u.CompletionTokens)
 		if h.stream.HasReasoning {
-			a.Usage.Reasoning = Some(u.ReasoningTokens)
+			a.Usage.Reasoning = export.IntOf(u.ReasoningTokens)
 		}
 	}
 	if u.PromptTokens != 0 {
-		a.Usage.Input = Some(u.PromptTokens)
+		a.Usage.Input = export.IntOf(u.PromptTokens)
 		if h.stream.HasCached {
-			a.Usage.Cached = Some(u.CachedTokens)
+			a.Usage.Cached = export.IntOf(u.CachedTokens)
 		}
 	}
 }

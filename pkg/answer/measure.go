@@ -55,46 +55,23 @@ func (f From) Of(r *export.Request) uint64 {
 	return r.StartNS
 }
 
-// A Value is a whole number that may be missing.
-type Value struct {
-	V  int64
-	OK bool
-}
-
-// Some returns the Value v.
-func Some(v int64) Value { return Value{v, true} }
-
 // Elapsed returns to − from in nanoseconds. It is missing if it does not fit an int64
 // (292 years), which happens only in a damaged file or with a placeholder such as
 // perf_analyzer's window end 18446744073709551615.
-func Elapsed(from, to uint64) Value {
+func Elapsed(from, to uint64) export.Int {
 	d := to - from
 	if to >= from && d > 1<<63-1 || to < from && -d > 1<<63 {
-		return Value{}
+		return export.Int{}
 	}
-	return Some(int64(d))
+	return export.IntOf(int64(d))
 }
-
-// Missing stands for a missing Value in a list of whole numbers.
-const Missing = math.MinInt64
-
-// Int returns the value, or Missing.
-func (v Value) Int() int64 {
-	if !v.OK {
-		return Missing
-	}
-	return v.V
-}
-
-// Float returns the value as a float64; ok is false if it is missing.
-func (v Value) Float() (f float64, ok bool) { return float64(v.V), v.OK }
 
 // Measures are the times and token counts of one request, in nanoseconds and tokens.
 type Measures struct {
-	TTFT  Value
-	TTFAT Value
-	TTST  Value
-	E2EL  Value
+	TTFT  export.Int
+	TTFAT export.Int
+	TTST  export.Int
+	E2EL  export.Int
 	// Gaps are the times between consecutive token events of one choice, in the order
 	// in which they ended. The next Measure reuses the slice.
 	Gaps []int64
@@ -102,32 +79,32 @@ type Measures struct {
 	// the tokens of each event; else nil. The next Measure reuses the slice.
 	GapTokens []int32
 
-	OutputTokens    Value
-	InputTokens     Value
-	ReasoningTokens Value // missing unless stated, be it 0
-	CachedTokens    Value // as well
+	OutputTokens    export.Int
+	InputTokens     export.Int
+	ReasoningTokens export.Int // missing unless stated, be it 0
+	CachedTokens    export.Int // as well
 	// Server is what the server states about the request, without numbers that cannot be true.
 	Server export.ServerDetails
 	// Wait, Connect and Send are the parts of the TTFT before the request had left: see Waterfall.
-	Wait, Connect, Send Value
+	Wait, Connect, Send export.Int
 	// Images is the number of finished images of the answer, SizedImages the number of the images with a known size, and
 	// ImageBytes the sum of their sizes. PartialImages and FirstImage, the time to the first image, are of answers that
 	// were streamed. All are missing at endpoints that make no images.
-	Images, SizedImages, ImageBytes, PartialImages, FirstImage Value
+	Images, SizedImages, ImageBytes, PartialImages, FirstImage export.Int
 	// Audio are the measures of the audio endpoints.
 	Audio Audio
 	// TokenSource says where OutputTokens comes from.
 	TokenSource TokenSource
 	// TimedTokens is the number of output tokens that came in Spread, after the first token event. It is
 	// missing if it is OutputTokens − 1. It is also missing if it is not known; Untimed is set then.
-	TimedTokens Value
+	TimedTokens export.Int
 	Untimed     bool
 	// HiddenTokens is the number of output tokens that the server counts before the first token event
 	// and did not send; missing if no token is known to be hidden.
-	HiddenTokens Value
+	HiddenTokens export.Int
 
-	Events int   // token events, of all choices
-	Spread Value // last token event − first
+	Events int        // token events, of all choices
+	Spread export.Int // last token event − first
 	// SharedStamps counts gaps of 0, Backward gaps below 0.
 	SharedStamps int
 	Backward     int
@@ -143,8 +120,8 @@ type Measures struct {
 const usualValues = 14
 
 // values returns the values of m, without its gaps and Server, always in the same order: the usual ones first.
-func (m *Measures) values() [19]*Value {
-	return [...]*Value{
+func (m *Measures) values() [19]*export.Int {
+	return [...]*export.Int{
 		&m.TTFT, &m.TTFAT, &m.TTST, &m.E2EL, &m.OutputTokens, &m.InputTokens, &m.ReasoningTokens, &m.CachedTokens, &m.Spread,
 		&m.TimedTokens, &m.HiddenTokens, &m.Wait, &m.Connect, &m.Send,
 		&m.Images, &m.SizedImages, &m.ImageBytes, &m.PartialImages, &m.FirstImage,
@@ -168,24 +145,24 @@ func (m *Measures) TPOT() (ns float64, ok bool) {
 
 // Timed returns the number of output tokens after the first token event; it is missing if that is not
 // known, or 0.
-func (m *Measures) Timed() Value {
+func (m *Measures) Timed() export.Int {
 	n := m.TimedTokens
 	if !n.OK {
-		n = Value{m.OutputTokens.V - 1, m.OutputTokens.OK}
+		n = export.Int{V: m.OutputTokens.V - 1, OK: m.OutputTokens.OK}
 	}
 	if m.Untimed || m.OutputTokens.V < 2 || n.V < 1 {
-		return Value{}
+		return export.Int{}
 	}
 	return n
 }
 
 // VisibleTokens returns the number of output tokens that token events carried; missing if that is not
 // known.
-func (m *Measures) VisibleTokens() Value {
+func (m *Measures) VisibleTokens() export.Int {
 	if m.Untimed || !m.OutputTokens.OK {
-		return Value{}
+		return export.Int{}
 	}
-	return Some(m.OutputTokens.V - m.hidden())
+	return export.IntOf(m.OutputTokens.V - m.hidden())
 }
 
 // hidden returns the number of OutputTokens that are known to be hidden.
@@ -199,12 +176,12 @@ func (m *Measures) hidden() int64 {
 // UncachedInput returns the input tokens that the prefix cache of the server did not hold. It is missing
 // unless both numbers are stated, and if there are more cached tokens than input tokens, or no input
 // tokens.
-func (m *Measures) UncachedInput() Value {
+func (m *Measures) UncachedInput() export.Int {
 	in, cached := m.InputTokens, m.CachedTokens
 	if !in.OK || !cached.OK || in.V <= 0 || cached.V < 0 || cached.V > in.V {
-		return Value{}
+		return export.Int{}
 	}
-	return Some(in.V - cached.V)
+	return export.IntOf(in.V - cached.V)
 }
 
 // EachShared calls do for each event with tokens: with the index of its gap, the time in ns that its tokens share,
@@ -233,7 +210,7 @@ func (m *Measures) measure(r *export.Request, a *Answer, from uint64, b *Bounds)
 		return
 	}
 	if a.brief != nil {
-		if m.Spread = Some(0); len(a.brief.ITL) > 0 {
+		if m.Spread = export.IntOf(0); len(a.brief.ITL) > 0 {
 			m.addChain(a.brief.ITL[0], r, a.brief.TTFT.V, b)
 		}
 	} else {
@@ -305,7 +282,7 @@ func (m *Measures) addChain(gaps []int64, r *export.Request, ttft int64, b *Boun
 	}
 	if sum, zeros, ok := sumShortGaps(gaps, b); ok && sum <= most {
 		m.Gaps, m.SharedStamps = append(m.Gaps, gaps...), zeros
-		m.TTST, m.Spread = Some(gaps[0]), m.keep(TPOT, Some(sum), b.spanNS)
+		m.TTST, m.Spread = export.IntOf(gaps[0]), m.keep(TPOT, export.IntOf(sum), b.spanNS)
 		return
 	}
 	sum := int64(0)
@@ -313,7 +290,7 @@ func (m *Measures) addChain(gaps []int64, r *export.Request, ttft int64, b *Boun
 	for _, gap := range gaps {
 		switch {
 		case gap > 0 && sum > most-gap, gap < 0 && sum < math.MinInt64-gap:
-			m.Gaps, m.TTST, m.Spread = m.Gaps[:0], Value{}, Value{}
+			m.Gaps, m.TTST, m.Spread = m.Gaps[:0], export.Int{}, export.Int{}
 			m.SharedStamps, m.Backward = 0, 0
 			m.addWrong(Quantity(ITL), gap)
 			return
@@ -335,9 +312,9 @@ func (m *Measures) addChain(gaps []int64, r *export.Request, ttft int64, b *Boun
 		})
 	}
 	if uint64(gaps[0]) <= b.spanNS {
-		m.TTST = Some(gaps[0])
+		m.TTST = export.IntOf(gaps[0])
 	}
-	m.Spread = m.keep(TPOT, Some(sum), b.spanNS)
+	m.Spread = m.keep(TPOT, export.IntOf(sum), b.spanNS)
 }
 
 // sumShortGaps returns the sum of gaps, and how many of them are 0. ok is false if one of them is below 0 or longer
@@ -357,7 +334,7 @@ func sumShortGaps(gaps []int64, b *Bounds) (sum int64, zeros int, ok bool) {
 // shortGaps is the longest of the gaps that sumShortGaps adds: 18 minutes.
 const shortGaps = 1<<40 - 1
 
-func (m *Measures) elapsed(from, to uint64) Value {
+func (m *Measures) elapsed(from, to uint64) export.Int {
 	v := Elapsed(from, to)
 	if !v.OK {
 		m.Impossible++

@@ -31,72 +31,72 @@ func TestMeasures(t *testing.T) {
 	}{
 		{
 			"chat with a role event and [DONE]", openaiRequest(role, delta("a"), delta("b"), delta("c"), finish, done),
-			Measures{TTFT: Some(20), TTST: Some(10), E2EL: Some(60), Gaps: []int64{10, 10}, Events: 3, Spread: Some(20), OutputTokens: Some(3), TokenSource: TokenResponses},
+			Measures{TTFT: export.IntOf(20), TTST: export.IntOf(10), E2EL: export.IntOf(60), Gaps: []int64{10, 10}, Events: 3, Spread: export.IntOf(20), OutputTokens: export.IntOf(3), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"usage counts tokens, events are chunks", openaiRequest(role, delta("a"), delta("b"), usage5, done),
 			Measures{
-				TTFT: Some(20), TTST: Some(10), E2EL: Some(50), Gaps: []int64{10}, Events: 2, Spread: Some(10),
-				OutputTokens: Some(5), InputTokens: Some(9), ReasoningTokens: Some(2), CachedTokens: Some(8), TokenSource: TokenUsage,
-				TimedTokens: Some(2), HiddenTokens: Some(2), // the stated reasoning was not sent
+				TTFT: export.IntOf(20), TTST: export.IntOf(10), E2EL: export.IntOf(50), Gaps: []int64{10}, Events: 2, Spread: export.IntOf(10),
+				OutputTokens: export.IntOf(5), InputTokens: export.IntOf(9), ReasoningTokens: export.IntOf(2), CachedTokens: export.IntOf(8), TokenSource: TokenUsage,
+				TimedTokens: export.IntOf(2), HiddenTokens: export.IntOf(2), // the stated reasoning was not sent
 			},
 			5,
 		},
 		{
 			"reasoning", openaiRequest(role, thought, thought, delta("a"), done),
-			Measures{TTFT: Some(20), TTFAT: Some(40), TTST: Some(10), E2EL: Some(50), Gaps: []int64{10, 10}, Events: 3, Spread: Some(20), OutputTokens: Some(3), TokenSource: TokenResponses},
+			Measures{TTFT: export.IntOf(20), TTFAT: export.IntOf(40), TTST: export.IntOf(10), E2EL: export.IntOf(50), Gaps: []int64{10, 10}, Events: 3, Spread: export.IntOf(20), OutputTokens: export.IntOf(3), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"reasoning without an answer", openaiRequest(thought, thought),
-			Measures{TTFT: Some(10), TTST: Some(10), E2EL: Some(20), Gaps: []int64{10}, Events: 2, Spread: Some(10), OutputTokens: Some(2), TokenSource: TokenResponses},
+			Measures{TTFT: export.IntOf(10), TTST: export.IntOf(10), E2EL: export.IntOf(20), Gaps: []int64{10}, Events: 2, Spread: export.IntOf(10), OutputTokens: export.IntOf(2), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"two choices: gaps within each, second token of the first to begin", twoChoices,
-			Measures{TTFT: Some(10), TTST: Some(40), E2EL: Some(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: Some(40), OutputTokens: Some(5), TokenSource: TokenResponses},
+			Measures{TTFT: export.IntOf(10), TTST: export.IntOf(40), E2EL: export.IntOf(60), Gaps: []int64{10, 10, 40}, Events: 5, Spread: export.IntOf(40), OutputTokens: export.IntOf(5), TokenSource: TokenResponses},
 			10,
 		},
 		{
 			"events of one read share its time", openaiRequest(role+delta("a")+delta("b"), delta("c")),
-			Measures{TTFT: Some(10), TTST: Some(0), E2EL: Some(20), Gaps: []int64{0, 10}, Events: 3, Spread: Some(10), OutputTokens: Some(3), TokenSource: TokenResponses, SharedStamps: 1},
+			Measures{TTFT: export.IntOf(10), TTST: export.IntOf(0), E2EL: export.IntOf(20), Gaps: []int64{0, 10}, Events: 3, Spread: export.IntOf(10), OutputTokens: export.IntOf(3), TokenSource: TokenResponses, SharedStamps: 1},
 			5,
 		},
 		{
 			"one token", tensors(text("a"), text("")),
-			Measures{TTFT: Some(10), E2EL: Some(20), Events: 1, Spread: Some(0), OutputTokens: Some(1), TokenSource: TokenResponses},
+			Measures{TTFT: export.IntOf(10), E2EL: export.IntOf(20), Events: 1, Spread: export.IntOf(0), OutputTokens: export.IntOf(1), TokenSource: TokenResponses},
 			0,
 		},
 		{
 			"a whole answer with usage has no pace", openaiRequest(`{"choices":[{"text":"a b c"}],"usage":{"prompt_tokens":1,"completion_tokens":3}}`),
-			Measures{E2EL: Some(10), Events: 1, OutputTokens: Some(3), InputTokens: Some(1), TokenSource: TokenUsage},
+			Measures{E2EL: export.IntOf(10), Events: 1, OutputTokens: export.IntOf(3), InputTokens: export.IntOf(1), TokenSource: TokenUsage},
 			0,
 		},
 		{
 			"no token", tensors(text("")),
-			Measures{E2EL: Some(10)},
+			Measures{E2EL: export.IntOf(10)},
 			0,
 		},
 		{
 			"no response",
 			export.Request{StartNS: 1000},
-			Measures{OutputTokens: Some(0), TokenSource: TokenResponses},
+			Measures{OutputTokens: export.IntOf(0), TokenSource: TokenResponses},
 			0,
 		},
 		{
 			"the clock set back", backward,
-			Measures{TTFT: Some(10), TTST: Some(10), E2EL: Some(20), Gaps: []int64{10}, Events: 3, Spread: Some(5), OutputTokens: Some(3), TokenSource: TokenResponses, Backward: 1, Wrong: []Wrong{{Quantity(ITL), 1, -5}}},
+			Measures{TTFT: export.IntOf(10), TTST: export.IntOf(10), E2EL: export.IntOf(20), Gaps: []int64{10}, Events: 3, Spread: export.IntOf(5), OutputTokens: export.IntOf(3), TokenSource: TokenResponses, Backward: 1, Wrong: []Wrong{{Quantity(ITL), 1, -5}}},
 			2.5,
 		},
 		{
 			"responses that are not in order end with the latest", at(1000, 1005, 1003),
-			Measures{TTFT: Some(5), E2EL: Some(5), Events: 2, OutputTokens: Some(2), TokenSource: TokenResponses, Backward: 1, Wrong: []Wrong{{Quantity(TPOT), 1, -2}, {Quantity(ITL), 1, -2}}},
+			Measures{TTFT: export.IntOf(5), E2EL: export.IntOf(5), Events: 2, OutputTokens: export.IntOf(2), TokenSource: TokenResponses, Backward: 1, Wrong: []Wrong{{Quantity(TPOT), 1, -2}, {Quantity(ITL), 1, -2}}},
 			0,
 		},
 		{
 			"a damaged time", at(5, math.MaxUint64, 7),
-			Measures{Events: 2, OutputTokens: Some(2), TokenSource: TokenResponses, Impossible: 3, EndWrong: true, Wrong: []Wrong{{Times, 1, -1}}},
+			Measures{Events: 2, OutputTokens: export.IntOf(2), TokenSource: TokenResponses, Impossible: 3, EndWrong: true, Wrong: []Wrong{{Times, 1, -1}}},
 			0,
 		},
 	} {
@@ -121,8 +121,8 @@ func TestFrom(t *testing.T) {
 	r.SentNS, r.IssuedNS, r.ScheduledNS = 1004, 990, 0
 	for _, tt := range []struct {
 		from string
-		want Value
-	}{{"start", Some(10)}, {"sent", Some(6)}, {"issued", Some(20)}, {"scheduled", Value{}}} {
+		want export.Int
+	}{{"start", export.IntOf(10)}, {"sent", export.IntOf(6)}, {"issued", export.IntOf(20)}, {"scheduled", export.Int{}}} {
 		from, err := ParseFrom(tt.from)
 		if err != nil || from.String() != tt.from {
 			t.Fatalf("ParseFrom(%q) = %v, %v", tt.from, from, err)
@@ -145,21 +145,21 @@ func TestTokenSources(t *testing.T) {
 		name    string
 		cfg     Config
 		r       export.Request
-		want    Value
+		want    export.Int
 		source  TokenSource
 		refused bool
 	}{
-		{"the best: usage", Config{Counter: memrun.Words{}}, counted, Some(5), TokenUsage, false},
-		{"then the tokenizer, over the joined text", Config{Counter: memrun.Words{}}, plain, Some(4), TokenTokenizer, false},
-		{"then token events", Config{}, plain, Some(2), TokenResponses, false},
-		{"usage asked for", Config{TokenSource: TokenUsage}, plain, Value{}, TokenAuto, false},
-		{"responses asked for", Config{TokenSource: TokenResponses, Counter: memrun.Words{}}, counted, Some(2), TokenResponses, false},
-		{"the tokenizer asked for", Config{TokenSource: TokenTokenizer, Counter: memrun.Words{}}, counted, Some(4), TokenTokenizer, false},
-		{"one response is no count", Config{}, at(1000, 1010), Value{}, TokenAuto, false},
-		{"nor if asked for", Config{TokenSource: TokenResponses}, openaiRequest(`{"choices":[{"text":"a b"}]}`), Value{}, TokenAuto, false},
-		{"the text of a whole answer is", Config{Counter: memrun.Words{}}, openaiRequest(`{"choices":[{"text":"a b"}]}`), Some(2), TokenTokenizer, false},
-		{"the tokenizer fails", Config{Counter: memrun.Words{}}, openaiRequest(delta("!")), Value{}, TokenAuto, true},
-		{"no text to count", Config{Counter: memrun.Words{}, Streaming: &streamed}, at(1000, 1010), Some(1), TokenResponses, false},
+		{"the best: usage", Config{Counter: memrun.Words{}}, counted, export.IntOf(5), TokenUsage, false},
+		{"then the tokenizer, over the joined text", Config{Counter: memrun.Words{}}, plain, export.IntOf(4), TokenTokenizer, false},
+		{"then token events", Config{}, plain, export.IntOf(2), TokenResponses, false},
+		{"usage asked for", Config{TokenSource: TokenUsage}, plain, export.Int{}, TokenAuto, false},
+		{"responses asked for", Config{TokenSource: TokenResponses, Counter: memrun.Words{}}, counted, export.IntOf(2), TokenResponses, false},
+		{"the tokenizer asked for", Config{TokenSource: TokenTokenizer, Counter: memrun.Words{}}, counted, export.IntOf(4), TokenTokenizer, false},
+		{"one response is no count", Config{}, at(1000, 1010), export.Int{}, TokenAuto, false},
+		{"nor if asked for", Config{TokenSource: TokenResponses}, openaiRequest(`{"choices":[{"text":"a b"}]}`), export.Int{}, TokenAuto, false},
+		{"the text of a whole answer is", Config{Counter: memrun.Words{}}, openaiRequest(`{"choices":[{"text":"a b"}]}`), export.IntOf(2), TokenTokenizer, false},
+		{"the tokenizer fails", Config{Counter: memrun.Words{}}, openaiRequest(delta("!")), export.Int{}, TokenAuto, true},
+		{"no text to count", Config{Counter: memrun.Words{}, Streaming: &streamed}, at(1000, 1010), export.IntOf(1), TokenResponses, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := NewMeter(&export.Run{}, tt.cfg).Measure(&tt.r)

@@ -137,7 +137,7 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 	if !m.decoder.Numbers {
 		m.out.OutputTokens, m.out.TokenSource, m.out.NotCounted = a.count(m.cfg.TokenSource, m.cfg.Counter, r.Stated)
 		if _, stated := m.statedEvents(r.Stated); m.noGaps && m.out.TokenSource == TokenResponses && !stated {
-			m.out.OutputTokens, m.out.TokenSource = Value{}, TokenAuto // the responses are not all token events
+			m.out.OutputTokens, m.out.TokenSource = export.Int{}, TokenAuto // the responses are not all token events
 		}
 	}
 	u := a.Usage.or(r.Stated)
@@ -172,13 +172,13 @@ func (m *Meter) MeasureAnswer(r *export.Request, a *Answer) *Measured {
 }
 
 // promptIDs returns the number of token ids that r sent as its prompt; missing if the prompt is a text.
-func promptIDs(r *export.Request) Value {
+func promptIDs(r *export.Request) export.Int {
 	body, ok := r.Inputs.Get("payload")
 	if !ok || !body.Text || !bytes.Contains(body.Data, []byte(`_ids"`)) && !bytes.Contains(body.Data, []byte(`"prompt"`)) {
-		return Value{} // most requests: a body is long
+		return export.Int{} // most requests: a body is long
 	}
 	n, ok := openai.PromptIDs(body.Data)
-	return Value{n, ok}
+	return export.Int{V: n, OK: ok}
 }
 
 // dropUnsupported removes measures that the responses of another tool's file only seem
@@ -186,7 +186,7 @@ func promptIDs(r *export.Request) Value {
 // has its only gap, but the gaps of such answers are no sample of the gaps of all answers.
 func (m *Meter) dropUnsupported(st *export.Stated) {
 	if m.noEnds {
-		m.out.E2EL = Value{}
+		m.out.E2EL = export.Int{}
 	}
 	if !m.noGaps {
 		return
@@ -196,7 +196,7 @@ func (m *Meter) dropUnsupported(st *export.Stated) {
 	} else if st != nil && st.TokenEvents != nil {
 		m.out.addWrong(TokenEvents, *st.TokenEvents)
 	}
-	m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], Value{}
+	m.out.Gaps, m.out.GapTokens, m.out.TTST = m.out.Gaps[:0], m.out.GapTokens[:0], export.Int{}
 	m.out.SharedStamps, m.out.Backward = 0, 0
 }
 
@@ -216,11 +216,11 @@ func (u Usage) or(st *export.Stated) Usage {
 		return u
 	}
 	for _, x := range []struct {
-		to   *Value
+		to   *export.Int
 		from *int64
 	}{{&u.Input, st.InputTokens}, {&u.Reasoning, st.ReasoningTokens}, {&u.Cached, st.CachedTokens}} {
 		if !x.to.OK && x.from != nil {
-			*x.to = Some(*x.from)
+			*x.to = export.IntOf(*x.from)
 		}
 	}
 	return u

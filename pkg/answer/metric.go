@@ -109,7 +109,7 @@ type Definition struct {
 	View View
 
 	// value returns the value of a metric that is one whole number per request; nil for others.
-	value func(*Measures) Value
+	value func(*Measures) export.Int
 }
 
 // A View is a view over the columns of a table: requests that count, their token events or their gaps.
@@ -171,7 +171,7 @@ var metrics = [numMetrics]Definition{
 		},
 		OfTokens: true, NeedsStream: true,
 		View:  ViewRequests,
-		value: func(m *Measures) Value { return m.TTFT },
+		value: func(m *Measures) export.Int { return m.TTFT },
 	},
 	TTFAT: {
 		Metric: TTFAT, name: "ttfat", label: "TTFAT", unit: Nanoseconds,
@@ -180,7 +180,7 @@ var metrics = [numMetrics]Definition{
 		Foreign:  Foreign{GuideLLM: "time_to_first_output_token_ms"},
 		OfTokens: true,
 		View:     ViewTokens,
-		value:    func(m *Measures) Value { return m.TTFAT },
+		value:    func(m *Measures) export.Int { return m.TTFAT },
 	},
 	TTST: {
 		Metric: TTST, name: "ttst", label: "TTST", unit: Nanoseconds,
@@ -189,7 +189,7 @@ var metrics = [numMetrics]Definition{
 		Needs:    export.PartGaps,
 		OfTokens: true, NeedsStream: true,
 		View:  ViewTokens,
-		value: func(m *Measures) Value { return m.TTST },
+		value: func(m *Measures) export.Int { return m.TTST },
 	},
 	ITL: {
 		Metric: ITL, name: "itl", label: "ITL", unit: Nanoseconds,
@@ -222,7 +222,7 @@ var metrics = [numMetrics]Definition{
 		},
 		Needs: export.PartEnds,
 		View:  ViewRequests,
-		value: func(m *Measures) Value { return m.E2EL },
+		value: func(m *Measures) export.Int { return m.E2EL },
 	},
 	OutputTokens: {
 		Metric: OutputTokens, name: "output_tokens", label: "output tokens", unit: Tokens,
@@ -234,7 +234,7 @@ var metrics = [numMetrics]Definition{
 		},
 		OfTokens: true,
 		View:     ViewRequests,
-		value:    func(m *Measures) Value { return m.OutputTokens },
+		value:    func(m *Measures) export.Int { return m.OutputTokens },
 	},
 	InputTokens: {
 		Metric: InputTokens, name: "input_tokens", label: "input tokens", unit: Tokens,
@@ -244,7 +244,7 @@ var metrics = [numMetrics]Definition{
 			GuideLLM: "prompt_token_count", InferencePerf: "prompt_tokens",
 		},
 		View:  ViewRequests,
-		value: func(m *Measures) Value { return m.InputTokens },
+		value: func(m *Measures) export.Int { return m.InputTokens },
 	},
 	ReasoningTokens: {
 		Metric: ReasoningTokens, name: "reasoning_tokens", label: "reasoning tok.", unit: Tokens,
@@ -253,7 +253,7 @@ var metrics = [numMetrics]Definition{
 		Foreign: Foreign{OTel: OTel{Attribute: "gen_ai.usage.reasoning.output_tokens"}},
 		Rare:    true, OfTokens: true,
 		View:  ViewRequests,
-		value: func(m *Measures) Value { return m.ReasoningTokens },
+		value: func(m *Measures) export.Int { return m.ReasoningTokens },
 	},
 	CachedTokens: {
 		Metric: CachedTokens, name: "cached_tokens", label: "cached tokens", unit: Tokens,
@@ -262,7 +262,7 @@ var metrics = [numMetrics]Definition{
 		Foreign: Foreign{OTel: OTel{Attribute: "gen_ai.usage.cache_read.input_tokens"}, InferencePerf: "cached"},
 		Rare:    true,
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return m.CachedTokens },
+		value:   func(m *Measures) export.Int { return m.CachedTokens },
 	},
 	Fluidity: {
 		Metric: Fluidity, name: "fluidity", label: "fluidity index", unit: Ratio,
@@ -323,28 +323,28 @@ var metrics = [numMetrics]Definition{
 		Formula: "wait before the work on the prompt began, as the answer states it",
 		Doc:     "Of vLLM (metrics.queue_time_ms), SGLang (meta_info.queue_time), Dynamo, Groq; of Ollama the wait for a loaded model.",
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return Value(m.Server.Queue) },
+		value:   func(m *Measures) export.Int { return m.Server.Queue },
 	},
 	ServerPrefill: {
 		Metric: ServerPrefill, name: "server_prefill", label: "prefill, by the server", unit: Nanoseconds,
 		Formula: "time to process the prompt after the queue, as the answer states it",
 		Doc:     "Of servers that state it in their answers: llama.cpp (timings.prompt_ms), vLLM (metrics.time_to_first_token_ms), Ollama, Dynamo, Groq. Of several choices, of the last one.",
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return Value(m.Server.Prefill) },
+		value:   func(m *Measures) export.Int { return m.Server.Prefill },
 	},
 	ServerTTFT: {
 		Metric: ServerTTFT, name: "server_ttft", label: "TTFT, by the server", unit: Nanoseconds,
 		Formula: "time from the arrival at the server to the first token, as the answer states it",
 		Doc:     "Of vLLM (metrics.queue_time_ms + metrics.time_to_first_token_ms) and Dynamo (nvext.timing.ttft_ms).",
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return Value(m.Server.TTFT) },
+		value:   func(m *Measures) export.Int { return m.Server.TTFT },
 	},
 	ServerDecode: {
 		Metric: ServerDecode, name: "server_decode", label: "decode, by the server", unit: Nanoseconds,
 		Formula: "time from the first token, or from the end of the prefill, to the last token, as the answer states it",
 		Doc:     "Of llama.cpp (timings.predicted_ms), vLLM (metrics.generation_time_ms), Ollama, Groq. Of several choices, of the last one.",
 		View:    ViewRequests,
-		value:   func(m *Measures) Value { return Value(m.Server.Decode) },
+		value:   func(m *Measures) export.Int { return m.Server.Decode },
 	},
 	TTFTWait: {
 		Metric: TTFTWait, name: "ttft_wait", label: "wait before sending", unit: Nanoseconds,
@@ -387,39 +387,39 @@ var metrics = [numMetrics]Definition{
 	CachedLocal: {
 		Metric: CachedLocal, name: "cached_local_tokens", label: "cached in the accelerator", unit: Tokens,
 		Formula: "cached input tokens in the memory of the accelerator",
-		value:   func(m *Measures) Value { return Value(m.Server.CachedLocal) },
+		value:   func(m *Measures) export.Int { return m.Server.CachedLocal },
 	},
 	CachedHost: {
 		Metric: CachedHost, name: "cached_host_tokens", label: "cached in the host", unit: Tokens,
 		Formula: "cached input tokens in the memory of the host",
-		value:   func(m *Measures) Value { return Value(m.Server.CachedHost) },
+		value:   func(m *Measures) export.Int { return m.Server.CachedHost },
 	},
 	CachedStorage: {
 		Metric: CachedStorage, name: "cached_storage_tokens", label: "cached on storage", unit: Tokens,
 		Formula: "cached input tokens on storage",
-		value:   func(m *Measures) Value { return Value(m.Server.CachedStorage) },
+		value:   func(m *Measures) export.Int { return m.Server.CachedStorage },
 	},
 	CachedExternal: {
 		Metric: CachedExternal, name: "cached_external_tokens", label: "cached by other servers", unit: Tokens,
 		Formula: "cached input tokens in a store that other servers fill",
-		value:   func(m *Measures) Value { return Value(m.Server.CachedExternal) },
+		value:   func(m *Measures) export.Int { return m.Server.CachedExternal },
 	},
 	Retractions: {
 		Metric: Retractions, name: "retractions", label: "retractions", unit: Count,
 		Formula: "how often the server took the request out of its batch to make room",
-		value:   func(m *Measures) Value { return Value(m.Server.Retractions) },
+		value:   func(m *Measures) export.Int { return m.Server.Retractions },
 	},
 	FirstAudio: {
 		Metric: FirstAudio, name: "first_audio", label: "first audio", unit: Nanoseconds,
 		Formula: "first byte of audio − start",
 		Doc:     "Of v1/audio/speech. The header of a WAV file does not count as audio.",
-		value:   func(m *Measures) Value { return m.Audio.First },
+		value:   func(m *Measures) export.Int { return m.Audio.First },
 	},
 	AudioLength: {
 		Metric: AudioLength, name: "audio_length", label: "audio length", unit: Nanoseconds,
 		Formula: "length of the clip of a transcription; of speech, bytes of audio / bytes a second",
 		Doc:     "Of clips whose header or row states it, and of speech as WAV or PCM.",
-		value:   func(m *Measures) Value { return m.Audio.Length },
+		value:   func(m *Measures) export.Int { return m.Audio.Length },
 	},
 	RealTimeFactor: {
 		Metric: RealTimeFactor, name: "real_time_factor", label: "real-time factor", unit: Ratio,
@@ -430,12 +430,12 @@ var metrics = [numMetrics]Definition{
 		Metric: Underruns, name: "underruns", label: "underruns", unit: Count,
 		Formula: "pieces of audio that came after their deadline: when a player that starts at the first byte of audio had played all before them",
 		Doc:     "Of v1/audio/speech as WAV or PCM. A player that waits plays everything later, so that a later deadline includes the waits before it.",
-		value:   func(m *Measures) Value { return m.Audio.Underruns },
+		value:   func(m *Measures) export.Int { return m.Audio.Underruns },
 	},
 	UnderrunTime: {
 		Metric: UnderrunTime, name: "underrun_time", label: "underrun time", unit: Nanoseconds,
 		Formula: "Σ time of a piece of audio − its deadline, of the pieces after their deadline",
-		value:   func(m *Measures) Value { return m.Audio.UnderrunNS },
+		value:   func(m *Measures) export.Int { return m.Audio.UnderrunNS },
 	},
 }
 
@@ -459,11 +459,11 @@ func (m Metric) Key() string {
 
 // Value returns the value of a metric that is one whole number per request. ITL, which
 // has many, is in Gaps, and TPOT, which is a ratio, in [Measures.TPOT].
-func (m *Measures) Value(x Metric) Value {
+func (m *Measures) Value(x Metric) export.Int {
 	if value := metrics[x].value; value != nil {
 		return value(m)
 	}
-	return Value{}
+	return export.Int{}
 }
 
 // Definition returns the row of m in the table of metrics.

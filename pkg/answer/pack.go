@@ -18,7 +18,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 	}
 	values := m.values()
 	packValues(p, values[:usualValues])
-	media := p.Flag(slices.ContainsFunc(values[usualValues:], func(v *Value) bool { return *v != Value{} }))
+	media := p.Flag(slices.ContainsFunc(values[usualValues:], func(v *export.Int) bool { return *v != export.Int{} }))
 	audio := p.Flag(m.Audio.Of != openai.NoAudio)
 	server := p.Flag(m.Server != export.ServerDetails{})
 	realtime := p.Flag(m.Realtime != nil)
@@ -70,7 +70,7 @@ func (m *Measured) Pack(p *spool.Packer, baseNS uint64) {
 }
 
 // packValues appends values to the group.
-func packValues(p *spool.Packer, values []*Value) {
+func packValues(p *spool.Packer, values []*export.Int) {
 	for _, v := range values {
 		p.Flag(v.OK)
 		p.Int(v.V)
@@ -78,7 +78,7 @@ func packValues(p *spool.Packer, values []*Value) {
 }
 
 // unpackValues sets values to what packValues appended.
-func unpackValues(u *spool.Unpacker, values []*Value) {
+func unpackValues(u *spool.Unpacker, values []*export.Int) {
 	for _, v := range values {
 		v.OK, v.V = u.Flag(), u.Int()
 	}

@@ -101,12 +101,12 @@ func (m *Measures) HasWrong(q Quantity) bool {
 }
 
 // keep returns v, or no value if v is below 0 or above most, which it notes.
-func (m *Measures) keep(x Metric, v Value, most uint64) Value {
+func (m *Measures) keep(x Metric, v export.Int, most uint64) export.Int {
 	if !v.OK || uint64(v.V) <= most {
 		return v
 	}
 	m.addWrong(Quantity(x), v.V)
-	return Value{}
+	return export.Int{}
 }
 
 // keepServer sets Server to d, without the numbers that cannot be true, which it notes.
@@ -129,7 +129,7 @@ func (m *Measures) keepServer(d *export.ServerDetails, b *Bounds) {
 				of = Quantity(ServerQueue) + Quantity(i)
 			}
 			m.addWrong(of, n.V)
-			*n = export.Count{}
+			*n = export.Int{}
 		}
 	}
 }

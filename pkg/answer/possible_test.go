@@ -15,10 +15,9 @@ import (
 // apart, and the end 20 ns after the last of them.
 func briefRequest() (*export.Request, *export.Derived) {
 	yes := true
-	some := func(v int64) export.Count { return export.Count{V: v, OK: true} }
 	d := &export.Derived{
-		Streamed: &yes, TokenSource: "usage", InputTokens: some(9), OutputTokens: some(3), TimedTokens: some(2), CachedTokens: some(4),
-		TTFT: some(10), E2EL: some(50), ITL: [][]int64{{10, 10}}, ITLEvents: some(3),
+		Streamed: &yes, TokenSource: "usage", InputTokens: export.IntOf(9), OutputTokens: export.IntOf(3), TimedTokens: export.IntOf(2), CachedTokens: export.IntOf(4),
+		TTFT: export.IntOf(10), E2EL: export.IntOf(50), ITL: [][]int64{{10, 10}}, ITLEvents: export.IntOf(3),
 		Responses: &export.ResponseSummary{N: 4, User: 4, First: 5, Last: 50},
 	}
 	return &export.Request{StartNS: 1 << 60, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured, Summary: d.Responses}, d
@@ -51,10 +50,10 @@ func TestImpossible(t *testing.T) {
 		{"more cached than input tokens", func(_ *export.Request, d *export.Derived) { d.CachedTokens.V = 10 }, []Wrong{{Quantity(CachedTokens), 1, 10}}, []Metric{CachedTokens}},
 		{"cached tokens below 0", func(_ *export.Request, d *export.Derived) { d.CachedTokens.V = -1 }, []Wrong{{Quantity(CachedTokens), 1, -1}}, []Metric{CachedTokens}},
 		{"start beyond int64", func(r *export.Request, _ *export.Derived) { r.StartNS = 1 << 63 }, []Wrong{{Times, 1, math.MinInt64}}, []Metric{TTFT, E2EL}},
-		{"prefill below 0", func(_ *export.Request, d *export.Derived) { d.Server.Prefill = export.Count{V: -1, OK: true} }, []Wrong{{Quantity(ServerPrefill), 1, -1}}, nil},
+		{"prefill below 0", func(_ *export.Request, d *export.Derived) { d.Server.Prefill = export.IntOf(-1) }, []Wrong{{Quantity(ServerPrefill), 1, -1}}, nil},
 		{"queue in 292 years, 2^40 drafts", func(_ *export.Request, d *export.Derived) {
-			d.Server.Queue, d.Server.DraftTokens = export.Count{V: math.MaxInt64, OK: true}, export.Count{V: 1 << 40, OK: true}
-			d.Server.SentNS = export.Count{V: math.MaxInt64, OK: true} // an instant of another clock
+			d.Server.Queue, d.Server.DraftTokens = export.IntOf(math.MaxInt64), export.IntOf(1<<40)
+			d.Server.SentNS = export.IntOf(math.MaxInt64) // an instant of another clock
 		}, []Wrong{{Quantity(ServerQueue), 1, math.MaxInt64}, {ServerNumber, 1, 1 << 40}}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -128,7 +127,7 @@ func TestBoundsHold(t *testing.T) {
 		if random.IntN(4) == 0 {
 			r.StartNS = uint64(extreme())
 		}
-		d.TTFAT = export.Count{V: extreme(), OK: true}
+		d.TTFAT = export.IntOf(extreme())
 		m := meter.MeasureDerived(r, d)
 		for x := TTFT; x < numMetrics; x++ {
 			v := m.Value(x)

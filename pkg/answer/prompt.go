@@ -97,7 +97,7 @@ func (p *Prompt) Several() bool {
 
 // FixedOutput returns the number of output tokens if the request asks for exactly so many: the most tokens, without an
 // earlier end.
-func (p *Prompt) FixedOutput() Value {
+func (p *Prompt) FixedOutput() export.Int {
 	most, ok := p.MaxCompletionTokens.(float64)
 	if !ok {
 		most, ok = p.MaxTokens.(float64)
@@ -105,26 +105,26 @@ func (p *Prompt) FixedOutput() Value {
 	least, _ := p.MinTokens.(float64)
 	ignore, _ := p.IgnoreEOS.(bool)
 	if !ok || most < 1 || !PossibleTokens(int64(most)) || least != most && !ignore {
-		return Value{}
+		return export.Int{}
 	}
-	return Some(int64(most))
+	return export.IntOf(int64(most))
 }
 
 // countPrompt returns the number of tokens in the texts of the prompt of r, each text
 // counted by itself, without special tokens and chat template. A prompt of token ids has
 // their number. The number is missing if r has no text and no ids, or if tc could not count
 // a text; then err says why.
-func countPrompt(tc TokenCounter, r *export.Request) (n Value, err error) {
+func countPrompt(tc TokenCounter, r *export.Request) (n export.Int, err error) {
 	prompt := PromptOf(r)
 	if prompt == nil {
-		return Value{}, nil
+		return export.Int{}, nil
 	}
 	p := promptCounter{counter: tc}
 	prompt.Read(&p)
 	if p.err != nil || !p.found {
-		return Value{}, p.err
+		return export.Int{}, p.err
 	}
-	return Some(p.tokens), nil
+	return export.IntOf(p.tokens), nil
 }
 
 // A promptCounter counts the tokens of a prompt.

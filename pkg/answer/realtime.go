@@ -13,7 +13,7 @@ type Realtime struct {
 	Deltas []int64
 	// Final is the time from the end of the audio, when its last chunk left, to the last message. It is missing if the server
 	// ended the transcription before all audio was sent.
-	Final Value
+	Final export.Int
 	// Late holds for each chunk after the first one how long after its time in the schedule it left.
 	Late []int64
 }
@@ -55,7 +55,7 @@ func (m *Meter) realtime(r *export.Request, a *Answer) *Realtime {
 	}
 	if ns, ok := r.FinalResponseNS(); ok && sent.CommitNS != nil {
 		if end := Elapsed(r.StartNS, ns); end.OK && end.V >= last && uint64(end.V) <= m.bounds.spanNS {
-			x.Final = Some(end.V - last)
+			x.Final = export.IntOf(end.V - last)
 		}
 	}
 	return x
@@ -63,7 +63,7 @@ func (m *Meter) realtime(r *export.Request, a *Answer) *Realtime {
 
 // pack appends x to p.
 func (x *Realtime) pack(p *spool.Packer) {
-	packValues(p, []*Value{&x.Final})
+	packValues(p, []*export.Int{&x.Final})
 	for _, all := range [...][]int64{x.Deltas, x.Late} {
 		p.Each(len(all), 0, func(i int) int64 { return all[i] })
 	}
@@ -71,7 +71,7 @@ func (x *Realtime) pack(p *spool.Packer) {
 
 // unpack sets x to what pack appended.
 func (x *Realtime) unpack(u *spool.Unpacker) {
-	unpackValues(u, []*Value{&x.Final})
+	unpackValues(u, []*export.Int{&x.Final})
 	for _, all := range [...]*[]int64{&x.Deltas, &x.Late} {
 		u.Each(0, func(n int) { *all = make([]int64, n) }, func(i int, v int64) { (*all)[i] = v })
 	}

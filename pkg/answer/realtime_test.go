@@ -33,9 +33,9 @@ func TestRealtime(t *testing.T) {
 		{
 			"golden", spoken(`{"interval_ns":100,"sent_ns":[2,102,209],"commit_ns":210}`, 1, 2, 101, 150, 300, 400),
 			// The first text came before any audio; chunk 1 left on time, chunk 2 7 ns late.
-			&Realtime{Deltas: []int64{0, 99, 48, 91}, Final: Some(191), Late: []int64{0, 7}},
+			&Realtime{Deltas: []int64{0, 99, 48, 91}, Final: export.IntOf(191), Late: []int64{0, 7}},
 		},
-		{"early is not late", spoken(`{"interval_ns":100,"sent_ns":[5,100],"commit_ns":101}`, 120, 130), &Realtime{Deltas: []int64{20}, Final: Some(30), Late: []int64{0}}},
+		{"early is not late", spoken(`{"interval_ns":100,"sent_ns":[5,100],"commit_ns":101}`, 120, 130), &Realtime{Deltas: []int64{20}, Final: export.IntOf(30), Late: []int64{0}}},
 		{"ended by the server", spoken(`{"interval_ns":100,"sent_ns":[0]}`, 20, 30), &Realtime{Deltas: []int64{20}}},
 		{"no audio", spoken(`{"interval_ns":100,"sent_ns":[]}`, 20, 30), nil},
 		{"backward", spoken(`{"interval_ns":100,"sent_ns":[9,8]}`, 20, 30), nil},

@@ -19,8 +19,7 @@ func TestServerDetails(t *testing.T) {
 		piece(1<<60+20, `{"choices":[{"index":0,"text":"b","finish_reason":"stop"}]}`),
 		piece(1<<60+30, `{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":2},"metrics":{"queue_time_ms":0.5,"time_to_first_token_ms":1,"generation_time_ms":0.25,"speculative_decoding":{"num_spec_steps":0}}}`),
 	}}
-	n := func(v int64) export.Count { return export.Count{V: v, OK: true} }
-	want := export.ServerDetails{Queue: n(500_000), Prefill: n(1_000_000), TTFT: n(1_500_000), Decode: n(250_000), DraftSteps: n(0), PrefillWorker: "1", DecodeWorker: "w"}
+	want := export.ServerDetails{Queue: export.IntOf(500_000), Prefill: export.IntOf(1_000_000), TTFT: export.IntOf(1_500_000), Decode: export.IntOf(250_000), DraftSteps: export.IntOf(0), PrefillWorker: "1", DecodeWorker: "w"}
 	run := &export.Run{}
 	d := *NewDeriver(run).Derive(r)
 	m := NewMeter(run, Config{}).Measure(r)
@@ -34,7 +33,7 @@ func TestServerDetails(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if got := m.Value(ServerTTFT); got != Some(1_500_000) {
+	if got := m.Value(ServerTTFT); got != export.IntOf(1_500_000) {
 		t.Errorf("%v is %+v", ServerTTFT, got)
 	}
 }

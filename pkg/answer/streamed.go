@@ -97,7 +97,7 @@ type streamState struct {
 	shows bool
 	// undecided says that the request was streamed if its level was. ttft, output and source are then withheld.
 	undecided    bool
-	ttft, output Value
+	ttft, output export.Int
 	source       TokenSource
 }
 
@@ -105,12 +105,12 @@ type streamState struct {
 // streamed. m.stream keeps the values that a single response of a stream would have.
 func (m *Measured) withholdTokens() {
 	m.stream = streamState{ttft: m.TTFT}
-	m.TTFT, m.TTFAT, m.TTST, m.Spread = Value{}, Value{}, Value{}, Value{}
-	m.TimedTokens, m.HiddenTokens, m.Untimed = Value{}, Value{}, false
+	m.TTFT, m.TTFAT, m.TTST, m.Spread = export.Int{}, export.Int{}, export.Int{}, export.Int{}
+	m.TimedTokens, m.HiddenTokens, m.Untimed = export.Int{}, export.Int{}, false
 	m.Gaps, m.GapTokens, m.SharedStamps, m.Backward = m.Gaps[:0], m.GapTokens[:0], 0, 0
 	if m.Uncounted = m.TokenSource == TokenResponses; m.Uncounted {
 		m.stream.output, m.stream.source = m.OutputTokens, m.TokenSource
-		m.OutputTokens, m.TokenSource = Value{}, TokenAuto
+		m.OutputTokens, m.TokenSource = export.Int{}, TokenAuto
 	}
 }
 
@@ -119,7 +119,7 @@ func (m *Measured) asStreamed() {
 	m.Streamed, m.stream.undecided = StreamedYes, false
 	m.TTFT = m.stream.ttft // it has one response: no gaps
 	if m.Events == 1 && m.TTFT.OK {
-		m.Spread = Some(0)
+		m.Spread = export.IntOf(0)
 	}
 	if m.Uncounted {
 		m.OutputTokens, m.TokenSource, m.Uncounted = m.stream.output, m.stream.source, false

@@ -86,7 +86,7 @@ func TestStreamedEvidence(t *testing.T) {
 			if got.Streamed != tt.want {
 				t.Fatalf("streamed: %v, want %v", got.Streamed, tt.want)
 			}
-			if got.E2EL == (Value{}) {
+			if got.E2EL == (export.Int{}) {
 				t.Error("no end-to-end latency")
 			}
 			if tokens := got.TTFT.OK || got.TTST.OK || len(got.Gaps) > 0 || got.TokenSource == TokenResponses; tokens != (tt.want == StreamedYes) {
@@ -129,7 +129,7 @@ func TestLines(t *testing.T) {
 			if !slices.Equal(events, tt.want) || got.Unreadable != 0 {
 				t.Errorf("events of responses %v, want %v; %d unreadable", events, tt.want, got.Unreadable)
 			}
-			if usage := strings.Contains(strings.Join(tt.parts, ""), "usage"); usage != (got.Usage.Output == Some(3)) {
+			if usage := strings.Contains(strings.Join(tt.parts, ""), "usage"); usage != (got.Usage.Output == export.IntOf(3)) {
 				t.Errorf("usage %+v", got.Usage)
 			}
 		})

@@ -2,14 +2,14 @@ package answer
 
 import "slices"
 
-// MostHeld is the largest number of requests that a [StreamQueue] holds back.
-const MostHeld = 10_000
+// mostHeld is the largest number of requests that a [StreamQueue] holds back.
+const mostHeld = 10_000
 
 // A StreamQueue decides whether requests were streamed whose answers do not show it, before anyone uses their
 // measures. A request of one response counts as streamed if another request of its level has several responses and
 // is streamed.
 //
-// The queue holds requests back until such a request comes, until the end, or until it holds MostHeld requests. Then
+// The queue holds requests back until such a request comes, until the end, or until it holds mostHeld requests. Then
 // the oldest level without such a request is decided: its requests of one response stay [StreamedUnknown]. The queue
 // keeps the order of the requests, so it also holds the requests that come after one that it holds. The files of
 // pa-record say for each run whether it was streamed: the queue holds none of their requests.
@@ -83,7 +83,7 @@ func (q *StreamQueue[T]) Hold(level int, m *Measured, item func() T) {
 		streamed := item()
 		h.streamed = &streamed
 	}
-	if q.held = append(q.held, h); len(q.held)-q.used >= MostHeld {
+	if q.held = append(q.held, h); len(q.held)-q.used >= mostHeld {
 		q.levels[q.held[q.used].level].decided = true
 		q.useDecided()
 	}
@@ -124,7 +124,7 @@ func (q *StreamQueue[T]) useDecided() {
 		*h = heldRequest[T]{} // its memory is no longer needed
 	}
 	// Moving the others once for many that were used keeps the time linear, also if each request has a level of its own.
-	if q.used == len(q.held) || q.used >= MostHeld {
+	if q.used == len(q.held) || q.used >= mostHeld {
 		q.held = slices.Delete(q.held, 0, q.used)
 		q.used = 0
 	}

@@ -73,13 +73,13 @@ func TestStreamQueue(t *testing.T) {
 	}
 }
 
-// The queue never holds more than MostHeld requests: then the level is decided, for the later requests too.
+// The queue never holds more than mostHeld requests: then the level is decided, for the later requests too.
 func TestStreamQueueBound(t *testing.T) {
 	t.Parallel()
 	one, several := queuedRequest{responses: 1}, queuedRequest{responses: 2}
-	for n, first := range map[int]string{MostHeld - 1: "0 yes true", MostHeld: "0 ? false", 3 * MostHeld: "0 ? false"} {
+	for n, first := range map[int]string{mostHeld - 1: "0 yes true", mostHeld: "0 ? false", 3 * mostHeld: "0 ? false"} {
 		used, most := passed(append(slices.Repeat([]queuedRequest{one}, n), several, one))
-		if len(used) != n+2 || most >= MostHeld || used[0] != first || used[n-1] != first || used[n] != "0 yes true" || used[n+1] != first {
+		if len(used) != n+2 || most >= mostHeld || used[0] != first || used[n-1] != first || used[n] != "0 yes true" || used[n+1] != first {
 			t.Errorf("%d requests: used %d, at most %d were held; the first is %q, the last is %q", n, len(used), most, used[0], used[len(used)-1])
 		}
 	}
@@ -89,11 +89,11 @@ func TestStreamQueueBound(t *testing.T) {
 func TestStreamQueueOfManyLevels(t *testing.T) {
 	t.Parallel()
 	var all []queuedRequest
-	for level := range 3 * MostHeld {
+	for level := range 3 * mostHeld {
 		all = append(all, queuedRequest{level: level, responses: 1})
 	}
 	used, most := passed(all)
-	if len(used) != len(all) || most >= MostHeld {
+	if len(used) != len(all) || most >= mostHeld {
 		t.Fatalf("used %d of %d, at most %d were held", len(used), len(all), most)
 	}
 	for i, got := range used {

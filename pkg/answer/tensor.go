@@ -178,11 +178,11 @@ func (t *tensorDecoder) usage(d *Decoder, f export.Fields) {
 		switch f[i].Name {
 		case "num_output_tokens":
 			if n, ok := sumNumbers(f[i].Value); ok {
-				u.Output = Some(stat.SaturatingAdd(u.Output.V, n))
+				u.Output = export.IntOf(stat.SaturatingAdd(u.Output.V, n))
 			}
 		case "num_input_tokens":
 			if n, ok := sumNumbers(f[i].Value); ok && n != 0 {
-				u.Input = Some(n)
+				u.Input = export.IntOf(n)
 			}
 		}
 	}

@@ -97,7 +97,7 @@ func TestDecodeTensorUsage(t *testing.T) {
 		with(with(text(""), "num_output_tokens", "0"), "num_input_tokens", "0"),
 	)
 	var d Decoder
-	want := Usage{Input: Some(7), Output: Some(3)}
+	want := Usage{Input: export.IntOf(7), Output: export.IntOf(3)}
 	if diff := cmp.Diff(want, d.Decode(&r).Usage); diff != "" {
 		t.Errorf("usage (-want +got):\n%s", diff)
 	}

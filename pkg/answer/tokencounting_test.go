@@ -15,23 +15,23 @@ func TestCountPrompt(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		inputs  export.Fields
-		want    Value
+		want    export.Int
 		refused bool
 	}{
-		{"messages, each by itself", payload(`{"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"a b c"}]}`), Some(5), false},
-		{"parts of a message; an image has no text", payload(`{"messages":[{"content":[{"type":"text","text":"a b"},{"type":"image_url","image_url":{"url":"x y z"}}]}]}`), Some(2), false},
-		{"Anthropic Messages", payload(`{"system":"be kind","messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":"b c","signature":"x"},{"type":"tool_use","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"d e f"}]}]}`), Some(8), false},
-		{"a prompt", payload(`{"prompt":"a b"}`), Some(2), false},
-		{"several prompts", payload(`{"prompt":["a b","c"]}`), Some(3), false},
-		{"token ids", payload(`{"prompt":[1,2,3]}`), Some(3), false},
-		{"inputs of an embedding", payload(`{"input":["a","b c"]}`), Some(3), false},
-		{"items of a response", payload(`{"input":[{"role":"user","content":[{"type":"input_text","text":"a b"}]}]}`), Some(2), false},
-		{"a tensor of text", tensor(export.Value{Text: true, Data: []byte("a b")}), Some(2), false},
-		{"a tensor of JSON", tensor(export.Value{Data: []byte(`["a b"]`)}), Some(2), false},
-		{"a text that the tokenizer refuses", payload(`{"prompt":["a","!"]}`), Value{}, true},
-		{"no prompt", payload(`{"model":"m"}`), Value{}, false},
-		{"no JSON", payload(`{"prompt":`), Value{}, false},
-		{"no inputs", nil, Value{}, false},
+		{"messages, each by itself", payload(`{"messages":[{"role":"system","content":"be kind"},{"role":"user","content":"a b c"}]}`), export.IntOf(5), false},
+		{"parts of a message; an image has no text", payload(`{"messages":[{"content":[{"type":"text","text":"a b"},{"type":"image_url","image_url":{"url":"x y z"}}]}]}`), export.IntOf(2), false},
+		{"Anthropic Messages", payload(`{"system":"be kind","messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"thinking","thinking":"b c","signature":"x"},{"type":"tool_use","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"d e f"}]}]}`), export.IntOf(8), false},
+		{"a prompt", payload(`{"prompt":"a b"}`), export.IntOf(2), false},
+		{"several prompts", payload(`{"prompt":["a b","c"]}`), export.IntOf(3), false},
+		{"token ids", payload(`{"prompt":[1,2,3]}`), export.IntOf(3), false},
+		{"inputs of an embedding", payload(`{"input":["a","b c"]}`), export.IntOf(3), false},
+		{"items of a response", payload(`{"input":[{"role":"user","content":[{"type":"input_text","text":"a b"}]}]}`), export.IntOf(2), false},
+		{"a tensor of text", tensor(export.Value{Text: true, Data: []byte("a b")}), export.IntOf(2), false},
+		{"a tensor of JSON", tensor(export.Value{Data: []byte(`["a b"]`)}), export.IntOf(2), false},
+		{"a text that the tokenizer refuses", payload(`{"prompt":["a","!"]}`), export.Int{}, true},
+		{"no prompt", payload(`{"model":"m"}`), export.Int{}, false},
+		{"no JSON", payload(`{"prompt":`), export.Int{}, false},
+		{"no inputs", nil, export.Int{}, false},
 	} {
 		got, err := countPrompt(memrun.Words{}, &export.Request{Inputs: tt.inputs})
 		if got != tt.want || (err != nil) != tt.refused {
@@ -46,12 +46,11 @@ func TestTokenDeriver(t *testing.T) {
 	plain, counted, refused := openaiRequest(delta("a b "), delta("c d e")), openaiRequest(delta("a b "), delta("c d"), usage5), openaiRequest(delta("a"), delta("!"))
 	plain.Inputs, counted.Inputs, refused.Inputs = prompt, prompt, prompt
 	type row struct {
-		output, input export.Count
+		output, input export.Int
 		source        string
 		byTokenizer   bool
 		tpot          float64
 	}
-	some := func(n int64) export.Count { return export.Count{V: n, OK: true} }
 	words := TokenCounting{Counter: memrun.Words{}, Tokenizer: "abc"}
 	always := words
 	always.TokenSource = TokenTokenizer
@@ -63,13 +62,13 @@ func TestTokenDeriver(t *testing.T) {
 		source string
 	}{
 		{"no tokenizer", TokenCounting{}, [3]row{
-			{some(2), export.Count{}, "responses", false, 10}, {some(5), some(9), "usage", false, 5}, {some(2), export.Count{}, "responses", false, 10},
+			{export.IntOf(2), export.Int{}, "responses", false, 10}, {export.IntOf(5), export.IntOf(9), "usage", false, 5}, {export.IntOf(2), export.Int{}, "responses", false, 10},
 		}, 0, "auto"},
 		{"where the server states nothing", words, [3]row{
-			{some(5), some(3), "tokenizer", true, 2.5}, {some(5), some(9), "usage", false, 5}, {export.Count{}, some(3), "", true, 0},
+			{export.IntOf(5), export.IntOf(3), "tokenizer", true, 2.5}, {export.IntOf(5), export.IntOf(9), "usage", false, 5}, {export.Int{}, export.IntOf(3), "", true, 0},
 		}, 1, "auto"},
 		{"all outputs", always, [3]row{
-			{some(5), some(3), "tokenizer", true, 2.5}, {some(4), some(9), "tokenizer", false, 10.0 / 3}, {export.Count{}, some(3), "", true, 0},
+			{export.IntOf(5), export.IntOf(3), "tokenizer", true, 2.5}, {export.IntOf(4), export.IntOf(9), "tokenizer", false, 10.0 / 3}, {export.Int{}, export.IntOf(3), "", true, 0},
 		}, 1, "tokenizer"},
 	} {
 		d := NewTokenDeriver(&export.Run{}, tt.tokens)

@@ -68,15 +68,15 @@ func (a *Answer) Text(st *export.Stated) []byte {
 
 // count returns the number of output tokens and its source. The error comes from the
 // tokenizer.
-func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Value, TokenSource, error) {
+func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (export.Int, TokenSource, error) {
 	if a.Dropped {
-		return Value{}, TokenAuto, nil
+		return export.Int{}, TokenAuto, nil
 	}
 	if (want == TokenAuto || want == TokenUsage) && a.Usage.Output.OK {
 		return a.Usage.Output, TokenUsage, nil
 	}
 	if want == TokenAuto && st != nil && st.OutputTokens != nil {
-		return Some(*st.OutputTokens), TokenStated, nil
+		return export.IntOf(*st.OutputTokens), TokenStated, nil
 	}
 	if want == TokenAuto && a.ids.OK {
 		return a.ids, TokenIDs, nil
@@ -87,23 +87,23 @@ func (a *Answer) count(want TokenSource, tc TokenCounter, st *export.Stated) (Va
 	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && st != nil && st.Text != nil {
 		n, err := tc.CountTokens([]byte(*st.Text))
 		if err != nil {
-			return Value{}, TokenAuto, err
+			return export.Int{}, TokenAuto, err
 		}
-		return Some(int64(n)), TokenTokenizer, nil
+		return export.IntOf(int64(n)), TokenTokenizer, nil
 	}
 	if (want == TokenAuto || want == TokenTokenizer) && tc != nil && !a.Assumed && st == nil && a.stored == nil {
 		n := 0
 		for i := range a.choices {
 			k, err := tc.CountTokens(a.choices[i].text)
 			if err != nil {
-				return Value{}, TokenAuto, err
+				return export.Int{}, TokenAuto, err
 			}
 			n += k
 		}
-		return Some(int64(n)), TokenTokenizer, nil
+		return export.IntOf(int64(n)), TokenTokenizer, nil
 	}
 	if want == TokenAuto || want == TokenResponses {
-		return Some(int64(a.numEvents())), TokenResponses, nil
+		return export.IntOf(int64(a.numEvents())), TokenResponses, nil
 	}
-	return Value{}, TokenAuto, nil
+	return export.Int{}, TokenAuto, nil
 }

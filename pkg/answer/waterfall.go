@@ -29,7 +29,7 @@ func (p WaterfallPart) AtServer() bool { return p >= QueuePart && p <= FirstDeco
 type Waterfall struct {
 	// Parts are times in ns. A part that is not known is missing; its time is in the rest. The rest is below 0 if the
 	// server states more time than passed for the client.
-	Parts [NumWaterfallParts]Value
+	Parts [NumWaterfallParts]export.Int
 	// BoundNS bounds the error of the rest that comes from the clocks of the client and the server.
 	BoundNS int64
 }
@@ -44,7 +44,7 @@ const (
 // Waterfall returns the parts of the TTFT. ok is false for a request without a TTFT, and for one whose answer states
 // no time before its first token.
 func (m *Measures) Waterfall() (w Waterfall, ok bool) {
-	queue, prefill, first := Value(m.Server.Queue), Value(m.Server.Prefill), Value(m.Server.TTFT)
+	queue, prefill, first := m.Server.Queue, m.Server.Prefill, m.Server.TTFT
 	if !m.TTFT.OK || !queue.OK && !prefill.OK && !first.OK {
 		return w, false
 	}
@@ -54,9 +54,9 @@ func (m *Measures) Waterfall() (w Waterfall, ok bool) {
 	switch after := first.V - queue.V; {
 	case first.OK && prefill.OK && after == prefill.V: // as vLLM, whose prefill ends with the first token
 	case first.OK && prefill.OK:
-		p[FirstDecodePart] = Some(after - prefill.V)
+		p[FirstDecodePart] = export.IntOf(after - prefill.V)
 	case first.OK: // the server does not tell the two apart
-		p[PrefillPart] = Some(after)
+		p[PrefillPart] = export.IntOf(after)
 	}
 	rest := m.TTFT.V
 	for i, v := range p {
@@ -65,7 +65,7 @@ func (m *Measures) Waterfall() (w Waterfall, ok bool) {
 			w.BoundNS += max(v.V, -v.V)/clockRates + statedRoundNS
 		}
 	}
-	p[RestPart] = Some(rest)
+	p[RestPart] = export.IntOf(rest)
 	return w, true
 }
 
@@ -77,20 +77,20 @@ func (m *Measures) clientParts(r *export.Request, from uint64) {
 	first := from + uint64(m.TTFT.V)
 	if wait := Elapsed(from, min(r.StartNS, first)); wait.OK && wait.V > 0 {
 		opened := int64(max(0, r.DNS) + max(0, r.Connect) + max(0, r.TLS))
-		m.Connect = Some(min(wait.V, max(0, opened)))
-		m.Wait = Some(wait.V - m.Connect.V)
+		m.Connect = export.IntOf(min(wait.V, max(0, opened)))
+		m.Wait = export.IntOf(wait.V - m.Connect.V)
 	}
 	if left := min(r.SentNS, first); from <= r.StartNS && r.StartNS <= left {
-		m.Send = Some(int64(left - r.StartNS))
+		m.Send = export.IntOf(int64(left - r.StartNS))
 	}
 }
 
 // partOf returns the function that returns a part of the TTFT.
-func partOf(p WaterfallPart) func(*Measures) Value {
-	return func(m *Measures) Value {
+func partOf(p WaterfallPart) func(*Measures) export.Int {
+	return func(m *Measures) export.Int {
 		w, ok := m.Waterfall()
 		if !ok {
-			return Value{}
+			return export.Int{}
 		}
 		return w.Parts[p]
 	}

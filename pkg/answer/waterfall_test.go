@@ -21,7 +21,7 @@ func TestWaterfallSum(t *testing.T) {
 			}
 			return rng.Int64N(most)
 		}
-		count := func() export.Count { return export.Count{V: some(3e6), OK: rng.IntN(3) > 0} }
+		count := func() export.Int { return export.Int{V: some(3e6), OK: rng.IntN(3) > 0} }
 		r := memrun.OpenAI(memrun.Delta("a"), memrun.Done)
 		const issued = 1_700_000_000_000_000_000
 		r.IssuedNS = issued
@@ -66,32 +66,32 @@ func TestWaterfallSum(t *testing.T) {
 }
 
 func TestWaterfall(t *testing.T) {
-	const none = Missing
-	value := func(v int64) Value { return Value{V: max(v, 0), OK: v != none} }
+	const none = export.Missing
+	value := func(v int64) export.Int { return export.Int{V: max(v, 0), OK: v != none} }
 	for _, tt := range []struct {
 		name                 string
 		queue, prefill, ttft int64
-		want                 [NumWaterfallParts]Value // of a TTFT of 1000 µs that begins with 100 µs to send
+		want                 [NumWaterfallParts]export.Int // of a TTFT of 1000 µs that begins with 100 µs to send
 		bound                int64
 	}{
-		{"vLLM", 200e3, 400e3, none, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(400e3), {}, Some(300e3)}, 2600},
-		{"vLLM, with the sum", 200e3, 400e3, 600e3, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(400e3), {}, Some(300e3)}, 2600},
-		{"llama.cpp", none, 400e3, none, [...]Value{{}, {}, Some(100e3), {}, Some(400e3), {}, Some(500e3)}, 1400},
-		{"a first decode", 200e3, 400e3, 650e3, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(400e3), Some(50e3), Some(250e3)}, 3650},
-		{"queue and TTFT", 200e3, none, 650e3, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(450e3), {}, Some(250e3)}, 2650},
-		{"TTFT alone", none, none, 650e3, [...]Value{{}, {}, Some(100e3), {}, Some(650e3), {}, Some(250e3)}, 1650},
-		{"more than passed", 200e3, 800e3, none, [...]Value{{}, {}, Some(100e3), Some(200e3), Some(800e3), {}, Some(-100e3)}, 3000},
+		{"vLLM", 200e3, 400e3, none, [...]export.Int{{}, {}, export.IntOf(100e3), export.IntOf(200e3), export.IntOf(400e3), {}, export.IntOf(300e3)}, 2600},
+		{"vLLM, with the sum", 200e3, 400e3, 600e3, [...]export.Int{{}, {}, export.IntOf(100e3), export.IntOf(200e3), export.IntOf(400e3), {}, export.IntOf(300e3)}, 2600},
+		{"llama.cpp", none, 400e3, none, [...]export.Int{{}, {}, export.IntOf(100e3), {}, export.IntOf(400e3), {}, export.IntOf(500e3)}, 1400},
+		{"a first decode", 200e3, 400e3, 650e3, [...]export.Int{{}, {}, export.IntOf(100e3), export.IntOf(200e3), export.IntOf(400e3), export.IntOf(50e3), export.IntOf(250e3)}, 3650},
+		{"queue and TTFT", 200e3, none, 650e3, [...]export.Int{{}, {}, export.IntOf(100e3), export.IntOf(200e3), export.IntOf(450e3), {}, export.IntOf(250e3)}, 2650},
+		{"TTFT alone", none, none, 650e3, [...]export.Int{{}, {}, export.IntOf(100e3), {}, export.IntOf(650e3), {}, export.IntOf(250e3)}, 1650},
+		{"more than passed", 200e3, 800e3, none, [...]export.Int{{}, {}, export.IntOf(100e3), export.IntOf(200e3), export.IntOf(800e3), {}, export.IntOf(-100e3)}, 3000},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := Measures{TTFT: Some(1000e3), Send: Some(100e3)}
-			m.Server.Queue, m.Server.Prefill, m.Server.TTFT = export.Count(value(tt.queue)), export.Count(value(tt.prefill)), export.Count(value(tt.ttft))
+			m := Measures{TTFT: export.IntOf(1000e3), Send: export.IntOf(100e3)}
+			m.Server.Queue, m.Server.Prefill, m.Server.TTFT = value(tt.queue), value(tt.prefill), value(tt.ttft)
 			w, ok := m.Waterfall()
 			if !ok || w.Parts != tt.want || w.BoundNS != tt.bound {
 				t.Errorf("%v, bound %d, want %v, %d", w.Parts, w.BoundNS, tt.want, tt.bound)
 			}
 		})
 	}
-	if _, ok := (&Measures{TTFT: Some(1)}).Waterfall(); ok {
+	if _, ok := (&Measures{TTFT: export.IntOf(1)}).Waterfall(); ok {
 		t.Error("a request without times of the server has a waterfall")
 	}
 }

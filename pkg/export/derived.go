@@ -1,10 +1,29 @@
 package export
 
-// A Count is a whole number that may be missing.
-type Count struct {
+import "math"
+
+// An Int is a whole number that may be missing.
+type Int struct {
 	V  int64
 	OK bool
 }
+
+// IntOf returns the Int v.
+func IntOf(v int64) Int { return Int{v, true} }
+
+// Missing stands for a missing Int in a list of whole numbers.
+const Missing = math.MinInt64
+
+// OrMissing returns the number, or Missing.
+func (n Int) OrMissing() int64 {
+	if !n.OK {
+		return Missing
+	}
+	return n.V
+}
+
+// Float returns the number as a float64; ok is false if it is missing.
+func (n Int) Float() (f float64, ok bool) { return float64(n.V), n.OK }
 
 // A Derived holds the values that are computed from one request: its token events, its
 // token counts and its latencies. Columnar files store it, so that other programs need not
@@ -26,7 +45,7 @@ type Derived struct {
 	// TokenSource is the source of OutputTokens: "usage", "stated", "ids", "tokenizer" or
 	// "responses"; "" if OutputTokens is missing.
 	TokenSource                                              string
-	InputTokens, OutputTokens, ReasoningTokens, CachedTokens Count
+	InputTokens, OutputTokens, ReasoningTokens, CachedTokens Int
 	// InputCounted reports that the tokenizer counted InputTokens in the texts of the
 	// prompt, because neither the server nor the file of another tool says them.
 	InputCounted bool `json:",omitempty"`
@@ -34,8 +53,8 @@ type Derived struct {
 	Excluded Exclusion
 	// Class is the kind of failure of a failed request, else "".
 	Class      string
-	TTFT, E2EL Count
-	TTFAT      Count   `json:",omitzero"`
+	TTFT, E2EL Int
+	TTFAT      Int     `json:",omitzero"`
 	TPOT       float64 // valid if HasTPOT is set
 	HasTPOT    bool
 	// ITL holds the times between consecutive token events: one list for each choice
@@ -47,7 +66,7 @@ type Derived struct {
 	// Events and the responses tell a report. It is missing for several choices, for known EventTokens, for
 	// answers that are not known to be streamed, for figures of another tool's file, for times
 	// outside EarliestSummary and LatestSummary, and for a last response that is not the latest.
-	ITLEvents Count `json:",omitzero"`
+	ITLEvents Int `json:",omitzero"`
 	// Server is what the server states about the request in its answer.
 	Server ServerDetails
 	// EventTokens says that the Tokens of all Events are known.
@@ -55,7 +74,7 @@ type Derived struct {
 	// TimedTokens is the number of output tokens after the first token event, by which TPOT divides;
 	// missing if it is not known. HiddenTokens is the number of output tokens that the server counts
 	// before the first token event and did not send; missing if no token is known to be hidden.
-	TimedTokens, HiddenTokens Count `json:",omitzero"`
+	TimedTokens, HiddenTokens Int `json:",omitzero"`
 }
 
 // A TokenEvent is a response, or a part of a response, that added output to a choice.

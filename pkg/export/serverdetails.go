@@ -15,18 +15,18 @@ type ServerDetails struct {
 	// TTFT is the time from the arrival at the server to the first token, never less than Queue and Prefill together
 	// at vLLM. Decode is the time from the first token, or from the end of Prefill, to the last token. E2E is the
 	// time from the arrival to the end of the answer.
-	Queue, Prefill, TTFT, Decode, E2E Count
+	Queue, Prefill, TTFT, Decode, E2E Int
 	// SentNS is the time at which the server sent the end of the answer, in nanoseconds since 1970 by the clock of the server.
-	SentNS Count
+	SentNS Int
 	// Cached tokens of the prompt by level: in the memory of the accelerator (SGLang's device), in the memory of the host, on
 	// storage, and in a store that other servers fill (vLLM's external). Derived.CachedTokens is the sum that usage states.
-	CachedLocal, CachedHost, CachedStorage, CachedExternal Count
+	CachedLocal, CachedHost, CachedStorage, CachedExternal Int
 	// Speculative decoding: DraftSteps verified DraftTokens proposed tokens and accepted AcceptedTokens. A step adds its accepted
 	// tokens and one more, so that the mean acceptance length is 1 + AcceptedTokens/DraftSteps. llama.cpp does not
 	// state DraftSteps.
-	DraftSteps, DraftTokens, AcceptedTokens Count
+	DraftSteps, DraftTokens, AcceptedTokens Int
 	// Retractions is how often the server took the request out of the running batch to make room.
-	Retractions Count
+	Retractions Int
 	// PrefillWorker and DecodeWorker are the ids of the workers of a disaggregated server; "" if it does not state them.
 	PrefillWorker, DecodeWorker string
 }
@@ -45,25 +45,25 @@ func (d *ServerDetails) Add(from *ServerDetails) {
 // A ServerNumber is a number of [ServerDetails].
 type ServerNumber struct {
 	Column string // its name in tables
-	Of     func(*ServerDetails) *Count
+	Of     func(*ServerDetails) *Int
 }
 
 // ServerNumbers lists the numbers of [ServerDetails]. The first NumServerTimes are times in nanoseconds.
 var ServerNumbers = [...]ServerNumber{
-	{"server_queue_ns", func(d *ServerDetails) *Count { return &d.Queue }},
-	{"server_prefill_ns", func(d *ServerDetails) *Count { return &d.Prefill }},
-	{"server_ttft_ns", func(d *ServerDetails) *Count { return &d.TTFT }},
-	{"server_decode_ns", func(d *ServerDetails) *Count { return &d.Decode }},
-	{"server_e2e_ns", func(d *ServerDetails) *Count { return &d.E2E }},
-	{"server_sent_ns", func(d *ServerDetails) *Count { return &d.SentNS }},
-	{"cached_local_tokens", func(d *ServerDetails) *Count { return &d.CachedLocal }},
-	{"cached_host_tokens", func(d *ServerDetails) *Count { return &d.CachedHost }},
-	{"cached_storage_tokens", func(d *ServerDetails) *Count { return &d.CachedStorage }},
-	{"cached_external_tokens", func(d *ServerDetails) *Count { return &d.CachedExternal }},
-	{"draft_steps", func(d *ServerDetails) *Count { return &d.DraftSteps }},
-	{"draft_tokens", func(d *ServerDetails) *Count { return &d.DraftTokens }},
-	{"accepted_tokens", func(d *ServerDetails) *Count { return &d.AcceptedTokens }},
-	{"retractions", func(d *ServerDetails) *Count { return &d.Retractions }},
+	{"server_queue_ns", func(d *ServerDetails) *Int { return &d.Queue }},
+	{"server_prefill_ns", func(d *ServerDetails) *Int { return &d.Prefill }},
+	{"server_ttft_ns", func(d *ServerDetails) *Int { return &d.TTFT }},
+	{"server_decode_ns", func(d *ServerDetails) *Int { return &d.Decode }},
+	{"server_e2e_ns", func(d *ServerDetails) *Int { return &d.E2E }},
+	{"server_sent_ns", func(d *ServerDetails) *Int { return &d.SentNS }},
+	{"cached_local_tokens", func(d *ServerDetails) *Int { return &d.CachedLocal }},
+	{"cached_host_tokens", func(d *ServerDetails) *Int { return &d.CachedHost }},
+	{"cached_storage_tokens", func(d *ServerDetails) *Int { return &d.CachedStorage }},
+	{"cached_external_tokens", func(d *ServerDetails) *Int { return &d.CachedExternal }},
+	{"draft_steps", func(d *ServerDetails) *Int { return &d.DraftSteps }},
+	{"draft_tokens", func(d *ServerDetails) *Int { return &d.DraftTokens }},
+	{"accepted_tokens", func(d *ServerDetails) *Int { return &d.AcceptedTokens }},
+	{"retractions", func(d *ServerDetails) *Int { return &d.Retractions }},
 }
 
 // NumServerTimes is the number of times that ServerNumbers begins with.

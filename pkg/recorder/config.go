@@ -230,7 +230,7 @@ func (c *Config) validateLevel(level load.Level) error {
 	if err := level.Validate(); err != nil {
 		return err
 	}
-	if _, slots := level.(load.Sessions); !slots && (c.Starts != nil || c.RefillWindow) {
+	if !level.Traits().Midway && (c.Starts != nil || c.RefillWindow) {
 		return fmt.Errorf("%v: only a number of sessions at a time can start within recordings, or end its measurement when a slot finds no session left", level)
 	}
 	_, talks := c.Backend.(backend.Conversational)
@@ -266,32 +266,16 @@ func (c *Config) measure(level load.Level) window.Measure {
 	return m
 }
 
-// scaled returns the level with its drawn gaps scaled to the requests that it measures: to
-// the request count, or to the requests that are due in the duration. Measurement windows
-// have no such number, and their gaps stay as drawn. A rate of sessions is scaled to the sessions that begin in the duration,
-// or to the sessions of the data if there is neither a duration nor a request count.
+// scaled returns the level with its drawn gaps scaled to what it measures. The data has so many sessions.
 func (c *Config) scaled(level load.Level, sessions int) load.Level {
+	drawn, ok := level.(load.Scalable)
+	if !ok {
+		return level
+	}
 	m := c.measure(level)
-	within := func(perSecond float64) int {
-		return int(math.Round(min(perSecond*m.Duration.Seconds(), math.MaxInt32)))
-	}
-	switch rate := level.(type) {
-	case load.Rate:
-		n := m.Requests
-		if n == 0 && m.Duration > 0 {
-			n = within(rate.PerSecond)
-		}
-		return rate.Scaled(c.Warmup, c.WarmupTime, n)
-	case load.SessionRate:
-		switch {
-		case m.Duration > 0:
-			sessions = within(rate.PerSecond)
-		case c.Measure.Counted():
-			sessions = 0 // how many sessions have that many requests is not known
-		}
-		return rate.Scaled(c.WarmupTime, sessions)
-	}
-	return level
+	return drawn.ScaledTo(load.Measured{
+		Warmup: c.Warmup, WarmupTime: c.WarmupTime, Requests: m.Requests, Duration: m.Duration, Sessions: sessions, Counted: c.Measure.Counted(),
+	})
 }
 
 // withDefaults returns c with every default spelled out.

@@ -181,8 +181,8 @@ func (c *Config) Forecast(level load.Level) Forecast {
 	case c.Starts != nil:
 		f.Requests.Bound = AtLeast
 	}
-	if schedule, ok := level.(load.SessionTimetable); ok && !f.Time.Known() {
-		f.Time = Figure{schedule.Due(len(schedule.Offsets)).Seconds(), AtLeast, bySchedule}
+	if n := traits.Instants; n > 0 && isOpen && !f.Time.Known() {
+		f.Time = Figure{open.Due(n).Seconds(), AtLeast, bySchedule}
 	}
 	if share := c.share(level); !share.Whole() && f.Requests.Known() {
 		f.Requests.Value = float64(share.Count(int(f.Requests.Value)))

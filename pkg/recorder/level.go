@@ -293,7 +293,7 @@ func (l *levelRun) loop(ctx context.Context, idle <-chan struct{}) {
 			l.admission.Close()
 		case <-idle:
 			// The slots may have noticed a dead context before this loop did.
-			l.stopped = l.stopped || !draining && (ctx.Err() != nil || closed(stop))
+			l.stopped = l.stopped || !draining && (ctx.Err() != nil || load.IsClosed(stop))
 			l.collect()
 			if l.meter != nil {
 				if l.admission.TimeUp() {
@@ -313,16 +313,6 @@ func stoppedTimer() *time.Timer {
 	t := time.NewTimer(time.Hour)
 	t.Stop()
 	return t
-}
-
-// closed reports whether c is closed. A nil channel is not.
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }
 
 // collect settles the exchanges in the queue. When that takes long, it flushes in
@@ -361,7 +351,7 @@ const mostEventsAtEnd = 1000
 // decoding and writing a million events takes seconds. Whether the answer of a
 // successful request followed the protocol is then unknown.
 func (l *levelRun) cutShort(x *backend.Exchange) {
-	if len(x.Request.Responses) <= mostEventsAtEnd || !closed(l.endNow) {
+	if len(x.Request.Responses) <= mostEventsAtEnd || !load.IsClosed(l.endNow) {
 		return
 	}
 	if r := &x.Request; r.Status == export.StatusOK {

@@ -59,10 +59,10 @@ func (r *runState) place(level load.Level) {
 	if r.talked = level.Traits().Conversations; r.talked {
 		first = r.cfg.First + r.sessions
 	}
-	switch _, open := level.(load.Open); {
+	switch {
 	case r.cfg.Restart || r.renewal.MadeUp:
 		first = 0
-	case open && level.Traits().PlaysData && !isSessionRate(level): // its entries or sessions belong to its instants: a whole round of the data
+	case level.Traits().Instants > 0: // its entries or sessions belong to its instants: a whole round of the data
 		n := r.requests.Len()
 		if r.talked {
 			n = r.requests.Sessions()
@@ -72,15 +72,9 @@ func (r *runState) place(level load.Level) {
 	r.first, r.firstID = first, r.nextID
 }
 
-func isSessionRate(level load.Level) bool {
-	_, is := level.(load.SessionRate)
-	return is
-}
-
 // repeats reports whether the sessions of a level begin again after the last one.
 func (c *Config) repeats(level load.Level) bool {
-	_, scheduled := level.(load.SessionTimetable)
-	return c.Measure.Fixed() && !scheduled
+	return c.Measure.Fixed() && level.Traits().Instants == 0
 }
 
 // stageFirst returns the position of the first request of a stage of the level, before

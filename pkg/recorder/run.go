@@ -142,7 +142,7 @@ func (r *runState) measure(ctx context.Context, res *Result) error {
 				return err
 			}
 		}
-		if closed(r.cfg.Stop) || ctx.Err() != nil {
+		if load.IsClosed(r.cfg.Stop) || ctx.Err() != nil {
 			res.Interrupted = true
 			return nil
 		}
@@ -271,7 +271,7 @@ func (r *runState) prepare(ctx context.Context) error {
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	err = r.senders.Open(ctx, slots)
-	if closed(r.cfg.Stop) {
+	if load.IsClosed(r.cfg.Stop) {
 		err = errStopped
 	}
 	if err != nil {
@@ -285,7 +285,7 @@ func (r *runState) beforeFirst(ctx context.Context, meta *export.RunMeta) error 
 	ctx, cancel := r.untilStop(ctx)
 	defer cancel()
 	err := r.firstMeeting(ctx, meta)
-	if errors.Is(err, context.Canceled) && closed(r.cfg.Stop) {
+	if errors.Is(err, context.Canceled) && load.IsClosed(r.cfg.Stop) {
 		return errStopped
 	}
 	return err
@@ -328,7 +328,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 		r.requests.Drop() // sessions encode their requests, with the history
 	}
 	for _, l := range levels {
-		if t, ok := l.(load.SessionTimetable); ok && len(t.Offsets) != r.requests.Sessions() {
+		if n := l.Traits().Instants; plays(l) && n > 0 && n != r.requests.Sessions() {
 			return fmt.Errorf("%v: the data has %s", l, plural.GroupedOf(r.requests.Sessions(), "session"))
 		}
 	}

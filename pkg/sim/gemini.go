@@ -125,12 +125,12 @@ func serveGemini(x *exchange) {
 		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
 	}
-	thought, text, end := thoughtAndText(p, t.thoughts(p))
+	thought, text, end := thoughtAndText(p, thoughtTokens(p, t.thinks))
 	parts := t.part(text, false)
 	if t.tool != "" {
 		parts = t.call(text)
 	}
-	if t.thoughts(p) > 0 {
+	if thoughtTokens(p, t.thinks) > 0 {
 		parts = t.part(thought, true) + "," + parts
 	}
 	x.answerWhole(p, t.body(p, parts, true), end)
@@ -144,14 +144,6 @@ type geminiRenderer struct {
 	thinks    bool
 	tool      string // called; "" for none
 	unknown   bool
-}
-
-// thoughts returns how many of the tokens are a thought.
-func (t *geminiRenderer) thoughts(p *plan.Plan) int {
-	if !t.thinks {
-		return 0
-	}
-	return p.OutputTokens() / 2
 }
 
 // part returns a part with a text.
@@ -180,7 +172,7 @@ func (t *geminiRenderer) body(p *plan.Plan, parts string, ended bool) []byte {
 	}
 	b = append(b, `,"index":0}]`...)
 	if ended && t.usage {
-		thoughts := t.thoughts(p)
+		thoughts := thoughtTokens(p, t.thinks)
 		b = fmt.Appendf(b, `,"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":%d,"totalTokenCount":%d`, p.InputTokens, p.OutputTokens()-thoughts, p.InputTokens+p.OutputTokens())
 		if thoughts > 0 {
 			b = fmt.Appendf(b, `,"thoughtsTokenCount":%d`, thoughts)
@@ -202,7 +194,7 @@ func (t *geminiRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 		send := func(body []byte, tokens int, kind plan.EventKind) bool {
 			return yield(plan.Event{At: at, Data: frame(body, t.newline), Tokens: tokens, Kind: kind})
 		}
-		sent, thoughts, called := 0, t.thoughts(p), 0
+		sent, thoughts, called := 0, thoughtTokens(p, t.thinks), 0
 		var arguments strings.Builder
 		for s := range p.Steps() {
 			at = s.At

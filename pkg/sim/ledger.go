@@ -91,14 +91,6 @@ func (l *ledger) evict() {
 	}
 }
 
-// Dropped returns the number of requests whose entries the limits removed or kept out. A
-// negative Limit counts none.
-func (l *ledger) Dropped() uint64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dropped
-}
-
 // Entries returns copies of the entries, ordered by index. They share the bytes of
 // Write.Data with the ledger, which never changes them.
 func (l *ledger) Entries() []Entry {

@@ -7,14 +7,6 @@ import (
 	"github.com/pa-tools/pa/pkg/sim/plan"
 )
 
-func indicesOf(entries []Entry) []uint64 {
-	var all []uint64
-	for _, e := range entries {
-		all = append(all, e.Index)
-	}
-	return all
-}
-
 func TestLedgerLimits(t *testing.T) {
 	size := func(n int) int64 { return int64(n) * (entryOverheadBytes + writeOverheadBytes + 1000) }
 	rows := []struct {
@@ -40,15 +32,15 @@ func TestLedgerLimits(t *testing.T) {
 			r.Sending(plan.Chunk{Data: make([]byte, 1000), Events: 1})
 			r.End(EndOK, 200, "")
 		}
-		if got := indicesOf(l.Entries()); !slices.Equal(got, row.want) {
+		if got := indices(l.Entries()); !slices.Equal(got, row.want) {
 			t.Errorf("%s: kept %d, want %d", row.name, got, row.want)
 		}
 		dropped := uint64(5 - len(row.want))
 		if row.ledger.Limit < 0 {
 			dropped = 0 // a ledger that keeps nothing drops nothing
 		}
-		if l.Dropped() != dropped {
-			t.Errorf("%s: %d dropped, want %d", row.name, l.Dropped(), dropped)
+		if l.dropped != dropped {
+			t.Errorf("%s: %d dropped, want %d", row.name, l.dropped, dropped)
 		}
 	}
 }
@@ -60,7 +52,7 @@ func TestLedgerKeepsRunning(t *testing.T) {
 	for i := range uint64(5) {
 		l.Begin(i+1, OpenAIChat, "").End(EndOK, 200, "")
 	}
-	if got, want := indicesOf(l.Entries()), []uint64{0, 5}; !slices.Equal(got, want) {
+	if got, want := indices(l.Entries()), []uint64{0, 5}; !slices.Equal(got, want) {
 		t.Errorf("kept %d, want %d", got, want)
 	}
 	running.End(EndFault, 0, "")

@@ -65,13 +65,21 @@ func serveOllama(x *exchange) {
 	defer x.s.release()
 	if q.Stream == nil || *q.Stream {
 		w := plan.Framing{SSE: p.Fault != plan.FaultComments, Newline: "\n", Garbage: []byte("{\"model\":\xff\n"), ErrorEnds: true, Failure: func() []byte {
-			return append(ollamaErrorBody(http.StatusInternalServerError, errorEventMessage), '\n')
+			return append(plainErrorBody(http.StatusInternalServerError, errorEventMessage), '\n')
 		}}
 		x.answer("application/x-ndjson", -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
 	}
-	thought, text, end := thoughtAndText(p, t.thoughts(p))
+	thought, text, end := thoughtAndText(p, thoughtTokens(p, t.thinks))
 	x.answerWhole(p, t.line(p, text, thought, end, true), end)
+}
+
+// thoughtTokens returns how many tokens of an answer are a thought, if the model thinks.
+func thoughtTokens(p *plan.Plan, thinks bool) int {
+	if !thinks {
+		return 0
+	}
+	return p.OutputTokens() / 2
 }
 
 // thoughtAndText returns the thought and the text of a whole answer, and when it ends. The thought is the first tokens.
@@ -95,14 +103,6 @@ type ollamaRenderer struct {
 	usage          bool
 	thinks         bool
 	unknown        bool
-}
-
-// thoughts returns how many of the tokens are a thought.
-func (t *ollamaRenderer) thoughts(p *plan.Plan) int {
-	if !t.thinks {
-		return 0
-	}
-	return p.OutputTokens() / 2
 }
 
 // line returns a line. end is the time of the last one.
@@ -141,7 +141,7 @@ func (t *ollamaRenderer) line(p *plan.Plan, text, thought string, end time.Durat
 func (t *ollamaRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 	return func(yield func(plan.Event) bool) {
 		var at time.Duration
-		sent, thoughts := 0, t.thoughts(p)
+		sent, thoughts := 0, thoughtTokens(p, t.thinks)
 		for s := range p.Steps() {
 			at = s.At
 			text, thought := s.Text, ""
@@ -158,9 +158,4 @@ func (t *ollamaRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 		}
 		yield(plan.Event{At: at, Data: t.line(p, "", "", at, true), Kind: plan.EventDone})
 	}
-}
-
-// ollamaErrorBody returns the body of an error of Ollama.
-func ollamaErrorBody(_ int, message string) []byte {
-	return append(appendString([]byte(`{"error":`), message), '}')
 }

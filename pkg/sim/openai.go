@@ -83,7 +83,7 @@ func (s *Server) openAIHandler() http.Handler {
 		case AnthropicMessages:
 			errorBody = messagesErrorBody
 		case Ollama:
-			errorBody = ollamaErrorBody
+			errorBody = plainErrorBody
 		case Gemini:
 			errorBody = geminiErrorBody
 		}

@@ -58,7 +58,7 @@ func serveImages(x *exchange) {
 	}
 	if q.Stream {
 		w := plan.Framing{SSE: true, Newline: t.newline, Garbage: []byte(garbage), ErrorEnds: true, Failure: func() []byte {
-			return t.event("error", openAIErrorBody(http.StatusInternalServerError, errorEventMessage))
+			return namedEvent(t.newline, "error", openAIErrorBody(http.StatusInternalServerError, errorEventMessage))
 		}}
 		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
@@ -97,12 +97,6 @@ type imagesRenderer struct {
 	url     bool
 }
 
-// event returns an SSE event.
-func (t *imagesRenderer) event(name string, data []byte) []byte {
-	b := append([]byte("event: "+name+t.newline+"data: "), data...)
-	return append(b, t.newline+t.newline...)
-}
-
 // picture returns image n in base64: a PNG whose pixels depend on the seed and on n.
 func (t *imagesRenderer) picture(n int) string {
 	m := image.NewGray(image.Rect(0, 0, imageSide, imageSide))
@@ -137,14 +131,14 @@ func (t *imagesRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 			if sent == all {
 				b := fmt.Appendf(nil, `{"type":"image_generation.completed","created_at":%d,"b64_json":"%s","output_format":"png"`, t.created, t.picture(t.partial))
 				b = append(t.appendUsage(b, p), '}')
-				yield(plan.Event{At: s.At, Data: t.event("image_generation.completed", b), Tokens: held, Kind: plan.EventDone})
+				yield(plan.Event{At: s.At, Data: namedEvent(t.newline, "image_generation.completed", b), Tokens: held, Kind: plan.EventDone})
 				return
 			}
 			if shown == t.partial || sent*(t.partial+1) < (shown+1)*all {
 				continue
 			}
 			b := fmt.Appendf(nil, `{"type":"image_generation.partial_image","created_at":%d,"partial_image_index":%d,"b64_json":"%s","output_format":"png"}`, t.created, shown, t.picture(shown))
-			if !yield(plan.Event{At: s.At, Data: t.event("image_generation.partial_image", b), Tokens: held, Kind: plan.EventOutput}) {
+			if !yield(plan.Event{At: s.At, Data: namedEvent(t.newline, "image_generation.partial_image", b), Tokens: held, Kind: plan.EventOutput}) {
 				return
 			}
 			shown, held = shown+1, 0

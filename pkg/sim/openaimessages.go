@@ -167,7 +167,7 @@ func serveMessages(x *exchange) {
 	}
 	if q.Stream {
 		w := plan.Framing{SSE: true, Newline: t.newline, Garbage: []byte(garbage), ErrorEnds: true, Failure: func() []byte {
-			return t.event("error", messagesErrorBody(http.StatusInternalServerError, errorEventMessage))
+			return namedEvent(t.newline, "error", messagesErrorBody(http.StatusInternalServerError, errorEventMessage))
 		}}
 		x.answer(sseType, -1, p, plan.Script(t.events(p), p.Fault, p.FaultAfter, w))
 		return
@@ -190,20 +190,6 @@ type messagesRenderer struct {
 
 // signature ends the thoughts.
 const signature = "c2lnbmF0dXJl"
-
-// event returns an SSE event.
-func (t *messagesRenderer) event(name string, data []byte) []byte {
-	b := append([]byte("event: "+name+t.newline+"data: "), data...)
-	return append(b, t.newline+t.newline...)
-}
-
-// thoughts returns how many of the tokens are a thought.
-func (t *messagesRenderer) thoughts(p *plan.Plan) int {
-	if !t.thinks {
-		return 0
-	}
-	return p.OutputTokens() / 2
-}
 
 // stopReason returns why the answer ended.
 func (t *messagesRenderer) stopReason(p *plan.Plan) string {
@@ -239,7 +225,7 @@ func (t *messagesRenderer) begin(p *plan.Plan) []byte {
 	if t.usage {
 		b = append(t.appendInput(append(b, `,"usage":{`...), p), `,"output_tokens":0}`...)
 	}
-	return t.event("message_start", append(b, "}}"...))
+	return namedEvent(t.newline, "message_start", append(b, "}}"...))
 }
 
 // inner returns text as the inside of a JSON string.
@@ -254,7 +240,7 @@ func (t *messagesRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 		more := true
 		var at time.Duration
 		send := func(name string, data []byte, tokens int, kind plan.EventKind) {
-			more = more && yield(plan.Event{At: at, Data: t.event(name, data), Tokens: tokens, Kind: kind})
+			more = more && yield(plan.Event{At: at, Data: namedEvent(t.newline, name, data), Tokens: tokens, Kind: kind})
 		}
 		block, open := -1, ""
 		stop := func() {
@@ -277,7 +263,7 @@ func (t *messagesRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 			b := fmt.Appendf(nil, `{"type":"content_block_delta","index":%d,"delta":{"type":"%s","%s":`, block, kind, member)
 			send("content_block_delta", append(appendString(b, text), "}}"...), tokens, plan.EventOutput)
 		}
-		sent, thoughts, all := 0, t.thoughts(p), p.OutputTokens()
+		sent, thoughts, all := 0, thoughtTokens(p, t.thinks), p.OutputTokens()
 		arguments := false // the input of the call began
 		for s := range p.Steps() {
 			at = s.At
@@ -329,7 +315,7 @@ func (t *messagesRenderer) callID() string { return strings.Replace(t.id, "msg",
 func (t *messagesRenderer) body(p *plan.Plan) ([]byte, time.Duration) {
 	var thought, text strings.Builder
 	var end time.Duration
-	sent, thoughts, named := 0, t.thoughts(p), false
+	sent, thoughts, named := 0, thoughtTokens(p, t.thinks), false
 	for s := range p.Steps() {
 		end = s.At
 		switch {

@@ -163,14 +163,6 @@ func (t *responsesRenderer) status(p *plan.Plan) string {
 	return "completed"
 }
 
-// thoughts returns how many of the tokens are a thought.
-func (t *responsesRenderer) thoughts(p *plan.Plan) int {
-	if !t.thinks {
-		return 0
-	}
-	return p.OutputTokens() / 2
-}
-
 // kind returns the type of the item that follows the thought.
 func (t *responsesRenderer) kind() string {
 	if t.tool != "" {
@@ -208,8 +200,7 @@ func (t *responsesRenderer) item(kind, text string, ended bool) string {
 
 // event returns an SSE event. data lacks its last brace.
 func (t *responsesRenderer) event(name string, data []byte) []byte {
-	b := append([]byte("event: "+name+t.newline+"data: "), data...)
-	return append(b, "}"+t.newline+t.newline...)
+	return namedEvent(t.newline, name, append(data, '}'))
 }
 
 // response returns the state of an answer with its items, without the last brace.
@@ -224,14 +215,14 @@ func (t *responsesRenderer) response(p *plan.Plan, status string, items []string
 		return append(b, `,"usage":null`...)
 	}
 	return fmt.Appendf(b, `,"usage":{"input_tokens":%d,"input_tokens_details":{"cached_tokens":%d},"output_tokens":%d,"output_tokens_details":{"reasoning_tokens":%d},"total_tokens":%d}`,
-		p.InputTokens, max(p.CachedTokens, 0), p.OutputTokens(), t.thoughts(p), p.InputTokens+p.OutputTokens())
+		p.InputTokens, max(p.CachedTokens, 0), p.OutputTokens(), thoughtTokens(p, t.thinks), p.InputTokens+p.OutputTokens())
 }
 
 // collect yields the whole items of an answer.
 func (t *responsesRenderer) collect(p *plan.Plan) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		var thought, text strings.Builder
-		sent, thoughts := 0, t.thoughts(p)
+		sent, thoughts := 0, thoughtTokens(p, t.thinks)
 		for s := range p.Steps() {
 			switch {
 			case sent < thoughts:
@@ -289,7 +280,7 @@ func (t *responsesRenderer) events(p *plan.Plan) iter.Seq[plan.Event] {
 			items, open = append(items, item), ""
 			text.Reset()
 		}
-		sent, thoughts, all := 0, t.thoughts(p), p.OutputTokens()
+		sent, thoughts, all := 0, thoughtTokens(p, t.thinks), p.OutputTokens()
 		for s := range p.Steps() {
 			if at = s.At; sent == 0 {
 				state("response.created", "in_progress", nil, plan.EventOutput)

@@ -189,6 +189,11 @@ func frame(data []byte, newline string) []byte {
 	return append(b, newline...)
 }
 
+// namedEvent returns data, which holds no line end, as an SSE event of that name.
+func namedEvent(newline, name string, data []byte) []byte {
+	return append([]byte("event: "+name+newline), frame(data, newline)...)
+}
+
 // appendUsage appends a usage. cached < 0 states no cached tokens.
 func appendUsage(b []byte, input, output, cached int) []byte {
 	b = append(b, `{"prompt_tokens":`...)

@@ -171,10 +171,6 @@ func (s *Server) url(addr string) string {
 // ledger records the end of the request; see Wait.
 func (s *Server) Ledger() []Entry { return s.ledger.Entries() }
 
-// LedgerDropped returns the number of requests whose entries the ledger's limits removed
-// or kept out; see ledger.Dropped.
-func (s *Server) LedgerDropped() uint64 { return s.ledger.Dropped() }
-
 // DroppedConnections returns how many connections the server has closed because they had sent
 // no request and newer ones came; see Config.MaxNewcomers.
 func (s *Server) DroppedConnections() uint64 { return s.newcomers.count() }

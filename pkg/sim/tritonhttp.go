@@ -69,12 +69,12 @@ func (s *Server) tritonHandler() http.Handler {
 			m, err := g.ModelStatistics(r.Context(), &pb.ModelStatisticsRequest{Name: r.PathValue("model"), Version: r.PathValue("version")})
 			writeProto(w, m, err)
 		}))
-		mux.Handle(prefix+"/infer", allowMethod(http.MethodPost, s.inference(TritonHTTPInfer, tritonErrorBody, counted(serveInfer))))
-		mux.Handle(prefix+"/generate", allowMethod(http.MethodPost, s.inference(TritonGenerate, tritonErrorBody, counted(serveGenerate))))
-		mux.Handle(prefix+"/generate_stream", allowMethod(http.MethodPost, s.inference(TritonGenerateStream, tritonErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/infer", allowMethod(http.MethodPost, s.inference(TritonHTTPInfer, plainErrorBody, counted(serveInfer))))
+		mux.Handle(prefix+"/generate", allowMethod(http.MethodPost, s.inference(TritonGenerate, plainErrorBody, counted(serveGenerate))))
+		mux.Handle(prefix+"/generate_stream", allowMethod(http.MethodPost, s.inference(TritonGenerateStream, plainErrorBody, counted(serveGenerate))))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		writeJSON(w, http.StatusNotFound, tritonErrorBody(http.StatusNotFound, "there is nothing at "+clip(r.URL.Path)))
+		writeJSON(w, http.StatusNotFound, plainErrorBody(http.StatusNotFound, "there is nothing at "+clip(r.URL.Path)))
 	})
 	return mux
 }
@@ -194,7 +194,7 @@ func serveGenerate(x *exchange) {
 	}
 	w := plan.Framing{SSE: true, Newline: newline(p.Fault), Garbage: []byte(garbage)}
 	w.Failure = func() []byte {
-		return frame(tritonErrorBody(http.StatusInternalServerError, errorEventMessage), w.Newline)
+		return frame(plainErrorBody(http.StatusInternalServerError, errorEventMessage), w.Newline)
 	}
 	events := j.events(func(o []kserve.Tensor, _ bool) []byte { return frame(j.flat(o), w.Newline) })
 	x.answer(sseType, -1, p, plan.Script(events, p.Fault, p.FaultAfter, w))
@@ -281,13 +281,13 @@ func (j *job) flat(outputs []kserve.Tensor) []byte {
 	return append(b, '}')
 }
 
-// tritonErrorBody returns the body of an error of Triton's HTTP API.
-func tritonErrorBody(_ int, message string) []byte {
+// plainErrorBody returns the body of an error of Triton's HTTP API and of Ollama.
+func plainErrorBody(_ int, message string) []byte {
 	return append(appendString([]byte(`{"error":`), message), '}')
 }
 
 func writeTritonError(w http.ResponseWriter, e *tritonError) {
-	writeJSON(w, e.httpStatus(), tritonErrorBody(0, e.message))
+	writeJSON(w, e.httpStatus(), plainErrorBody(0, e.message))
 }
 
 // writeProto answers with a message of the gRPC service as JSON, or its error.

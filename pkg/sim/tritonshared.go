@@ -171,7 +171,7 @@ func (g *grpcServer) serveRegister(w http.ResponseWriter, r *http.Request) {
 		err = json.Unmarshal(body, &q)
 	}
 	if err != nil {
-		writeJSON(w, http.StatusBadRequest, tritonErrorBody(0, err.Error()))
+		writeJSON(w, http.StatusBadRequest, plainErrorBody(0, err.Error()))
 		return
 	}
 	if terr := g.s.shared.add(r.PathValue("region"), q.Key, q.Offset, q.Bytes); terr != nil {

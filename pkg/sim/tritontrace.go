@@ -71,7 +71,7 @@ func (g *grpcServer) serveTraceSetting(w http.ResponseWriter, r *http.Request) {
 		q.Settings[name] = &pb.TraceSettingRequest_SettingValue{Value: values}
 	}
 	if err != nil {
-		writeJSON(w, http.StatusBadRequest, tritonErrorBody(0, err.Error()))
+		writeJSON(w, http.StatusBadRequest, plainErrorBody(0, err.Error()))
 		return
 	}
 	m, err := g.TraceSetting(r.Context(), q)

@@ -8,13 +8,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/export"
@@ -46,22 +46,14 @@ func newMade(requests, chunks, bytes, every int) *made {
 		m.q.Responses[i].Outputs = make(export.Fields, 1)
 	}
 	if every > 0 {
-		m.before = inUse()
+		m.before = memrun.HeapInUse()
 	}
 	return m
 }
 
-// inUse returns the bytes of the heap that are in use.
-func inUse() uint64 {
-	runtime.GC()
-	var s runtime.MemStats
-	runtime.ReadMemStats(&s)
-	return s.HeapAlloc
-}
-
 func (m *made) Next() bool {
 	if m.every > 0 && m.at%m.every == 0 {
-		if m.live = max(m.live, inUse()); m.at <= m.requests/2 {
+		if m.live = max(m.live, memrun.HeapInUse()); m.at <= m.requests/2 {
 			m.half = m.live
 		}
 	}

@@ -189,3 +189,13 @@ func ProfileExports(tb testing.TB) (map[string][]byte, fs.FS) {
 	}
 	return files, content{fsys}
 }
+
+// FirstDifference shows two texts around the first byte in which they differ.
+func FirstDifference(got, want []byte) string {
+	i := 0
+	for i < len(got) && i < len(want) && got[i] == want[i] {
+		i++
+	}
+	lo := max(0, i-60)
+	return "got …" + string(got[lo:min(len(got), i+60)]) + "…, want …" + string(want[lo:min(len(want), i+60)])
+}

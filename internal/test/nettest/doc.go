@@ -1,5 +1,5 @@
-// Package nettest has networks for tests: two networks joined by a link, an HTTP proxy, and the question whether the
-// kernel stamps sockets here.
+// Package nettest has networks for tests: servers of raw connections on loopback, two networks joined by a link, an HTTP
+// proxy, and the question whether the kernel stamps sockets here.
 //
 // The link delays, reorders and loses packets, for tests of processes on several machines. It works on Linux, in
 // namespaces that it makes for the test.

@@ -127,11 +127,11 @@ func TestItems(t *testing.T) {
 		},
 		{name: "60 s", n: 600, item: "duration", want: Pass, value: 59.9 + 0.14, text: "60.0 s; at least 60 s needed"},
 		{name: "59 s", n: 599, item: "duration", want: Fail, value: 59.8 + 0.14},
-		{name: "MLPerf wants 600 s", n: 600, profile: MLPerfServer(), item: "duration", want: Fail, value: 60.04, text: "at least 600 s needed"},
+		{name: "MLPerf wants 600 s", n: 600, profile: mlPerfServer(), item: "duration", want: Fail, value: 60.04, text: "at least 600 s needed"},
 		{name: "enough for p99", n: 662, item: "samples", want: Pass, value: 662},
 		{name: "one too few for p99", n: 661, item: "samples", want: Fail, value: 661, text: "661 successful requests; at least 662 needed"},
 		{name: "closed loop", n: 10, item: "load", want: Pass, value: 4, text: "closed loop of 4"},
-		{name: "MLPerf wants an open loop", n: 10, profile: MLPerfServer(), item: "load", want: Fail, value: 4},
+		{name: "MLPerf wants an open loop", n: 10, profile: mlPerfServer(), item: "load", want: Fail, value: 4},
 		{
 			name: "a rate that was not sent", n: 30, item: "load", want: Fail, value: 10, text: "10 requests/s were sent, 16.7 % below the named rate of 12",
 			change: func(_ []export.Request, r *memrun.Reader) {
@@ -224,7 +224,7 @@ func TestItems(t *testing.T) {
 			change: func(all []export.Request, _ *memrun.Reader) { all[7].Status = export.StatusTimeout },
 		},
 		{
-			name: "MLPerf wants no failures", n: 100, profile: MLPerfServer(), item: "failures", want: Fail, value: 0.01,
+			name: "MLPerf wants no failures", n: 100, profile: mlPerfServer(), item: "failures", want: Fail, value: 0.01,
 			change: func(all []export.Request, _ *memrun.Reader) { all[7].Status = export.StatusTimeout },
 		},
 		{name: "a closed loop", n: 40, item: "arrivals", want: NA, text: "a closed loop sends when an answer ends, so it has no arrival process"},
@@ -267,15 +267,15 @@ func TestItems(t *testing.T) {
 			},
 		},
 		{
-			name: "even gaps are not Poisson", n: 200, interval: 100*ms + 1, change: scheduled(0), profile: MLPerfServer(), item: "Poisson arrivals", want: Fail, text: "scheduled requests",
+			name: "even gaps are not Poisson", n: 200, interval: 100*ms + 1, change: scheduled(0), profile: mlPerfServer(), item: "Poisson arrivals", want: Fail, text: "scheduled requests",
 			value: even(199),
 		},
 		{
-			name: "even gaps in whole milliseconds are not Poisson", n: 200, change: scheduled(0), profile: MLPerfServer(), item: "Poisson arrivals", want: Fail, value: even(199) - 0.05,
+			name: "even gaps in whole milliseconds are not Poisson", n: 200, change: scheduled(0), profile: mlPerfServer(), item: "Poisson arrivals", want: Fail, value: even(199) - 0.05,
 			near: 0.05,
 		},
 		{
-			name: "times too coarse", n: 200, interval: 1.5 * ms, profile: MLPerfServer(), item: "Poisson arrivals", want: NA, text: "times are rounded to 1.000 ms, which is too much for gaps of 1.497 ms",
+			name: "times too coarse", n: 200, interval: 1.5 * ms, profile: mlPerfServer(), item: "Poisson arrivals", want: NA, text: "times are rounded to 1.000 ms, which is too much for gaps of 1.497 ms",
 			change: func(all []export.Request, r *memrun.Reader) {
 				scheduled(0)(all, r)
 				for i := range all {
@@ -283,7 +283,7 @@ func TestItems(t *testing.T) {
 				}
 			},
 		},
-		{name: "ten gaps at least", n: 10, profile: MLPerfServer(), item: "Poisson arrivals", want: NA, text: "10 gaps between sent requests"},
+		{name: "ten gaps at least", n: 10, profile: mlPerfServer(), item: "Poisson arrivals", want: NA, text: "10 gaps between sent requests"},
 	} {
 		t.Run(tt.item+": "+tt.name, func(t *testing.T) {
 			if tt.interval == 0 {
@@ -525,7 +525,7 @@ func TestFindProfile(t *testing.T) {
 	if _, err := FindProfile("x"); err == nil || err.Error() != `"x": expected default or mlperf-server` {
 		t.Errorf("FindProfile(x): %v", err)
 	}
-	if p := MLPerfServer(); p.MinDuration != 10*time.Minute || p.MinSamples != 662 {
+	if p := mlPerfServer(); p.MinDuration != 10*time.Minute || p.MinSamples != 662 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -10,7 +10,7 @@
 // Systems" (arXiv 2507.09019) as far as a recording can show them: warm-up, duration, number of
 // samples, kind of load, coordinated omission, saturation of the client, error of the clock,
 // source of token counts, failures, steady state, arrivals. Each [Item] passes, fails, or is n/a with the
-// reason, and holds the number behind its result. The thresholds are in [Profile]; [MLPerfServer] has the
+// reason, and holds the number behind its result. The thresholds are in [Profile]; mlPerfServer has the
 // thresholds of MLPerf's server scenario.
 //
 // Both read a file once. Run keeps up to 56 bytes for each request besides the memory of package

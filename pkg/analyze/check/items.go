@@ -2,7 +2,6 @@ package check
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -106,7 +105,7 @@ func (c *checker) loop() Item {
 // number returns the value of a level; 0 if it is no finite number.
 func number(value string) float64 {
 	v, err := strconv.ParseFloat(value, 64)
-	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
+	if err != nil || !stat.Finite(v) {
 		return 0
 	}
 	return v

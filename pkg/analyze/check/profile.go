@@ -35,10 +35,10 @@ func Default() Profile {
 	}
 }
 
-// MLPerfServer returns the profile of MLPerf Inference's server scenario: Poisson arrivals for at
+// mlPerfServer returns the profile of MLPerf Inference's server scenario: Poisson arrivals for at
 // least 600 s (min_duration in LoadGen's mlperf.conf), enough samples for a certified p99, and no
 // failures.
-func MLPerfServer() Profile {
+func mlPerfServer() Profile {
 	p := Default()
 	p.Name, p.MinDuration, p.MaxFailed, p.Poisson = "mlperf-server", 10*time.Minute, 0, true
 	return p
@@ -46,10 +46,10 @@ func MLPerfServer() Profile {
 
 // FindProfile returns the profile with the given name. An unknown name is an error.
 func FindProfile(name string) (Profile, error) {
-	for _, p := range []Profile{Default(), MLPerfServer()} {
+	for _, p := range []Profile{Default(), mlPerfServer()} {
 		if p.Name == name {
 			return p, nil
 		}
 	}
-	return Profile{}, fmt.Errorf("%q: expected %s or %s", name, Default().Name, MLPerfServer().Name)
+	return Profile{}, fmt.Errorf("%q: expected %s or %s", name, Default().Name, mlPerfServer().Name)
 }

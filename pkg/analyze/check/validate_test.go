@@ -1,7 +1,6 @@
 package check
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -10,8 +9,8 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/export"
-	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
 func TestValidate(t *testing.T) {
@@ -120,21 +119,11 @@ func TestValidateCut(t *testing.T) {
 	}
 }
 
-func open(t *testing.T, name string, b []byte) export.Reader {
-	t.Helper()
-	r, err := profilejson.NewReader(t.Context(), name, bytes.NewReader(b), int64(len(b)), export.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = r.Close() })
-	return r
-}
-
 // No golden export is in violation: perf_analyzer wrote them all.
 func TestGoldenValid(t *testing.T) {
 	files, _ := golden.ProfileExports(t)
 	for name, b := range files {
-		_, err := Validate(context.Background(), open(t, name, b), ValidateConfig{}, func(v Violation) {
+		_, err := Validate(context.Background(), runtest.Open(t, b), ValidateConfig{}, func(v Violation) {
 			t.Errorf("%s: %v", name, v)
 		})
 		if err != nil {

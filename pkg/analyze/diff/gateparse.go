@@ -126,7 +126,7 @@ func (c *condition) parseMargin(p *expr.Parser) {
 		p.Refuse("a margin is a percent above 0 without a sign; write %s 3%%", after)
 	}
 	c.written = q
-	c.limit, _ = p.Value(q)
+	c.limit = p.Value(q)
 }
 
 // example returns a limit for the operand, for messages.
@@ -167,5 +167,5 @@ func (c *condition) parseLimit(p *expr.Parser) {
 		p.Refuse("%s is per second and has no unit; write %s", c.metric.Key, c.example())
 	}
 	c.written = q
-	c.limit, _ = p.Value(q)
+	c.limit = p.Value(q)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
-	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -127,7 +126,7 @@ func (l *levelSeries) request(p *analyze.Point, gaps *gapSorter) {
 	if !p.Counted {
 		return
 	}
-	for q, v := range [...]answer.Value{ttft: p.TTFT, e2el: p.E2EL} {
+	for q, v := range [...]export.Int{ttft: p.TTFT, e2el: p.E2EL} {
 		if v.OK {
 			l.list(quantity(q)).Add(v.V)
 		}

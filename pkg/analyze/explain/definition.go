@@ -137,6 +137,15 @@ func DefineAll(define func(*Definition)) []Definition {
 	return all
 }
 
+// DefineLast returns the definitions of a tool that reports the last of its levels. Without levels no definition is completed.
+func DefineLast[L any](levels []L, define func(*Definition, *L)) []Definition {
+	return DefineAll(func(d *Definition) {
+		if n := len(levels); n > 0 {
+			define(d, &levels[n-1])
+		}
+	})
+}
+
 // Texts returns the texts of warnings, for [Definer.Remarks].
 func Texts(warnings []error) []string {
 	var all []string

@@ -30,7 +30,7 @@ func parseAge(p *expr.Parser) (a age) {
 	case q.Sign != "" || q.Unit != "":
 		p.Refuse("years have neither sign nor unit")
 	default:
-		a.years, _ = p.Value(q)
+		a.years = p.Value(q)
 	}
 	return a
 }

@@ -39,7 +39,7 @@ var bounds = Language[bound]{
 			return b
 		}
 		if b.written, ok = p.Quantity(b.name+string(b.relation), "a number", true); ok {
-			b.limit, _ = p.Value(b.written)
+			b.limit = p.Value(b.written)
 		}
 		return b
 	},

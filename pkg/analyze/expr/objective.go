@@ -63,7 +63,7 @@ func (c *comparison) limit(p *Parser) {
 		p.Refuse("a duration needs a unit: %sms or %ss", q.Number, q.Number)
 	default:
 		c.text = q.String()
-		c.value, _ = p.Value(q)
+		c.value = p.Value(q)
 	}
 }
 

@@ -98,16 +98,16 @@ func (p *Parser) joinUnit() {
 }
 
 // Value returns the quantity in nanoseconds, as a share for a percent, or without
-// a unit the number itself, and steps over it. ok is false after a failure.
-func (p *Parser) Value(q Quantity) (v float64, ok bool) {
+// a unit the number itself, and steps over it. After a failure it returns 0.
+func (p *Parser) Value(q Quantity) float64 {
 	// ParseFloat rounds once; a product of a number and a unit would twice.
 	v, err := strconv.ParseFloat(q.Sign+q.Number+"e"+strconv.Itoa(exponents[q.Unit]), 64)
 	if err != nil || math.IsInf(v, 0) {
 		p.Refuse("the number is too large")
-		return 0, false
+		return 0
 	}
 	p.Next()
-	return v, true
+	return v
 }
 
 // IsNumber reports whether s is digits, or digits with a point between them.

@@ -49,7 +49,7 @@ type audioCollector struct {
 	summaries [answer.NumAudio]*summary.Summary
 
 	requests, spoke, played int // all; of speech; of speech whose length is known
-	withLength, underrun    int
+	underrun                int
 	lengthNS                stat.IntSum
 	e2elNS, ratedNS         stat.IntSum // latencies and lengths of the requests that have both
 	bytes, underruns        stat.IntSum
@@ -94,7 +94,6 @@ func (c *audioCollector) Add(p *answer.Measured) {
 		c.noLength.Add(cmp.Or(x.NoLength, "the length of the audio is not known"))
 		return
 	}
-	c.withLength++
 	c.lengthNS.Add(x.Length.V)
 	if x.Underruns.OK {
 		c.played++

@@ -209,7 +209,7 @@ type Throughput struct {
 	OutputTokensPerUser Rate
 }
 
-// A Rate is a number per second that may be missing.
+// A Rate is a number per second that may be missing: a fraction, which an [export.Int] cannot hold.
 type Rate struct {
 	PerSecond float64
 	OK        bool

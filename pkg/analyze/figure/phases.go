@@ -109,7 +109,7 @@ type quotient struct {
 }
 
 // add adds a request, if its answer states both numbers.
-func (q *quotient) add(above, below export.Count) {
+func (q *quotient) add(above, below export.Int) {
 	if above.OK && below.OK {
 		q.above.Add(above.V)
 		q.below.Add(below.V)
@@ -142,18 +142,18 @@ func (c *phasesCollector) Add(p *answer.Measured) {
 	}
 	c.addWaterfall(&p.Measures)
 	d := &p.Server
-	input := export.Count(p.InputTokens)
+	input := p.InputTokens
 	if input.V <= 0 {
 		input.OK = false
 	}
-	for i, x := range [...]struct{ above, below export.Count }{
+	for i, x := range [...]struct{ above, below export.Int }{
 		{d.AcceptedTokens, d.DraftSteps},
 		{d.AcceptedTokens, d.DraftTokens},
 		{d.CachedLocal, input},
 		{d.CachedHost, input},
 		{d.CachedStorage, input},
 		{d.CachedExternal, input},
-		{d.Retractions, export.Count{V: 1, OK: true}},
+		{d.Retractions, export.IntOf(1)},
 	} {
 		c.pooled[i].add(x.above, x.below)
 	}

@@ -11,9 +11,9 @@ import (
 
 // stated returns a successful request with a TTFT and numbers of the server in µs and tokens; −1 is missing.
 func stated(ttft, queue, prefill, steps, drafts, accepted, host int64) *answer.Measured {
-	count := func(v, unit int64) export.Count { return export.Count{V: max(0, v) * unit, OK: v >= 0} }
+	count := func(v, unit int64) export.Int { return export.Int{V: max(0, v) * unit, OK: v >= 0} }
 	m := &answer.Measured{}
-	m.TTFT, m.InputTokens = answer.Value(count(ttft, 1000)), answer.Some(10)
+	m.TTFT, m.InputTokens = count(ttft, 1000), export.IntOf(10)
 	m.Server = export.ServerDetails{
 		Queue: count(queue, 1000), Prefill: count(prefill, 1000),
 		DraftSteps: count(steps, 1), DraftTokens: count(drafts, 1), AcceptedTokens: count(accepted, 1), CachedHost: count(host, 1),

@@ -52,7 +52,7 @@ var PrefixFigures = [...]Figure{
 	{Key: KeyTTFTExplains, Label: "share of the TTFT's variance that the line explains", Unit: "ratio", Formula: "square of the correlation"},
 }
 
-// An uncached is a request with known input and cached tokens; ttft is answer.Missing without a TTFT.
+// An uncached is a request with known input and cached tokens; ttft is export.Missing without a TTFT.
 type uncached struct{ tokens, input, ttft int64 }
 
 // A prefixCollector gathers the values of a level. It keeps 24 bytes for each request.
@@ -79,7 +79,7 @@ func (c *prefixCollector) Add(p *answer.Measured) {
 	}
 	c.input.Add(in.V)
 	c.cached.Add(cached.V)
-	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, p.TTFT.Int()})
+	c.stated = append(c.stated, uncached{uncachedTokens.V, in.V, p.TTFT.OrMissing()})
 }
 
 // withoutCached returns why no request of a run has cached tokens. A file of another tool need not hold answers, so its
@@ -102,7 +102,7 @@ func (c *prefixCollector) Set(x *Level, run *export.Run) {
 // finish returns the figures of the level. without is the reason why no request states cached tokens, if none does.
 func (c *prefixCollector) finish(without string) *Prefix {
 	p := &Prefix{Stated: len(c.stated), Unstated: c.unstated}
-	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == answer.Missing })
+	timed := slices.DeleteFunc(slices.Clone(c.stated), func(u uncached) bool { return u.ttft == export.Missing })
 	slices.SortFunc(timed, func(a, b uncached) int {
 		return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.ttft, b.ttft), cmp.Compare(a.input, b.input))
 	})

@@ -55,10 +55,10 @@ type promptRequest struct {
 	hit  promptcache.Hit
 }
 
-// possible returns the tokens that a prefix cache could have held; answer.Missing if the prompt is not known.
+// possible returns the tokens that a prefix cache could have held; export.Missing if the prompt is not known.
 func (r *sessionRequest) possible() int64 {
 	if !r.path.known || r.start == 0 {
-		return answer.Missing
+		return export.Missing
 	}
 	return r.hit.Tokens
 }
@@ -222,14 +222,14 @@ func (c *PromptCache) Compute(levels []*SessionCollector) {
 
 // A PossibleHit says how many tokens of a prompt a prefix cache could have held. The numbers are missing if the prompt is not
 // known.
-type PossibleHit struct{ Prompt, Longest, Blocks, Limited answer.Value }
+type PossibleHit struct{ Prompt, Longest, Blocks, Limited export.Int }
 
 // Hits returns the hits of all requests, in the order of Add; Compute has been called.
 func (c *SessionCollector) Hits(cache *PromptCache) []PossibleHit {
 	all := make([]PossibleHit, len(c.requests))
 	for i := range c.requests {
 		if r := &c.requests[i]; cache.cache != nil && r.path.known && r.start != 0 {
-			all[i] = PossibleHit{answer.Some(cache.cache.Tokens(r.path.prompt)), answer.Some(r.hit.Tokens), answer.Some(r.hit.Blocks), answer.Some(r.hit.Kept)}
+			all[i] = PossibleHit{export.IntOf(cache.cache.Tokens(r.path.prompt)), export.IntOf(r.hit.Tokens), export.IntOf(r.hit.Blocks), export.IntOf(r.hit.Kept)}
 		}
 	}
 	return all
@@ -250,7 +250,7 @@ func (c *PromptCache) pool(requests []sessionRequest, in func(startNS uint64) bo
 		p.Known++
 		tokens := PossibleTokens{c.cache.Tokens(r.path.prompt), r.hit.Tokens, r.hit.Blocks, r.hit.Kept}
 		p.Possible.add(&tokens)
-		if r.input != answer.Missing && r.cached != answer.Missing && r.cached <= r.input {
+		if r.input != export.Missing && r.cached != export.Missing && r.cached <= r.input {
 			p.Stated++
 			p.StatedPossible.add(&tokens)
 			p.Input += r.input

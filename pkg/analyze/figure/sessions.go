@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
@@ -62,7 +63,7 @@ type Sessions struct {
 	Turns []SessionTurn
 	// InFlight says how many sessions were between their first send and their last end over time; nil if Span is empty.
 	InFlight *SessionsInFlight
-	// List holds the first MostListed sessions in the order of their starts.
+	// List holds the first mostListed sessions in the order of their starts.
 	List []Session
 	// Trees holds the slowest sessions and a sample of the others, with their requests, in the order of their starts; nil unless
 	// Config.Trees asks for it.
@@ -79,8 +80,8 @@ type Job struct {
 	TimeNS, ModelNS int64
 }
 
-// MostListed bounds Sessions.List.
-const MostListed = 1000
+// mostListed bounds Sessions.List.
+const mostListed = 1000
 
 // A SessionState says how a session ended.
 type SessionState string
@@ -105,10 +106,10 @@ type Session struct {
 	JobNS, ModelNS, RequestNS int64
 	// WaitNS is the sum of the TTFT, and NormalizedNS of the normalized times of the requests. They and the tokens are
 	// missing if a successful request lacks its part.
-	WaitNS, NormalizedNS      answer.Value
-	InputTokens, OutputTokens answer.Value
+	WaitNS, NormalizedNS      export.Int
+	InputTokens, OutputTokens export.Int
 	// CachedTokens are as the server states them, PossibleTokens the ones that a prefix cache could have held.
-	CachedTokens, PossibleTokens answer.Value
+	CachedTokens, PossibleTokens export.Int
 	notFixed                     bool // a request asks for no length
 }
 
@@ -118,45 +119,48 @@ func (s *Session) ToolNS() int64 { return s.JobNS - s.ModelNS }
 // A SessionDepth describes finished sessions (depth 0), or the agents at a depth below their roots, each with its sub-agents.
 type SessionDepth struct {
 	Depth, N int
-	Values   []SessionSummary // in the order of SessionValues; without the ones that no session has
+	Values   Summaries // in the order of SessionValues; without the ones that no session has
 }
 
-// A SessionSummary describes a value of sessions.
-type SessionSummary struct {
-	*SessionValue
+// Summaries describe values of sessions, or metrics of requests, by their keys.
+type Summaries []KeyedSummary
+
+// A KeyedSummary describes the values of a key.
+type KeyedSummary struct {
+	Key, Unit string
 	*summary.Summary
+}
+
+// Value returns the summary with a key; nil if there is none.
+func (all Summaries) Value(key string) *summary.Summary {
+	for i := range all {
+		if all[i].Key == key {
+			return all[i].Summary
+		}
+	}
+	return nil
 }
 
 // A SessionValue is a value that each session has, or lacks.
 type SessionValue struct {
-	Key, Label, Unit string
-	of               func(s *Session) answer.Value
+	Key, Unit string
+	of        func(s *Session) export.Int
 }
 
 // Of returns the value of a session.
-func (v *SessionValue) Of(s *Session) answer.Value { return v.of(s) }
+func (v *SessionValue) Of(s *Session) export.Int { return v.of(s) }
 
 // SessionValues are the values of sessions, in the order of a report.
 var SessionValues = [...]SessionValue{
-	{"job_time_ns", "job time", "ns", func(s *Session) answer.Value { return answer.Some(s.JobNS) }},
-	{"model_time_ns", "model time", "ns", func(s *Session) answer.Value { return answer.Some(s.ModelNS) }},
-	{"tool_time_ns", "tool time", "ns", func(s *Session) answer.Value { return answer.Some(s.ToolNS()) }},
-	{"request_time_ns", "sum of request times", "ns", func(s *Session) answer.Value { return answer.Some(s.RequestNS) }},
-	{"server_wait_ns", "wait for the server", "ns", func(s *Session) answer.Value { return s.WaitNS }},
-	{"normalized_model_time_ns", "normalized model time", "ns", func(s *Session) answer.Value { return s.NormalizedNS }},
-	{"session_turns", "turns", "count", func(s *Session) answer.Value { return answer.Some(int64(s.Turns)) }},
-	{"session_input_tokens", "input tokens", "tokens", func(s *Session) answer.Value { return s.InputTokens }},
-	{"session_output_tokens", "output tokens", "tokens", func(s *Session) answer.Value { return s.OutputTokens }},
-}
-
-// Value returns the summary of a value of the depth; nil if no session has one.
-func (d *SessionDepth) Value(key string) *summary.Summary {
-	for i := range d.Values {
-		if d.Values[i].Key == key {
-			return d.Values[i].Summary
-		}
-	}
-	return nil
+	{"job_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.JobNS) }},
+	{"model_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.ModelNS) }},
+	{"tool_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.ToolNS()) }},
+	{"request_time_ns", "ns", func(s *Session) export.Int { return export.IntOf(s.RequestNS) }},
+	{"server_wait_ns", "ns", func(s *Session) export.Int { return s.WaitNS }},
+	{"normalized_model_time_ns", "ns", func(s *Session) export.Int { return s.NormalizedNS }},
+	{"session_turns", "count", func(s *Session) export.Int { return export.IntOf(int64(s.Turns)) }},
+	{"session_input_tokens", "tokens", func(s *Session) export.Int { return s.InputTokens }},
+	{"session_output_tokens", "tokens", func(s *Session) export.Int { return s.OutputTokens }},
 }
 
 // SessionsInFlight counts sessions over time.
@@ -213,9 +217,9 @@ type SessionRequest struct {
 	// Counted says that the request is in the metrics of its level; Succeeded that it was answered in full, in any phase; Cancelled
 	// that it was given up when the run ended.
 	Counted, Succeeded, Cancelled bool
-	TTFT, E2EL                    answer.Value
-	Input, Cached, Output         answer.Value
-	Fixed                         answer.Value // see [answer.Prompt.FixedOutput]
+	TTFT, E2EL                    export.Int
+	Input, Cached, Output         export.Int
+	Fixed                         export.Int // see [answer.Prompt.FixedOutput]
 	Prompt                        PromptPath
 }
 
@@ -226,7 +230,7 @@ type sessionRequest struct {
 	start, end             uint64
 
 	counted, succeeded, cancelled                  bool
-	ttft, e2el, input, cached, output, fixedOutput int64 // answer.Missing
+	ttft, e2el, input, cached, output, fixedOutput int64 // export.Missing
 	promptRequest
 }
 
@@ -250,7 +254,7 @@ func NewSessionCollector(cfg *SessionsConfig, memory *stat.Store) *SessionCollec
 func (c *SessionCollector) Add(r *SessionRequest) {
 	x := sessionRequest{
 		session: -1, start: r.StartNS, end: r.EndNS, counted: r.Counted, succeeded: r.Succeeded, cancelled: r.Cancelled,
-		ttft: r.TTFT.Int(), e2el: r.E2EL.Int(), input: r.Input.Int(), cached: r.Cached.Int(), output: r.Output.Int(), fixedOutput: r.Fixed.Int(),
+		ttft: r.TTFT.OrMissing(), e2el: r.E2EL.OrMissing(), input: r.Input.OrMissing(), cached: r.Cached.OrMissing(), output: r.Output.OrMissing(), fixedOutput: r.Fixed.OrMissing(),
 		promptRequest: promptRequest{path: r.Prompt},
 	}
 	if r.Session == "" && c.cfg.Encode == nil { // nothing but the possible hits needs the request
@@ -310,7 +314,7 @@ func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(
 		case SessionOutside:
 			s.Outside++
 		}
-		if len(s.List) < MostListed {
+		if len(s.List) < mostListed {
 			s.List = append(s.List, t.whole)
 		}
 	}
@@ -375,7 +379,7 @@ func (s *Sessions) setTimes(x *Level, run *export.Run, finished []*sessionTree) 
 	} {
 		var values *summary.Summary
 		if whole != nil {
-			values = whole.Value(f.value)
+			values = whole.Values.Value(f.value)
 		}
 		if values == nil {
 			s.set(f.key, 0, cmp.Or(why, f.without))
@@ -508,7 +512,7 @@ func (t *sessionTree) state(span Span) SessionState {
 
 // unitOf returns the figures of requests, which are in the order of their starts.
 func unitOf(requests []*sessionRequest) Session {
-	s := Session{WaitNS: answer.Some(0), NormalizedNS: answer.Some(0), InputTokens: answer.Some(0), OutputTokens: answer.Some(0), CachedTokens: answer.Some(0), PossibleTokens: answer.Some(0)}
+	s := Session{WaitNS: export.IntOf(0), NormalizedNS: export.IntOf(0), InputTokens: export.IntOf(0), OutputTokens: export.IntOf(0), CachedTokens: export.IntOf(0), PossibleTokens: export.IntOf(0)}
 	agents := map[int32]bool{}
 	var until uint64 // the latest end so far
 	for _, r := range requests {
@@ -533,7 +537,7 @@ func unitOf(requests []*sessionRequest) Session {
 		plus(&s.CachedTokens, r.cached)
 		plus(&s.PossibleTokens, r.possible())
 		plus(&s.NormalizedNS, r.normalized())
-		s.notFixed = s.notFixed || r.fixedOutput == answer.Missing
+		s.notFixed = s.notFixed || r.fixedOutput == export.Missing
 	}
 	s.Span.ToNS = until
 	s.Agents = len(agents)
@@ -542,24 +546,24 @@ func unitOf(requests []*sessionRequest) Session {
 }
 
 // plus adds a number to a sum, which is missing if a number is.
-func plus(sum *answer.Value, v int64) {
-	if v == answer.Missing || !sum.OK {
-		*sum = answer.Value{}
+func plus(sum *export.Int, v int64) {
+	if v == export.Missing || !sum.OK {
+		*sum = export.Int{}
 		return
 	}
 	sum.V += v
 }
 
-// normalized returns the time that the request would have taken with an answer of the asked length; answer.Missing if that
+// normalized returns the time that the request would have taken with an answer of the asked length; export.Missing if that
 // is not known.
 func (r *sessionRequest) normalized() int64 {
 	switch {
-	case r.fixedOutput == answer.Missing || r.ttft == answer.Missing || r.e2el == answer.Missing || r.output == answer.Missing:
-		return answer.Missing
+	case r.fixedOutput == export.Missing || r.ttft == export.Missing || r.e2el == export.Missing || r.output == export.Missing:
+		return export.Missing
 	case r.fixedOutput == 1:
 		return r.ttft
 	case r.output <= 1:
-		return answer.Missing
+		return export.Missing
 	}
 	return r.ttft + int64(math.Round(float64(r.e2el-r.ttft)*float64(r.fixedOutput-1)/float64(r.output-1)))
 }
@@ -597,7 +601,7 @@ func depthsOf(finished []*sessionTree) []SessionDepth {
 				}
 			}
 			if values := sample.Summary(); values != nil {
-				d.Values = append(d.Values, SessionSummary{v, values})
+				d.Values = append(d.Values, KeyedSummary{v.Key, v.Unit, values})
 			}
 		}
 		all = append(all, d)
@@ -675,23 +679,7 @@ func inFlight(trees []*sessionTree, span Span) *SessionsInFlight {
 type SessionTurn struct {
 	From, To int
 	N        int
-	Values   []TurnSummary // in the order of TurnMetrics; without the ones that no request has
-}
-
-// A TurnSummary describes a metric of requests.
-type TurnSummary struct {
-	Key string
-	*summary.Summary
-}
-
-// Value returns the summary of a metric; nil if no request has one.
-func (t *SessionTurn) Value(key string) *summary.Summary {
-	for i := range t.Values {
-		if t.Values[i].Key == key {
-			return t.Values[i].Summary
-		}
-	}
-	return nil
+	Values   Summaries // in the order of TurnMetrics; without the ones that no request has
 }
 
 // KeyUncachedTokens is the key of input tokens that the server had not cached.
@@ -737,7 +725,7 @@ func (c *turnCollector) add(q *answer.Measured, turn int) {
 	}
 	r := &c.rows[row]
 	r.n++
-	for i, v := range [...]answer.Value{0: q.TTFT, 2: q.InputTokens, 3: q.CachedTokens, 4: q.UncachedInput(), 5: q.OutputTokens} {
+	for i, v := range [...]export.Int{0: q.TTFT, 2: q.InputTokens, 3: q.CachedTokens, 4: q.UncachedInput(), 5: q.OutputTokens} {
 		if v.OK {
 			r.values[i].AddOne(v.V)
 		}
@@ -757,7 +745,11 @@ func (c *turnCollector) finish() (all []SessionTurn, err error) {
 		t := SessionTurn{From: first, To: to, N: r.n}
 		for k := range r.values {
 			if s := r.values[k].Summary(); s != nil {
-				t.Values = append(t.Values, TurnSummary{TurnMetrics[k], s})
+				unit := "tokens"
+				if strings.HasSuffix(TurnMetrics[k], "_ns") {
+					unit = string(answer.Nanoseconds)
+				}
+				t.Values = append(t.Values, KeyedSummary{TurnMetrics[k], unit, s})
 			}
 			if err == nil {
 				err = r.values[k].Err

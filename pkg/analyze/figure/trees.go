@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A SessionTree is a session and its requests by agent.
@@ -28,9 +28,9 @@ type TurnTimes struct {
 	Turn                  int
 	StartNS, EndNS        uint64
 	Failed                bool
-	TTFT                  answer.Value
-	Input, Cached, Output answer.Value
-	Possible              answer.Value
+	TTFT                  export.Int
+	Input, Cached, Output export.Int
+	Possible              export.Int
 }
 
 // A level has mostTrees sessions in Sessions.Trees, with mostTreeRequests requests. The levels of a run share treesOfRun and
@@ -101,5 +101,5 @@ func (c *SessionCollector) byAgent(requests []*sessionRequest) []AgentRequests {
 	return sorted
 }
 
-// valueOf is the inverse of [answer.Value.Int].
-func valueOf(v int64) answer.Value { return answer.Value{V: v, OK: v != answer.Missing} }
+// valueOf is the inverse of [export.Int.OrMissing].
+func valueOf(v int64) export.Int { return export.Int{V: v, OK: v != export.Missing} }

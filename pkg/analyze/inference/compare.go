@@ -1,6 +1,10 @@
 package inference
 
-import "math"
+import (
+	"math"
+
+	"github.com/pa-tools/pa/internal/stat"
+)
 
 // A Comparison is the change of a statistic from the old side to the new one.
 type Comparison struct {
@@ -140,7 +144,7 @@ func welchDF(older pivot, oldLog func(float64) reach, newer pivot, newLog func(f
 	}
 	o, n := variance(older, oldLog), variance(newer, newLog)
 	df := square(o+n) / (square(o)/older.df + square(n)/newer.df)
-	if !finite(df) { // unbounded, or no width at all
+	if !stat.Finite(df) { // unbounded, or no width at all
 		return math.Min(older.df, newer.df)
 	}
 	return df

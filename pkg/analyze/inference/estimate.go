@@ -195,5 +195,3 @@ func usable(v float64) bool {
 	a := math.Abs(v)
 	return a == 0 || a >= least && a <= most
 }
-
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

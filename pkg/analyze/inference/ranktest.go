@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A RankTest is the outcome of a Mann–Whitney test.
@@ -56,7 +58,7 @@ func MannWhitney(older, newer []float64) RankTest {
 	}
 	all := slices.Concat(older, newer)
 	for _, v := range all {
-		if !finite(v) {
+		if !stat.Finite(v) {
 			test.NA = NA{Reason: fmt.Sprintf("a value is %v", v)}
 			return test
 		}

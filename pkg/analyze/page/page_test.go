@@ -525,7 +525,7 @@ func TestRows(t *testing.T) {
 		for i := range v.Requests {
 			want := *v.Requests[i]
 			texts := *want.RequestTexts
-			texts.Session, texts.ErrorClass = "", classOf(v.Requests[i])
+			texts.ErrorClass = classOf(v.Requests[i])
 			want.RequestTexts = &texts
 			want.Slot, want.Rank, want.Turn, want.StallsLeftOut = 0, 0, 0, 0
 			if begin := want.BeginNS(); want.QueueNS == view.Absent && begin != view.Absent {

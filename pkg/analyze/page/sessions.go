@@ -8,7 +8,7 @@ import (
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
-	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A sessionTable has a row for each session of a level. A row opens its requests.
@@ -127,7 +127,7 @@ func barsOf(q *figure.TurnTimes, origin uint64, y int, at func(uint64) float64, 
 	words = append(words, "took "+u.Span(float64(q.EndNS-q.StartNS)))
 	for _, x := range [...]struct {
 		name string
-		v    answer.Value
+		v    export.Int
 	}{{"input", q.Input}, {"cached", q.Cached}, {"possible", q.Possible}, {"output", q.Output}} {
 		if x.v.OK {
 			words = append(words, x.name+" "+plural.Grouped(x.v.V))

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/internal/test/golden"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
@@ -39,11 +40,8 @@ type source uint64
 
 // next returns a number from 0 up to n−1.
 func (s *source) next(n uint64) uint64 {
-	*s += 0x9e3779b97f4a7c15
-	v := uint64(*s)
-	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
-	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return (v ^ v>>31) % n
+	*s += stat.SplitMixStep
+	return stat.Mix(uint64(*s)) % n
 }
 
 // made returns a run of a closed loop at these levels: slow tells how many percent its times are of usual

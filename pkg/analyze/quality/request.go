@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Request says how smoothly the tokens of one request came. A float that is not known is
@@ -14,7 +15,7 @@ type Request struct {
 	// next four fields have a value only then.
 	Timed      bool
 	Fluidity   Fluidity
-	IntervalNS answer.Value // fluid interval; missing if no interval reaches the target
+	IntervalNS export.Int // fluid interval; missing if no interval reaches the target
 	Timeliness Timeliness
 	Stall      Stall
 
@@ -185,7 +186,7 @@ func (x *Meter) times(q *Request) {
 	q.Timed, q.paceNS = true, cfg.PaceNS
 	q.Fluidity = a.Fluidity(Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
 	if ns, ok := a.FluidInterval(cfg.FirstTokenNS, cfg.Target); ok {
-		q.IntervalNS = answer.Some(ns)
+		q.IntervalNS = export.IntOf(ns)
 	}
 	q.Timeliness = a.Timeliness(cfg.PaceNS)
 	q.Stall = x.stalls.OfAnswer(a)

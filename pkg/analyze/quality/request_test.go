@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // The two requests of package quality's hand-worked vectors, with parameters 100, 50, 60 ms, stalls
@@ -15,15 +16,15 @@ func TestRequestQuality(t *testing.T) {
 	const ms = 1_000_000
 	measured := func(ttft, e2el int64, gaps []int64, usage int64) *answer.Measured {
 		m := &answer.Measured{Streamed: answer.StreamedYes}
-		m.TTFT, m.E2EL, m.Gaps, m.Events = answer.Some(ttft*ms), answer.Some(e2el*ms), nil, len(gaps)+1
+		m.TTFT, m.E2EL, m.Gaps, m.Events = export.IntOf(ttft*ms), export.IntOf(e2el*ms), nil, len(gaps)+1
 		for _, g := range gaps {
 			m.Gaps = append(m.Gaps, g*ms)
 			m.Spread.V += g * ms
 		}
 		m.Spread.OK = true
-		m.OutputTokens, m.TokenSource = answer.Some(usage), answer.TokenUsage
+		m.OutputTokens, m.TokenSource = export.IntOf(usage), answer.TokenUsage
 		if usage == 0 {
-			m.OutputTokens, m.TokenSource = answer.Some(int64(m.Events)), answer.TokenResponses
+			m.OutputTokens, m.TokenSource = export.IntOf(int64(m.Events)), answer.TokenResponses
 		}
 		return m
 	}
@@ -79,9 +80,9 @@ func TestRequestQuality(t *testing.T) {
 func TestCountedTokens(t *testing.T) {
 	const ms = 1_000_000
 	m := &answer.Measured{Streamed: answer.StreamedYes}
-	m.TTFT, m.E2EL, m.Events = answer.Some(100*ms), answer.Some(260*ms), 5
+	m.TTFT, m.E2EL, m.Events = export.IntOf(100*ms), export.IntOf(260*ms), 5
 	m.Gaps, m.GapTokens = []int64{30 * ms, 10 * ms, 60 * ms, 60 * ms}, []int32{3, 0, 2, 4}
-	m.Spread, m.OutputTokens, m.TokenSource = answer.Some(160*ms), answer.Some(10), answer.TokenUsage
+	m.Spread, m.OutputTokens, m.TokenSource = export.IntOf(160*ms), export.IntOf(10), answer.TokenUsage
 	share := 4.0 / 9
 	type time struct {
 		gap int

@@ -242,6 +242,3 @@ func MaxLoadJSON(m *figure.MaxLoad) sheet.Object {
 		"untold", sheet.Opt(m.Unknown),
 	}
 }
-
-// bounded reports whether an end of an interval is a number.
-func bounded(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

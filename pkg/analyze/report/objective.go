@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/plural"
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
@@ -222,11 +223,11 @@ func sentIfOther(l *figure.LoadLevel) string {
 // maxLoadInterval returns " (95% interval 5.3 to 7.2)"; "" if there is no interval.
 func maxLoadInterval(i inference.Interval) string {
 	switch {
-	case bounded(i.Low) && bounded(i.High):
+	case stat.Finite(i.Low) && stat.Finite(i.High):
 		return fmt.Sprintf(" (95%% interval %s to %s)", LoadText(i.Low), LoadText(i.High))
-	case bounded(i.Low):
+	case stat.Finite(i.Low):
 		return fmt.Sprintf(" (95%% interval from %s on)", LoadText(i.Low))
-	case bounded(i.High):
+	case stat.Finite(i.High):
 		return fmt.Sprintf(" (95%% interval up to %s)", LoadText(i.High))
 	}
 	return ""

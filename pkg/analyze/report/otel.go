@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // OTelSchema names the layout that OTelJSON writes.
@@ -79,8 +80,8 @@ func OTelRowsJSON(w io.Writer, groups Groups) RowWriter {
 	all := slices.Clone(groups.columns())
 	for _, m := range [...]struct {
 		answer.Metric
-		value func(*Row) answer.Value
-	}{{answer.ReasoningTokens, func(r *Row) answer.Value { return r.Reasoning }}, {answer.CachedTokens, func(r *Row) answer.Value { return r.Cached }}} {
+		value func(*Row) export.Int
+	}{{answer.ReasoningTokens, func(r *Row) export.Int { return r.Reasoning }}, {answer.CachedTokens, func(r *Row) export.Int { return r.Cached }}} {
 		if !slices.ContainsFunc(all, func(c column) bool { return c.name == m.Key() }) {
 			all = append(all, ofMetric(m.Metric, m.value, column{}))
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/analyze/quality"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // qualityColumns are the columns of lists with --metrics quality, behind the usual ones. Requests
@@ -82,12 +83,12 @@ func ofFloat(name string, value func(*Row) float64, c column) column {
 		}
 		return ""
 	}
-	c.order = func(r *Row) answer.Value {
+	c.order = func(r *Row) export.Int {
 		v := value(r)
 		if math.IsNaN(v) {
-			return answer.Value{}
+			return export.Int{}
 		}
-		return answer.Some(stat.Key(v))
+		return export.IntOf(stat.Key(v))
 	}
 	return c
 }

@@ -27,21 +27,21 @@ type Row struct {
 	Load       string // the level in words, "concurrency 4"
 	ID         uint64
 	StartNS    uint64
-	TTFT       answer.Value // ns
-	E2EL       answer.Value // ns
+	TTFT       export.Int // ns
+	E2EL       export.Int // ns
 	Responses  int
-	Events     int          // token events
-	Tokens     answer.Value // output tokens
-	Input      answer.Value // input tokens
-	Status     string       // "ok", or what failed
-	Excluded   string       // "" if the request counts
-	Model      string       // in a run with several
+	Events     int        // token events
+	Tokens     export.Int // output tokens
+	Input      export.Int // input tokens
+	Status     string     // "ok", or what failed
+	Excluded   string     // "" if the request counts
+	Model      string     // in a run with several
 	Message    string
 	// Quality says how smoothly the tokens came; nil if the list does not show it.
 	Quality *quality.Request
 
-	TPOT                        float64      // ns; NaN if there is none
-	Reasoning, Cached, Uncached answer.Value // tokens; Uncached are input tokens
+	TPOT                        float64    // ns; NaN if there is none
+	Reasoning, Cached, Uncached export.Int // tokens; Uncached are input tokens
 	Server                      export.ServerDetails
 	Waterfall                   answer.Waterfall // without parts if the server states no time before the first token
 	Audio                       answer.Audio
@@ -94,9 +94,9 @@ type RowWriter interface {
 // JSON lines, head and width are its column head and width in the table.
 type column struct {
 	name  string
-	text  func(*Row) string       // "" when absent
-	quote bool                    // a string in JSON
-	order func(*Row) answer.Value // sort key; nil: rows cannot be sorted by the column
+	text  func(*Row) string     // "" when absent
+	quote bool                  // a string in JSON
+	order func(*Row) export.Int // sort key; nil: rows cannot be sorted by the column
 
 	head  string            // "" leaves the column out of the table
 	width int               // negative: left-aligned
@@ -108,14 +108,14 @@ type column struct {
 var columns = []column{
 	{name: "experiment", text: func(r *Row) string { return strconv.Itoa(r.Experiment) }},
 	{name: "level", text: func(r *Row) string { return r.Level }, quote: true, head: "level", first: true, cell: func(r *Row) string { return r.Load }},
-	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, order: func(r *Row) answer.Value { return unsigned(r.ID) }, head: "id", width: 5},
+	{name: "id", text: func(r *Row) string { return strconv.FormatUint(r.ID, 10) }, order: func(r *Row) export.Int { return unsigned(r.ID) }, head: "id", width: 5},
 	{name: "start_ns", text: (*Row).start, order: (*Row).startOrder, head: "start_ns", width: 19},
-	ofMetric(answer.TTFT, func(r *Row) answer.Value { return r.TTFT }, column{head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }}),
-	ofMetric(answer.E2EL, func(r *Row) answer.Value { return r.E2EL }, column{head: "e2el_ms", width: 9, cell: func(r *Row) string { return millis(r.E2EL) }}),
+	ofMetric(answer.TTFT, func(r *Row) export.Int { return r.TTFT }, column{head: "ttft_ms", width: 8, cell: func(r *Row) string { return millis(r.TTFT) }}),
+	ofMetric(answer.E2EL, func(r *Row) export.Int { return r.E2EL }, column{head: "e2el_ms", width: 9, cell: func(r *Row) string { return millis(r.E2EL) }}),
 	{name: "responses", text: func(r *Row) string { return strconv.Itoa(r.Responses) }},
-	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }, order: func(r *Row) answer.Value { return answer.Some(int64(r.Events)) }},
-	ofMetric(answer.InputTokens, func(r *Row) answer.Value { return r.Input }, column{}),
-	ofMetric(answer.OutputTokens, func(r *Row) answer.Value { return r.Tokens }, column{head: "tokens", width: 6}),
+	{name: "token_events", text: func(r *Row) string { return strconv.Itoa(r.Events) }, order: func(r *Row) export.Int { return export.IntOf(int64(r.Events)) }},
+	ofMetric(answer.InputTokens, func(r *Row) export.Int { return r.Input }, column{}),
+	ofMetric(answer.OutputTokens, func(r *Row) export.Int { return r.Tokens }, column{head: "tokens", width: 6}),
 	{name: "status", text: func(r *Row) string { return r.Status }, quote: true, head: "status", width: -6, cell: (*Row).outcome},
 	{name: "excluded", text: func(r *Row) string { return r.Excluded }, quote: true},
 	{name: "message", text: func(r *Row) string { return r.Message }, quote: true, head: "message", width: -1},
@@ -123,7 +123,7 @@ var columns = []column{
 }
 
 // ofMetric returns the column c with the values of a metric.
-func ofMetric(m answer.Metric, value func(*Row) answer.Value, c column) column {
+func ofMetric(m answer.Metric, value func(*Row) export.Int, c column) column {
 	c.name, c.order = m.Key(), value
 	c.text = func(r *Row) string { return whole(value(r)) }
 	return c
@@ -138,9 +138,9 @@ func (r *Row) start() string {
 }
 
 // startOrder returns the sort key of the start.
-func (r *Row) startOrder() answer.Value {
+func (r *Row) startOrder() export.Int {
 	if r.StartWrong {
-		return answer.Value{}
+		return export.Int{}
 	}
 	return unsigned(r.StartNS)
 }
@@ -225,8 +225,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// unsigned returns a Value for v; the order of such Values is the order of the numbers.
-func unsigned(v uint64) answer.Value { return answer.Some(int64(v - 1<<63)) }
+// unsigned returns an Int for v; the order of such Ints is the order of the numbers.
+func unsigned(v uint64) export.Int { return export.IntOf(int64(v - 1<<63)) }
 
 // RowsTable writes rows for people. Columns have fixed widths, so that rows
 // need not be kept. A message that reaches beyond width columns is cut, but keeps at
@@ -382,7 +382,7 @@ func (j *rowJSON) Write(r *Row) error {
 
 func (j *rowJSON) Flush() error { return j.w.Flush() }
 
-func whole(v answer.Value) string {
+func whole(v export.Int) string {
 	if !v.OK {
 		return ""
 	}
@@ -390,7 +390,7 @@ func whole(v answer.Value) string {
 }
 
 // millis formats nanoseconds as milliseconds with three decimals.
-func millis(v answer.Value) string {
+func millis(v export.Int) string {
 	if !v.OK {
 		return ""
 	}
@@ -406,9 +406,9 @@ var (
 		ofFloat(figure.KeyUserRateE2E, (*Row).wholeRate, column{head: "tok/s", width: 8, cell: func(r *Row) string { return threeDecimals(r.wholeRate()) }}),
 	}
 	prefixColumns = []column{
-		ofMetric(answer.CachedTokens, func(r *Row) answer.Value { return r.Cached }, column{head: "cached", width: 6}),
+		ofMetric(answer.CachedTokens, func(r *Row) export.Int { return r.Cached }, column{head: "cached", width: 6}),
 		{
-			name: "uncached_input_tokens", text: func(r *Row) string { return whole(r.Uncached) }, order: func(r *Row) answer.Value { return r.Uncached },
+			name: "uncached_input_tokens", text: func(r *Row) string { return whole(r.Uncached) }, order: func(r *Row) export.Int { return r.Uncached },
 			head: "uncached", width: 8,
 		},
 		ofFloat(figure.KeyHitRate, (*Row).hitRate, column{}),
@@ -425,22 +425,22 @@ var (
 		ofFloat(answer.AcceptanceLength.Key(), (*Row).acceptanceLength, column{}),
 	)
 	audioColumns = []column{
-		ofMetric(answer.FirstAudio, func(r *Row) answer.Value { return r.Audio.First }, column{head: "first_audio_ms", width: 14, cell: func(r *Row) string { return millis(r.Audio.First) }}),
-		ofMetric(answer.AudioLength, func(r *Row) answer.Value { return r.Audio.Length }, column{head: "audio_ms", width: 10, cell: func(r *Row) string { return millis(r.Audio.Length) }}),
+		ofMetric(answer.FirstAudio, func(r *Row) export.Int { return r.Audio.First }, column{head: "first_audio_ms", width: 14, cell: func(r *Row) string { return millis(r.Audio.First) }}),
+		ofMetric(answer.AudioLength, func(r *Row) export.Int { return r.Audio.Length }, column{head: "audio_ms", width: 10, cell: func(r *Row) string { return millis(r.Audio.Length) }}),
 		ofFloat(answer.RealTimeFactor.Key(), (*Row).realTimeFactor, column{head: "rtf", width: 6, cell: func(r *Row) string { return threeDecimals(r.realTimeFactor()) }}),
-		ofMetric(answer.Underruns, func(r *Row) answer.Value { return r.Audio.Underruns }, column{head: "underruns", width: 9}),
-		ofMetric(answer.UnderrunTime, func(r *Row) answer.Value { return r.Audio.UnderrunNS }, column{}),
+		ofMetric(answer.Underruns, func(r *Row) export.Int { return r.Audio.Underruns }, column{head: "underruns", width: 9}),
+		ofMetric(answer.UnderrunTime, func(r *Row) export.Int { return r.Audio.UnderrunNS }, column{}),
 	}
 	sessionsColumns = []column{
 		{name: "session_id", text: func(r *Row) string { return r.Session }, quote: true, head: "session", width: -12},
-		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
+		{name: "turn", text: func(r *Row) string { return ofSession(r, r.Turn) }, order: func(r *Row) export.Int { return export.Int{V: int64(r.Turn), OK: r.Session != ""} }, head: "turn", width: 4},
 		{name: "agent", text: func(r *Row) string { return r.Agent }, quote: true, head: "agent", width: -8},
 		{name: "parent_agent", text: func(r *Row) string { return r.ParentAgent }, quote: true},
-		{name: "depth", text: func(r *Row) string { return ofSession(r, r.Depth) }, order: func(r *Row) answer.Value { return answer.Value{V: int64(r.Depth), OK: r.Session != ""} }},
-		ofPossible("prompt_tokens", func(h *figure.PossibleHit) answer.Value { return h.Prompt }, column{}),
-		ofPossible("possible_cached_tokens", func(h *figure.PossibleHit) answer.Value { return h.Longest }, column{head: "possible", width: 8, rare: true}),
-		ofPossible("possible_cached_tokens_in_blocks", func(h *figure.PossibleHit) answer.Value { return h.Blocks }, column{}),
-		ofPossible("possible_cached_tokens_limited", func(h *figure.PossibleHit) answer.Value { return h.Limited }, column{}),
+		{name: "depth", text: func(r *Row) string { return ofSession(r, r.Depth) }, order: func(r *Row) export.Int { return export.Int{V: int64(r.Depth), OK: r.Session != ""} }},
+		ofPossible("prompt_tokens", func(h *figure.PossibleHit) export.Int { return h.Prompt }, column{}),
+		ofPossible("possible_cached_tokens", func(h *figure.PossibleHit) export.Int { return h.Longest }, column{head: "possible", width: 8, rare: true}),
+		ofPossible("possible_cached_tokens_in_blocks", func(h *figure.PossibleHit) export.Int { return h.Blocks }, column{}),
+		ofPossible("possible_cached_tokens_limited", func(h *figure.PossibleHit) export.Int { return h.Limited }, column{}),
 	}
 )
 
@@ -448,7 +448,7 @@ var (
 // shows.
 func serverColumns(heads map[string]string) (all []column) {
 	for _, n := range export.ServerNumbers {
-		value := func(r *Row) answer.Value { return answer.Value(*n.Of(&r.Server)) }
+		value := func(r *Row) export.Int { return *n.Of(&r.Server) }
 		all = append(all, column{
 			name: n.Column, text: func(r *Row) string { return whole(value(r)) }, order: value,
 			head: heads[n.Column], width: 10, cell: func(r *Row) string { return millis(value(r)) },
@@ -467,13 +467,13 @@ func (r *Row) acceptanceLength() float64 {
 
 // ofPart returns the column of a part of the TTFT, with its head in the table.
 func ofPart(m answer.Metric, p answer.WaterfallPart, head string) column {
-	value := func(r *Row) answer.Value { return r.Waterfall.Parts[p] }
+	value := func(r *Row) export.Int { return r.Waterfall.Parts[p] }
 	return ofMetric(m, value, column{head: head, width: 9, cell: func(r *Row) string { return millis(value(r)) }})
 }
 
 // ofPossible returns the column c with a value of the possible hit.
-func ofPossible(name string, value func(*figure.PossibleHit) answer.Value, c column) column {
-	c.name, c.order = name, func(r *Row) answer.Value { return value(&r.Possible) }
+func ofPossible(name string, value func(*figure.PossibleHit) export.Int, c column) column {
+	c.name, c.order = name, func(r *Row) export.Int { return value(&r.Possible) }
 	c.text = func(r *Row) string { return whole(value(&r.Possible)) }
 	return c
 }

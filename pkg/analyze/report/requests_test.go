@@ -15,7 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func value(v int64) answer.Value { return answer.Value{V: v, OK: true} }
+func value(v int64) export.Int { return export.IntOf(v) }
 
 func rows() []Row {
 	return []Row{
@@ -169,12 +169,12 @@ func TestRowsOfAgents(t *testing.T) {
 // tokens were cached.
 func TestRowGroups(t *testing.T) {
 	row := Row{
-		Level: "concurrency:1", Load: "concurrency 1", ID: 3, StartNS: 1_700_000_000_000_000_001, TTFT: answer.Some(12_345_678), E2EL: answer.Some(1_234_567_890),
-		Tokens: answer.Some(7), Input: answer.Some(40), Status: "ok", TPOT: 250, Reasoning: answer.Some(2), Cached: answer.Some(30), Uncached: answer.Some(10),
-		Server: export.ServerDetails{Prefill: export.Count{V: 1_500_000, OK: true}, Decode: export.Count{V: 2, OK: true}, DraftSteps: export.Count{OK: true}, DecodeWorker: "w"},
-		Audio:  answer.Audio{First: answer.Some(20_000_000), Length: answer.Some(4_938_271_560), Underruns: answer.Some(3), UnderrunNS: answer.Some(5)},
+		Level: "concurrency:1", Load: "concurrency 1", ID: 3, StartNS: 1_700_000_000_000_000_001, TTFT: export.IntOf(12_345_678), E2EL: export.IntOf(1_234_567_890),
+		Tokens: export.IntOf(7), Input: export.IntOf(40), Status: "ok", TPOT: 250, Reasoning: export.IntOf(2), Cached: export.IntOf(30), Uncached: export.IntOf(10),
+		Server: export.ServerDetails{Prefill: export.IntOf(1_500_000), Decode: export.IntOf(2), DraftSteps: export.Int{OK: true}, DecodeWorker: "w"},
+		Audio:  answer.Audio{First: export.IntOf(20_000_000), Length: export.IntOf(4_938_271_560), Underruns: export.IntOf(3), UnderrunNS: export.IntOf(5)},
 	}
-	row.Waterfall.Parts[answer.SendPart], row.Waterfall.Parts[answer.RestPart] = answer.Some(20_000), answer.Some(-7)
+	row.Waterfall.Parts[answer.SendPart], row.Waterfall.Parts[answer.RestPart] = export.IntOf(20_000), export.IntOf(-7)
 	failed := Row{Level: "concurrency:1", Load: "concurrency 1", ID: 4, Status: "http_error", Excluded: "failed", TPOT: math.NaN(), Model: "m"}
 	all := Groups{Economics: true, Prefix: true, Phases: true, Audio: true}
 	for name, tt := range map[string]struct {

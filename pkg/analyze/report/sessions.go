@@ -11,6 +11,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 	"github.com/pa-tools/pa/pkg/analyze/summary"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // sessionLines returns the lines of x: how the sessions ended, the figures, what the cache could have held.
@@ -81,14 +82,14 @@ func SessionTreeTable(x *figure.Sessions, u TimeUnit) sheet.Table {
 			plain(s.ID), strings.ReplaceAll(string(s.State), "_", " "), Number(float64(s.Span.FromNS-first) / 1e9),
 			strconv.Itoa(s.Turns), strconv.Itoa(s.Session.Agents), strconv.Itoa(s.Depth),
 		}
-		for _, v := range [...]answer.Value{answer.Some(s.JobNS), answer.Some(s.ModelNS), answer.Some(s.ToolNS()), s.WaitNS} {
+		for _, v := range [...]export.Int{export.IntOf(s.JobNS), export.IntOf(s.ModelNS), export.IntOf(s.ToolNS()), s.WaitNS} {
 			text := "-"
 			if v.OK {
 				text = Number(float64(v.V) / u.per)
 			}
 			row = append(row, text)
 		}
-		for _, v := range [...]answer.Value{s.InputTokens, s.OutputTokens, s.CachedTokens, s.PossibleTokens} {
+		for _, v := range [...]export.Int{s.InputTokens, s.OutputTokens, s.CachedTokens, s.PossibleTokens} {
 			row = append(row, cmp.Or(whole(v), "-"))
 		}
 		g.Add(row...)
@@ -112,7 +113,7 @@ func sessionDepths(x *figure.Sessions, u TimeUnit) sheet.Table {
 		}
 		row := []string{name, strconv.Itoa(d.N)}
 		cell := func(key string, of func(*summary.Summary) float64, per float64) {
-			row = append(row, meanOr(d.Value(key), of, per))
+			row = append(row, meanOr(d.Values.Value(key), of, per))
 		}
 		cell("job_time_ns", mean, u.per)
 		cell("job_time_ns", percentile(50), u.per)
@@ -140,7 +141,7 @@ func sessionTurns(x *figure.Sessions, u TimeUnit) sheet.Table {
 		t := &x.Turns[i]
 		row := []string{tokenRange(int64(t.From), int64(t.To)), strconv.Itoa(t.N)}
 		cell := func(key string, of func(*summary.Summary) float64, per float64) {
-			row = append(row, meanOr(t.Value(key), of, per))
+			row = append(row, meanOr(t.Values.Value(key), of, per))
 		}
 		cell(answer.TTFT.Key(), mean, u.per)
 		cell(answer.TTFT.Key(), percentile(50), u.per)
@@ -169,6 +170,14 @@ func meanOr(s *summary.Summary, of func(*summary.Summary) float64, per float64) 
 	return Number(of(s) / per)
 }
 
+// described adds the statistics of values to an object.
+func described(o sheet.Object, values figure.Summaries) sheet.Object {
+	for _, v := range values {
+		o = append(o, v.Key, statistics(v.Summary, float))
+	}
+	return o
+}
+
 func jsonSessions(x *figure.Sessions) sheet.Object {
 	if x == nil {
 		return nil
@@ -182,18 +191,10 @@ func jsonSessions(x *figure.Sessions) sheet.Object {
 		"finished_begun_before", x.BegunBefore, "finished_but_cut", sheet.Opt(x.Unfinished), "start_ns", sheet.Opt(x.Span.FromNS), "end_ns", sheet.Opt(x.Span.ToNS), "gpus", sheet.Opt(x.GPUs),
 		"figures", jsonLevelFigures(x.Figures),
 		"by_depth", sheet.List(x.Depths, func(d *figure.SessionDepth) sheet.Object {
-			o := sheet.Object{"depth", d.Depth, "n", d.N}
-			for _, v := range d.Values {
-				o = append(o, v.Key, statistics(v.Summary, float))
-			}
-			return o
+			return described(sheet.Object{"depth", d.Depth, "n", d.N}, d.Values)
 		}),
 		"by_turn", sheet.List(x.Turns, func(t *figure.SessionTurn) sheet.Object {
-			o := sheet.Object{"from", t.From, "to", t.To, "n", t.N}
-			for _, v := range t.Values {
-				o = append(o, v.Key, statistics(v.Summary, float))
-			}
-			return o
+			return described(sheet.Object{"from", t.From, "to", t.To, "n", t.N}, t.Values)
 		}),
 		"in_flight", sheet.Opt(inFlight), "cache", jsonPossibleCache(&x.Cache),
 		"first_sessions", sheet.List(x.List, jsonSession),
@@ -248,21 +249,16 @@ func csvSessions(x *figure.Sessions) []csvLine {
 		lines = append(lines, csvLine{name: "sessions." + c.name, unit: "sessions", n: strconv.Itoa(c.n)})
 	}
 	lines = append(lines, csvLevelFigures("sessions", x.Figures)...)
-	for i := range x.Depths {
-		d := &x.Depths[i]
-		for _, v := range d.Values {
-			lines = append(lines, csvSummary("sessions."+v.Key+"_at_depth_"+strconv.Itoa(d.Depth), v.Unit, v.Summary))
+	at := func(where string, number int, values figure.Summaries) {
+		for _, v := range values {
+			lines = append(lines, csvSummary("sessions."+v.Key+where+strconv.Itoa(number), v.Unit, v.Summary))
 		}
 	}
+	for i := range x.Depths {
+		at("_at_depth_", x.Depths[i].Depth, x.Depths[i].Values)
+	}
 	for i := range x.Turns {
-		t := &x.Turns[i]
-		for _, v := range t.Values {
-			unit := "tokens"
-			if strings.HasSuffix(v.Key, "_ns") {
-				unit = string(answer.Nanoseconds)
-			}
-			lines = append(lines, csvSummary("sessions."+v.Key+"_at_turn_"+strconv.Itoa(t.From), unit, v.Summary))
-		}
+		at("_at_turn_", x.Turns[i].From, x.Turns[i].Values)
 	}
 	return slices.Clip(lines)
 }

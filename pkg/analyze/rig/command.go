@@ -25,8 +25,8 @@ type Command struct {
 	Hidden bool
 }
 
-// PlannedFile is the name of the exports that a Command writes: planned.1.json, planned.2.json, ….
-const PlannedFile = "planned.json"
+// plannedFile is the name of the exports that a Command writes: planned.1.json, planned.2.json, ….
+const plannedFile = "planned.json"
 
 // hidden stands in recorded arguments for a credential.
 const hidden = "[redacted]"
@@ -45,7 +45,7 @@ func (res *Plan) command() {
 		pilot = pilot || len(l.Levels) < MinRuns
 	}
 	if pilot {
-		k = PilotRuns
+		k = pilotRuns
 	}
 	switch {
 	case len(res.Set.Refused()) > 0:
@@ -91,7 +91,7 @@ func repeated(args []string, k int) (words []string, why string) {
 		}
 		words = append(words, args[i])
 	}
-	return append(words, "--repeat", strconv.Itoa(k), "--profile-export-file", PlannedFile), ""
+	return append(words, "--repeat", strconv.Itoa(k), "--profile-export-file", plannedFile), ""
 }
 
 // abbreviates reports whether an argument names one of the flags, in full or as pa-record takes it shortened.

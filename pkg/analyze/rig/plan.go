@@ -10,8 +10,8 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
-// PilotRuns is the number of runs that a plan from fewer than MinRuns runs asks for.
-const PilotRuns = 5
+// pilotRuns is the number of runs that a plan from fewer than MinRuns runs asks for.
+const pilotRuns = 5
 
 // PlanOptions say what a comparison should find.
 type PlanOptions struct {

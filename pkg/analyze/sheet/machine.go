@@ -4,11 +4,11 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
-	"math"
 	"reflect"
 	"strconv"
 
 	"github.com/pa-tools/pa/internal/sanitize"
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // A CSVRow maps the columns of a CSV line to its cells; a column that it lacks is empty.
@@ -37,7 +37,7 @@ func CSV(header []string, rows []CSVRow) Renderer {
 
 // CSVNumber formats v with all digits and no exponent; "" for NaN and infinities.
 func CSVNumber(v float64) string {
-	if !finite(v) {
+	if !stat.Finite(v) {
 		return ""
 	}
 	return strconv.FormatFloat(v, 'f', -1, 64)
@@ -117,7 +117,7 @@ func present(v any) bool {
 	case Object:
 		return v != nil
 	case float64:
-		return finite(v)
+		return stat.Finite(v)
 	}
 	return true
 }
@@ -131,7 +131,7 @@ func appendJSON(b []byte, v any) (_ []byte, err error) {
 		return appendList(b, v, func(b []byte, o Object) ([]byte, error) { return o.append(b) })
 	case []float64:
 		return appendList(b, v, func(b []byte, x float64) ([]byte, error) {
-			if !finite(x) {
+			if !stat.Finite(x) {
 				return append(b, "null"...), nil
 			}
 			return appendJSON(b, x)
@@ -156,6 +156,3 @@ func appendList[T any](b []byte, all []T, add func([]byte, T) ([]byte, error)) (
 	}
 	return append(b, ']'), nil
 }
-
-// finite reports whether CSV and JSON have a number for v.
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }

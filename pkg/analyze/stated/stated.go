@@ -156,15 +156,6 @@ func (l *Level) index() map[figureKey]*Figure {
 	return of
 }
 
-// Find returns the figure of a metric and statistic; nil if the level has none.
-func (l *Level) Find(metric, statistic string) *Figure {
-	i := slices.IndexFunc(l.Figures, func(f Figure) bool { return f.Metric == metric && f.Statistic == statistic })
-	if i < 0 {
-		return nil
-	}
-	return &l.Figures[i]
-}
-
 // Named returns the figure of a name: its metric, with the statistic after a space if it has one; nil if the level has none. Names match
 // as in comparisons.
 func (l *Level) Named(name string) *Figure {

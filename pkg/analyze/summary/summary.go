@@ -25,9 +25,9 @@ type Summary struct {
 	// EffectiveN is the number of independent values that the N values are worth for Certified, at most N; 0
 	// if it is not known.
 	EffectiveN float64
-	// Certified holds the percentiles at CertifiedLevels; nil unless Sample.Certified asked for
+	// Certified holds the percentiles at certifiedLevels; nil unless Sample.Certified asked for
 	// them.
-	Certified *[len(CertifiedLevels)]Certified
+	Certified *[len(certifiedLevels)]Certified
 	// Curve holds the percentiles at CurveLevels; nil unless Sample.Curve asked for them.
 	Curve Curve
 	// AtMost holds for each of Sample.Bounds how many values are at most the bound; nil without bounds.
@@ -115,8 +115,8 @@ func Find(all []Metric, m answer.Metric) *Summary {
 	return nil
 }
 
-// CertifiedLevels are the percentiles of [Summary.Certified], in percent and in order.
-var CertifiedLevels = [...]float64{50, 75, 80, 90, 95, 97, 99, 99.9}
+// certifiedLevels are the percentiles of [Summary.Certified], in percent and in order.
+var certifiedLevels = [...]float64{50, 75, 80, 90, 95, 97, 99, 99.9}
 
 // A Certified is a percentile by MLPerf's early stopping: at a confidence of 99 %, the true
 // percentile is not above Value. It is one of the values and never below the plain percentile. See
@@ -138,14 +138,14 @@ type Certified struct {
 
 // A certificate holds certified percentiles without their values.
 type certificate struct {
-	all [len(CertifiedLevels)]Certified
+	all [len(certifiedLevels)]Certified
 	// places has the place of the Value of each percentile, and then of each Independent; −1 for none.
-	places [2 * len(CertifiedLevels)]int
+	places [2 * len(certifiedLevels)]int
 }
 
-// floors returns the smallest number of values that certifies each of CertifiedLevels.
-var floors = sync.OnceValue(func() (all [len(CertifiedLevels)]int) {
-	for i, level := range CertifiedLevels {
+// floors returns the smallest number of values that certifies each of certifiedLevels.
+var floors = sync.OnceValue(func() (all [len(certifiedLevels)]int) {
+	for i, level := range certifiedLevels {
 		all[i] = stat.CertifiedFloor(level / 100)
 	}
 	return all
@@ -162,21 +162,21 @@ func certificateOf(n int, effective float64) certificate {
 		}
 		return n - budget
 	}
-	for i, level := range CertifiedLevels {
+	for i, level := range certifiedLevels {
 		worth, alone := 0, 0
 		if n >= floors()[i] {
 			worth, alone = stat.DependentCertifiedRank(n, effective, level/100), stat.CertifiedRank(n, level/100)
 		}
 		c.all[i] = Certified{Level: level, OK: worth > 0, Least: floors()[i], IndependentOK: alone > 0}
-		c.places[i], c.places[len(CertifiedLevels)+i] = at(worth), at(alone)
+		c.places[i], c.places[len(certifiedLevels)+i] = at(worth), at(alone)
 	}
 	return c
 }
 
 // values returns the certified percentiles; p has their places.
-func (c *certificate) values(p *pickedValues) *[len(CertifiedLevels)]Certified {
+func (c *certificate) values(p *pickedValues) *[len(certifiedLevels)]Certified {
 	for i := range c.all {
-		c.all[i].Value, c.all[i].Independent = p.at(c.places[i]), p.at(c.places[len(CertifiedLevels)+i])
+		c.all[i].Value, c.all[i].Independent = p.at(c.places[i]), p.at(c.places[len(certifiedLevels)+i])
 	}
 	return &c.all
 }

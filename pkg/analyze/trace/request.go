@@ -18,9 +18,9 @@ type request struct {
 	connectNS               int64
 	// ttft and e2el are the measures of pa-analyze's own report; spread is the time from the first token event to
 	// the last.
-	ttft, e2el, spread answer.Value
+	ttft, e2el, spread export.Int
 	// queue, prefill and firstDecode are parts of the TTFT, as the server states them.
-	queue, prefill, firstDecode answer.Value
+	queue, prefill, firstDecode export.Int
 	stalls                      []stall
 
 	args requestArgs
@@ -113,7 +113,7 @@ func (q *request) pack(p *spool.Packer) {
 	for _, v := range [...]int64{int64(q.slot), q.connectNS, int64(a.ID), int64(a.Events), int64(a.Turn), int64(a.Depth), int64(a.Slot), int64(a.Conn)} {
 		p.Int(v)
 	}
-	for _, v := range [...]answer.Value{q.ttft, q.e2el, q.spread, q.queue, q.prefill, q.firstDecode, valueAt(a.Input), valueAt(a.Cached), valueAt(a.Output)} {
+	for _, v := range [...]export.Int{q.ttft, q.e2el, q.spread, q.queue, q.prefill, q.firstDecode, valueAt(a.Input), valueAt(a.Cached), valueAt(a.Output)} {
 		p.Flag(v.OK)
 		p.Int(v.V)
 	}
@@ -136,8 +136,8 @@ func (q *request) unpack(u *spool.Unpacker) {
 	for _, v := range [...]*int{&a.Events, &a.Turn, &a.Depth, &a.Slot, &a.Conn} {
 		*v = int(u.Int())
 	}
-	var input, cached, output answer.Value
-	for _, v := range [...]*answer.Value{&q.ttft, &q.e2el, &q.spread, &q.queue, &q.prefill, &q.firstDecode, &input, &cached, &output} {
+	var input, cached, output export.Int
+	for _, v := range [...]*export.Int{&q.ttft, &q.e2el, &q.spread, &q.queue, &q.prefill, &q.firstDecode, &input, &cached, &output} {
 		v.OK, v.V = u.Flag(), u.Int()
 	}
 	a.Input, a.Cached, a.Output = pointer(input), pointer(cached), pointer(output)
@@ -154,11 +154,11 @@ func (q *request) unpack(u *spool.Unpacker) {
 }
 
 // valueAt is the inverse of pointer.
-func valueAt(v *int64) answer.Value {
+func valueAt(v *int64) export.Int {
 	if v == nil {
-		return answer.Value{}
+		return export.Int{}
 	}
-	return answer.Some(*v)
+	return export.IntOf(*v)
 }
 
 // stallsOf returns the stalls of a request with one choice, in the order of time.
@@ -175,7 +175,7 @@ func stallsOf(m *answer.Measured, finder *quality.Stalls) []stall {
 }
 
 // pointer returns nil for a missing value.
-func pointer(v answer.Value) *int64 {
+func pointer(v export.Int) *int64 {
 	if !v.OK {
 		return nil
 	}
@@ -228,7 +228,7 @@ func (q *request) writeServer(w *writer, pid, tid int, first int64) {
 		return
 	}
 	from := first - all
-	for i, v := range [...]answer.Value{q.queue, q.prefill, q.firstDecode} {
+	for i, v := range [...]export.Int{q.queue, q.prefill, q.firstDecode} {
 		if v.V > 0 {
 			w.slice([...]string{"queue, by the server", "prefill, by the server", "first decode, by the server"}[i], pid, tid, from, v.V)
 		}

@@ -298,7 +298,7 @@ func (l *levelCollector) addGaps(c *collector, q *analyze.Point, from, to int64)
 }
 
 // known returns a measure; Absent if there is none, or one below 0.
-func known(v answer.Value) int64 {
+func known(v export.Int) int64 {
 	if !v.OK || v.V < 0 {
 		return Absent
 	}
@@ -341,7 +341,7 @@ func (c *collector) addRow(l *levelRows, q *analyze.Point, index, begin uint64, 
 		queueNS: noTime, connectNS: noTime, startNS: noTime, firstNS: noTime, lastNS: noTime,
 		inputTokens: known(q.InputTokens), cachedTokens: known(q.CachedTokens), outputTokens: known(q.OutputTokens),
 		rank: q.Rank, slot: q.Slot, turn: q.Turn,
-		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), string(q.Excluded), q.Class, q.Message, q.Model, q.Session}),
+		texts: c.rows.textsOf(&RequestTexts{q.Status.String(), string(q.Excluded), q.Class, q.Message, q.Model}),
 		timed: timed,
 	}
 	if q.Numbered {
@@ -411,13 +411,8 @@ func (c *collector) addRowTimes(r *row, request *candidate, q *analyze.Point, be
 	r.stalls = int32(len(c.rows.stalls) - 1)
 }
 
-// mix returns a number from 0 that looks random and depends on v alone (the finalizer of SplitMix64).
-func mix(v uint64) int64 {
-	v += 0x9e3779b97f4a7c15
-	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
-	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return int64((v ^ v>>31) >> 1)
-}
+// mix returns a number from 0 that looks random and depends on v alone.
+func mix(v uint64) int64 { return int64(stat.Mix(v+stat.SplitMixStep) >> 1) }
 
 // Scrape implements [analyze.Observer].
 func (c *collector) Scrape(s *export.Scrape) {

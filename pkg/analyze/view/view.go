@@ -206,7 +206,7 @@ type RequestTexts struct {
 	// Status is "ok", "timeout", …. Excluded is the reason why the request does not count: "failed",
 	// "warmup", …; "" if it counts. ErrorClass and Error are the class and the message of a failure.
 	Status, Excluded, ErrorClass, Error string
-	Model, Session                      string
+	Model                               string
 }
 
 // BeginNS returns the begin of the row: the earliest time of the request.

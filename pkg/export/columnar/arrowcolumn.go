@@ -316,7 +316,7 @@ func (c *arrowColumn) appendNull() {
 func (c *arrowColumn) appendFloat(v float64) { c.appendNumber(math.Float64bits(v)) }
 
 // appendCount appends v; null if v is missing.
-func (c *arrowColumn) appendCount(v export.Count) {
+func (c *arrowColumn) appendCount(v export.Int) {
 	if v.OK {
 		c.appendNumber(uint64(v.V))
 	} else {

@@ -334,10 +334,10 @@ func (b *batch) addITL(all [][]int64) {
 // addSummary appends the columns that sum up the responses; s is nil if their times do not fit.
 func (b *batch) addSummary(r *export.Request, s *export.ResponseSummary) {
 	b.cols[colResponses].appendNumber(uint64(len(r.Responses)))
-	var kernel, user, first export.Count
+	var kernel, user, first export.Int
 	if s != nil {
-		kernel, user = export.Count{V: int64(s.Kernel), OK: true}, export.Count{V: int64(s.User), OK: true}
-		first = export.Count{V: s.First, OK: s.N > 0}
+		kernel, user = export.IntOf(int64(s.Kernel)), export.IntOf(int64(s.User))
+		first = export.Int{V: s.First, OK: s.N > 0}
 	}
 	b.cols[colKernelStamps].appendCount(kernel)
 	b.cols[colUserStamps].appendCount(user)
@@ -468,7 +468,7 @@ func (c *arrowColumn) appendScalar(p any, z zeroMeaning, meta bool) {
 			c.appendNull()
 		}
 		return
-	case *export.Count:
+	case *export.Int:
 		c.appendCount(*p)
 		return
 	case *string:

@@ -196,7 +196,7 @@ func (f *forking) Derive(r *export.Request) *export.Derived {
 	if f.model == "" {
 		f.model = fmt.Sprint(r.ID)
 	}
-	return &export.Derived{E2EL: export.Count{V: int64(r.ID), OK: true}}
+	return &export.Derived{E2EL: export.IntOf(int64(r.ID))}
 }
 
 func (f *forking) Derivation() export.Derivation {

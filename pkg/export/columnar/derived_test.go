@@ -32,11 +32,11 @@ func (g *givenDerived) Derivation() export.Derivation {
 
 // derived returns a Derived of a request with n responses.
 func (s random) derived(n int) *export.Derived {
-	count := func() export.Count {
+	count := func() export.Int {
 		if s.IntN(3) == 0 {
-			return export.Count{}
+			return export.Int{}
 		}
-		return export.Count{V: int64(s.Int()), OK: true}
+		return export.IntOf(int64(s.Int()))
 	}
 	d := &export.Derived{
 		Failure: s.Text(), Class: s.Text(), Assumed: s.IntN(2) == 0, Unreadable: s.IntN(3), Excluded: "late",
@@ -69,7 +69,7 @@ func (s random) derived(n int) *export.Derived {
 		}
 	}
 	if s.IntN(3) == 0 { // usual: a token for each event
-		d.OutputTokens = export.Count{V: int64(len(d.Events)), OK: true}
+		d.OutputTokens = export.IntOf(int64(len(d.Events)))
 	}
 	if s.IntN(3) == 0 {
 		d.EventTokens = true
@@ -130,7 +130,7 @@ func TestDerived(t *testing.T) {
 					x := *given.all[i]
 					x.Excluded = ""
 					if times {
-						x.TTFAT, x.ITLEvents, x.Responses = export.Count{}, export.Count{}, nil
+						x.TTFAT, x.ITLEvents, x.Responses = export.Int{}, export.Int{}, nil
 					}
 					if d := difference(normal(x), normal(got)); d != "" {
 						t.Fatalf("%s, seed %d, request %d (-want +got):\n%s", name, seed, i, d)
@@ -150,10 +150,9 @@ func TestDerived(t *testing.T) {
 // A row of a request that contradicts itself has no derived values where its responses are
 // left out, and the responses of a row group are left out only if each request allows it.
 func TestBriefRows(t *testing.T) {
-	count := func(n int64) export.Count { return export.Count{V: n, OK: true} }
 	good := func() *export.Derived {
 		return &export.Derived{
-			TTFT: count(5), E2EL: count(9), ITL: [][]int64{{4}}, ITLEvents: count(2),
+			TTFT: export.IntOf(5), E2EL: export.IntOf(9), ITL: [][]int64{{4}}, ITLEvents: export.IntOf(2),
 			Responses: &export.ResponseSummary{N: 2, Kernel: 1, First: 5, Last: 9},
 		}
 	}
@@ -162,14 +161,14 @@ func TestBriefRows(t *testing.T) {
 		brief, valid bool
 	}{
 		"all there":        {func(*export.Derived) {}, true, true},
-		"no event":         {func(d *export.Derived) { d.ITL, d.ITLEvents, d.TTFT = nil, count(0), export.Count{} }, true, true},
-		"responses needed": {func(d *export.Derived) { d.ITLEvents = export.Count{} }, false, false},
+		"no event":         {func(d *export.Derived) { d.ITL, d.ITLEvents, d.TTFT = nil, export.IntOf(0), export.Int{} }, true, true},
+		"responses needed": {func(d *export.Derived) { d.ITLEvents = export.Int{} }, false, false},
 		"gap missing":      {func(d *export.Derived) { d.ITL = nil }, true, false},
-		"gap too many":     {func(d *export.Derived) { d.ITLEvents = count(1) }, true, false},
+		"gap too many":     {func(d *export.Derived) { d.ITLEvents = export.IntOf(1) }, true, false},
 		"two choices":      {func(d *export.Derived) { d.ITL = [][]int64{{4}, {4}} }, true, false},
-		"below 0":          {func(d *export.Derived) { d.ITL, d.ITLEvents = nil, count(-1) }, true, false},
-		"no first token":   {func(d *export.Derived) { d.TTFT = export.Count{} }, true, false},
-		"no end":           {func(d *export.Derived) { d.E2EL = export.Count{} }, true, false},
+		"below 0":          {func(d *export.Derived) { d.ITL, d.ITLEvents = nil, export.IntOf(-1) }, true, false},
+		"no first token":   {func(d *export.Derived) { d.TTFT = export.Int{} }, true, false},
+		"no end":           {func(d *export.Derived) { d.E2EL = export.Int{} }, true, false},
 		"no summary":       {func(d *export.Derived) { d.Responses = nil }, true, false},
 		"stamps too many":  {func(d *export.Derived) { d.Responses.User = 2 }, true, false},
 	} {

@@ -89,20 +89,11 @@ func TestGolden(t *testing.T) {
 					t.Fatalf("%s: %v, warnings %v", name, err, r.Warnings())
 				}
 				if !bytes.Equal(got, want) {
-					t.Fatalf("%s: %s", name, firstDifference(got, want))
+					t.Fatalf("%s: %s", name, golden.FirstDifference(got, want))
 				}
 			}
 		})
 	}
-}
-
-func firstDifference(got, want []byte) string {
-	i := 0
-	for i < len(got) && i < len(want) && got[i] == want[i] {
-		i++
-	}
-	lo := max(0, i-60)
-	return "got …" + string(got[lo:min(len(got), i+60)]) + "…, want …" + string(want[lo:min(len(want), i+60)])
 }
 
 // Formats recognize their own files and no others'.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -183,11 +184,11 @@ func TestRoundTrip(t *testing.T) {
 					t.Fatal(err)
 				}
 				if again := toJSON(t, f.open(t, data)); !bytes.Equal(again, direct.Bytes()) {
-					t.Fatalf("seed %d: JSON: %s", seed, firstDifference(again, direct.Bytes()))
+					t.Fatalf("seed %d: JSON: %s", seed, golden.FirstDifference(again, direct.Bytes()))
 				}
 				back := toJSON(t, f.open(t, f.encode(t, readJSON(t, direct.Bytes()))))
 				if !bytes.Equal(back, direct.Bytes()) {
-					t.Fatalf("seed %d: JSON and back: %s", seed, firstDifference(back, direct.Bytes()))
+					t.Fatalf("seed %d: JSON and back: %s", seed, golden.FirstDifference(back, direct.Bytes()))
 				}
 			}
 		})

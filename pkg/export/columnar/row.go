@@ -378,11 +378,11 @@ func elements(v *pages.Vector, i, n int) (element *pages.Vector, first int, ok b
 }
 
 // countOf returns number i of v; a missing Count for null.
-func countOf(v *pages.Vector, i int) export.Count {
+func countOf(v *pages.Vector, i int) export.Int {
 	if v == nil || v.Null(i) {
-		return export.Count{}
+		return export.Int{}
 	}
-	return export.Count{V: int64(v.Num(i)), OK: true}
+	return export.IntOf(int64(v.Num(i)))
 }
 
 // A scalarDecoder decodes columns that hold one field.
@@ -416,8 +416,8 @@ func (d *scalarDecoder) decodeScalar(name string, p any, v *pages.Vector, i int)
 	case **bool:
 		d.flag = v.Num(i) != 0
 		*p = &d.flag
-	case *export.Count:
-		*p = export.Count{V: int64(v.Num(i)), OK: true}
+	case *export.Int:
+		*p = export.IntOf(int64(v.Num(i)))
 	case *string:
 		*p = d.intern(v.Bytes(i))
 	case *export.Status:

@@ -442,28 +442,15 @@ func TestWriterFullDisk(t *testing.T) {
 	for _, f := range testFormats {
 		whole := len(res.encode(t, f))
 		for n := 0; n < whole; n += (1 + whole/50) * testenv.Stride(5) {
-			w, err := f.writer(&fullDisk{n})
+			w, err := f.writer(&testenv.FullDisk{Room: n})
 			if err == nil {
 				err = res.write(w, nil)
 			}
-			if !errors.Is(err, errFull) {
+			if !errors.Is(err, testenv.ErrFull) {
 				t.Errorf("%s: full after %d of %d bytes: %v", f.name, n, whole, err)
 			}
 		}
 	}
-}
-
-// fullDisk takes n bytes.
-type fullDisk struct{ n int }
-
-var errFull = errors.New("no space left on device")
-
-func (f *fullDisk) Write(b []byte) (int, error) {
-	if len(b) > f.n {
-		return f.n, errFull
-	}
-	f.n -= len(b)
-	return len(b), nil
 }
 
 // The order of calls is checked, and the first error sticks.

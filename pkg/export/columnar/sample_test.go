@@ -21,17 +21,17 @@ func (e *eventDeriver) Fork() export.Deriver          { return &eventDeriver{} }
 
 func (e *eventDeriver) Derive(r *export.Request) *export.Derived {
 	n := len(r.Responses)
-	d := export.Derived{Responses: &export.ResponseSummary{N: n}, ITLEvents: export.Count{V: int64(n), OK: true}}
+	d := export.Derived{Responses: &export.ResponseSummary{N: n}, ITLEvents: export.IntOf(int64(n))}
 	var gaps []int64
 	for i := range r.Responses {
 		at := int64(r.Responses[i].RecvNS - r.StartNS)
 		if i == 0 {
-			d.TTFT, d.Responses.First = export.Count{V: at, OK: true}, at
+			d.TTFT, d.Responses.First = export.IntOf(at), at
 		} else {
 			gaps = append(gaps, at-d.Responses.Last)
 		}
 		d.Responses.Last = at
-		d.E2EL = export.Count{V: at, OK: true}
+		d.E2EL = export.IntOf(at)
 		d.Events = append(d.Events, export.TokenEvent{Response: int32(i)})
 	}
 	if len(gaps) > 0 {

@@ -311,7 +311,7 @@ func (m *fileMetadata) add(key, value string) {
 // scalarType returns the column type for the variable that p points to.
 func scalarType(p any) arrow.DataType {
 	switch p.(type) {
-	case *uint64, *int, *time.Duration, *export.Count:
+	case *uint64, *int, *time.Duration, *export.Int:
 		return int64Type
 	case *bool, **bool:
 		return boolType

@@ -31,7 +31,7 @@ func TestStatistics(t *testing.T) {
 		d := s.derived(len(r.Responses))
 		d.TPOT, d.HasTPOT = s.Float64()-0.5, s.IntN(2) == 0
 		if i < 100 { // some columns of the first row groups have no value
-			r.Inputs, d.Events, d.ITL, d.TTFT = nil, nil, nil, export.Count{}
+			r.Inputs, d.Events, d.ITL, d.TTFT = nil, nil, nil, export.Int{}
 		}
 		given.all = append(given.all, d)
 	}

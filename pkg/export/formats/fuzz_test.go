@@ -73,9 +73,9 @@ type oneEvent struct{}
 func (oneEvent) Derive(*export.Request) *export.Derived {
 	return &export.Derived{
 		Events: []export.TokenEvent{{Response: 1, Choice: 2}, {Response: 1, Choice: 2}}, ITL: [][]int64{{0}},
-		TTFT: export.Count{V: 20, OK: true}, E2EL: export.Count{V: 20, OK: true}, ITLEvents: export.Count{V: 2, OK: true},
+		TTFT: export.IntOf(20), E2EL: export.IntOf(20), ITLEvents: export.IntOf(2),
 		Responses:    &export.ResponseSummary{N: 2, Kernel: 1, First: 10, Last: 20},
-		OutputTokens: export.Count{V: 1, OK: true}, TokenSource: "usage",
+		OutputTokens: export.IntOf(1), TokenSource: "usage",
 	}
 }
 

@@ -93,19 +93,10 @@ func TestGoldenRewritten(t *testing.T) {
 				t.Errorf("warnings: %v", w)
 			}
 			if !bytes.Equal(got, want) {
-				t.Errorf("rewritten: %s", firstDifference(got, want))
+				t.Errorf("rewritten: %s", golden.FirstDifference(got, want))
 			}
 		})
 	}
-}
-
-func firstDifference(got, want []byte) string {
-	i := 0
-	for i < len(got) && i < len(want) && got[i] == want[i] {
-		i++
-	}
-	lo := max(0, i-60)
-	return "got …" + string(got[lo:min(len(got), i+60)]) + "…, want …" + string(want[lo:min(len(want), i+60)])
 }
 
 // TestGoldenShuffled gives the order of members and the white space of the
@@ -125,7 +116,7 @@ func TestGoldenShuffled(t *testing.T) {
 			continue
 		}
 		if got := rewrite(t, r); !bytes.Equal(got, want) || r.Err() != nil || len(r.Warnings()) > 0 {
-			t.Errorf("%s: err = %v, warnings = %v, rewritten: %s", name, r.Err(), r.Warnings(), firstDifference(got, want))
+			t.Errorf("%s: err = %v, warnings = %v, rewritten: %s", name, r.Err(), r.Warnings(), golden.FirstDifference(got, want))
 		}
 	}
 }
@@ -173,7 +164,7 @@ func TestGoldenOpener(t *testing.T) {
 					t.Errorf("%s: %v", name, err)
 				}
 				if !bytes.Equal(got, want) {
-					t.Errorf("%s: variant %d of %s: %s", name, i, p, firstDifference(got, want))
+					t.Errorf("%s: variant %d of %s: %s", name, i, p, golden.FirstDifference(got, want))
 				}
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/pa-tools/pa/internal/spool"
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
@@ -192,29 +193,16 @@ func TestWriterErrors(t *testing.T) {
 	}
 }
 
-// fullDisk takes n bytes.
-type fullDisk struct{ n int }
-
-var errFull = errors.New("no space left on device")
-
-func (f *fullDisk) Write(b []byte) (int, error) {
-	if len(b) > f.n {
-		return f.n, errFull
-	}
-	f.n -= len(b)
-	return len(b), nil
-}
-
 func TestWriterFullDisk(t *testing.T) {
-	w := NewWriter(&fullDisk{10})
+	w := NewWriter(&testenv.FullDisk{Room: 10})
 	err := errors.Join(w.BeginExperiment("m", "1"), w.WriteRequest(&export.Request{}), w.EndExperiment(&export.Experiment{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Close(nil); !errors.Is(err, errFull) {
+	if err := w.Close(nil); !errors.Is(err, testenv.ErrFull) {
 		t.Errorf("Close = %v", err)
 	}
-	if err := w.Close(nil); !errors.Is(err, errFull) {
+	if err := w.Close(nil); !errors.Is(err, testenv.ErrFull) {
 		t.Errorf("Close again = %v", err)
 	}
 }
@@ -372,7 +360,7 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again := rewrite(t, r); !bytes.Equal(again, out.Bytes()) {
-			t.Fatalf("seed %d: written again: %s", seed, firstDifference(again, out.Bytes()))
+			t.Fatalf("seed %d: written again: %s", seed, golden.FirstDifference(again, out.Bytes()))
 		}
 	}
 }

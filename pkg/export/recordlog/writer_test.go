@@ -10,17 +10,16 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
+	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A counter counts the buffers that it takes, and fails after most bytes.
 type counter struct{ buffers, bytes, most int }
 
-var errFull = errors.New("no space left on device")
-
 func (c *counter) Write(b []byte) (int, error) {
 	if c.buffers++; c.bytes+len(b) > c.most {
-		return 0, errFull
+		return 0, testenv.ErrFull
 	}
 	c.bytes += len(b)
 	return len(b), nil
@@ -65,7 +64,7 @@ func TestFullDisk(t *testing.T) {
 		if err == nil {
 			err = errors.Join(w.Flush(), res.write(w))
 		}
-		if !errors.Is(err, errFull) || !errors.Is(w.Close(nil), errFull) {
+		if !errors.Is(err, testenv.ErrFull) || !errors.Is(w.Close(nil), testenv.ErrFull) {
 			t.Fatalf("full after %d of %d bytes: %v", most, whole, err)
 		}
 	}

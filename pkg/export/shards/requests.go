@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -75,7 +76,7 @@ func (x *Requests) Add(index int, q *export.Request) error {
 	f := &x.files[index]
 	if q.StartNS != 0 {
 		f.started++
-		f.sum += mixed(q.StartNS)
+		f.sum += stat.Mix(q.StartNS)
 	}
 	if !q.HasMeta {
 		return nil
@@ -152,12 +153,4 @@ func (x *Requests) End() error {
 		}
 	}
 	return nil
-}
-
-// mixed returns a hash of v: the finalizer of SplitMix64, which maps different values to
-// different hashes.
-func mixed(v uint64) uint64 {
-	v = (v ^ v>>30) * 0xbf58476d1ce4e5b9
-	v = (v ^ v>>27) * 0x94d049bb133111eb
-	return v ^ v>>31
 }

@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 )
 
 // Connections come from the addresses in turn; without a list, from any.
 func TestSources(t *testing.T) {
 	t.Parallel()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	from := func(s *backend.Sources) string {
 		d := s.Dialer()

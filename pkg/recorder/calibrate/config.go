@@ -17,7 +17,7 @@ const (
 // Bounds of a calibration, which keeps all times in the memory of both processes.
 const (
 	MaxStreams         = 8192
-	MaxTokensPerSecond = 10000
+	maxTokensPerSecond = 10000
 	MaxDuration        = 10 * time.Minute
 	// maxRoundRequests and maxRoundTokens bound one round.
 	maxRoundRequests = 9000
@@ -49,7 +49,7 @@ func (c Config) Validate() error {
 		}
 	}
 	bad(c.Streams < 0 || c.Streams > MaxStreams, "%d streams: from 1 to %d can be calibrated", c.Streams, MaxStreams)
-	bad(!(c.TokensPerSecond >= 0 && c.TokensPerSecond <= MaxTokensPerSecond), "%v tokens per second and stream: the rate must be above 0 and at most %d", c.TokensPerSecond, MaxTokensPerSecond)
+	bad(!(c.TokensPerSecond >= 0 && c.TokensPerSecond <= maxTokensPerSecond), "%v tokens per second and stream: the rate must be above 0 and at most %d", c.TokensPerSecond, maxTokensPerSecond)
 	bad(c.Duration < 0 || c.Duration > MaxDuration, "%v: the duration must be above 0 and at most %v", c.Duration, MaxDuration)
 	bad(c.Tokens < 0, "%d tokens: there must be at least 1", c.Tokens)
 	if errs == nil {

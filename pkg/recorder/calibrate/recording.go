@@ -25,7 +25,7 @@ type Event struct {
 	Tokens   int    // output tokens of the event
 }
 
-// A Recording collects the errors of one kind of recorded times. Use [NewRecording].
+// A Recording collects the errors of one kind of recorded times. Use newRecording.
 type Recording struct {
 	result  export.CalibratedRecording
 	receive deviations
@@ -38,9 +38,9 @@ type deviations struct {
 	truth export.StampCount // who took the true times
 }
 
-// NewRecording returns an empty recording. stamps is the kind of its times, "kernel" or
+// newRecording returns an empty recording. stamps is the kind of its times, "kernel" or
 // "user".
-func NewRecording(stamps string) *Recording {
+func newRecording(stamps string) *Recording {
 	return &Recording{result: export.CalibratedRecording{Stamps: stamps}}
 }
 

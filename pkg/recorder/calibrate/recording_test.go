@@ -114,7 +114,7 @@ func TestRecording(t *testing.T) {
 			},
 		},
 	} {
-		r := NewRecording("kernel")
+		r := newRecording("kernel")
 		row.want.Stamps = "kernel"
 		for _, e := range row.add {
 			r.Add(e.q, e.t)

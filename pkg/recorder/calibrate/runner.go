@@ -68,7 +68,7 @@ func (k *Runner) service(ctx context.Context, srv *server, name string, plan Pla
 	s := export.CalibratedService{
 		Service: name, Streams: plan.Streams, TokensPerSecond: plan.TokensPerSecond, TokensPerRequest: plan.TokensPerRequest, Rounds: Rounds,
 	}
-	kernel, user := NewRecording("kernel"), NewRecording("user")
+	kernel, user := newRecording("kernel"), newRecording("user")
 	for round := range Rounds {
 		turns := []*Recording{kernel, user}
 		if round%2 == 1 {

@@ -65,6 +65,9 @@ type Traits struct {
 	RampUp time.Duration
 	// PlaysData means that the level ends with its data, unless a duration or a request count ends it.
 	PlaysData bool
+	// Instants is how many entries or sessions of the data have an instant of their own in the schedule, 0
+	// if none has.
+	Instants int
 	// Conversations means that the level plays sessions.
 	Conversations bool
 	// Requests is how many requests the level has by itself, 0 if it has no number of its own.
@@ -74,6 +77,9 @@ type Traits struct {
 	// Stateless says why the level cannot send the sequences of a model that keeps state; "" means
 	// that it can.
 	Stateless string
+	// Midway means that sessions can begin within their recordings, and that a slot without a session can end the
+	// measurement.
+	Midway bool
 	// Plain means that Mode and Value determine the level; String says what they do not.
 	Plain bool
 }
@@ -89,6 +95,29 @@ type Open interface {
 	Due(n int) time.Duration
 	// DueWithin returns how many requests are due in the first d of the level.
 	DueWithin(d time.Duration) int
+}
+
+// A Scalable is a level whose gaps are drawn, which can be scaled to what the level measures.
+type Scalable interface {
+	Level
+	// ScaledTo returns the level with its drawn gaps scaled to the requests, or the sessions, that it measures.
+	// Gaps stay as drawn if that number is not known, as with measurement windows.
+	ScaledTo(Measured) Level
+}
+
+// Measured says what a level measures, as far as it is known before the level.
+type Measured struct {
+	Warmup     int
+	WarmupTime time.Duration
+	Requests   int           // 0 if they are not counted
+	Duration   time.Duration // 0 if no time ends the level
+	Sessions   int           // of the data
+	Counted    bool          // a request count is set, be it of this level or of the run
+}
+
+// within returns how many arrivals a rate has in the measured time.
+func (m Measured) within(perSecond float64) int {
+	return int(math.Round(min(perSecond*m.Duration.Seconds(), math.MaxInt32)))
 }
 
 // A Concurrency is a closed loop of N slots. Each slot sends its next request as soon as
@@ -270,6 +299,15 @@ func (r Rate) Scaled(warmup int, warmupTime time.Duration, measured int) Rate {
 		r.blocks[i] = block{n, sum}
 	}
 	return r
+}
+
+// ScaledTo implements Scalable: it scales the gaps to the request count, or to the requests that are due in the
+// duration.
+func (r Rate) ScaledTo(m Measured) Level {
+	if m.Requests == 0 && m.Duration > 0 {
+		m.Requests = m.within(r.PerSecond)
+	}
+	return r.Scaled(m.Warmup, m.WarmupTime, m.Requests)
 }
 
 // drawn returns the function that draws gaps of mean 1; nil if all gaps are equal.
@@ -465,7 +503,7 @@ func (t Timetable) describe(what string) string {
 
 // Traits implements Level.
 func (t Timetable) Traits() Traits {
-	return Traits{PerSecond: t.PerSecond(), PlaysData: true, Stateless: "the entries of a schedule are in no sequences"}
+	return Traits{PerSecond: t.PerSecond(), PlaysData: true, Instants: len(t.Offsets), Stateless: "the entries of a schedule are in no sequences"}
 }
 
 // Excluded implements Level.
@@ -522,13 +560,15 @@ func decimal(x float64) string {
 }
 
 var (
-	_ Level = Concurrency{}
-	_ Level = Sessions{}
-	_ Level = SessionRequests{}
-	_ Level = Periodic{}
-	_ Open  = Rate{}
-	_ Open  = Intervals{}
-	_ Open  = Timetable{}
-	_ Open  = SessionRate{}
-	_ Open  = SessionTimetable{}
+	_ Level    = Concurrency{}
+	_ Level    = Sessions{}
+	_ Level    = SessionRequests{}
+	_ Level    = Periodic{}
+	_ Scalable = Rate{}
+	_ Scalable = SessionRate{}
+	_ Open     = Rate{}
+	_ Open     = Intervals{}
+	_ Open     = Timetable{}
+	_ Open     = SessionRate{}
+	_ Open     = SessionTimetable{}
 )

@@ -113,10 +113,10 @@ func TestTraits(t *testing.T) {
 	}{
 		{Concurrency{N: 4}, Traits{Amount: 4, AtOnce: 4, WarmupSlots: 4, Plain: true}},
 		{Concurrency{N: 4, RampUp: time.Second}, Traits{Amount: 4, WarmupSlots: 4, RampUp: time.Second, Plain: true}},
-		{Sessions{N: 3}, Traits{Amount: 3, AtOnce: 3, PlaysData: true, Conversations: true, Stateless: needsSlots}},
+		{Sessions{N: 3}, Traits{Amount: 3, AtOnce: 3, Midway: true, PlaysData: true, Conversations: true, Stateless: needsSlots}},
 		{SessionRequests{N: 3, RampUp: time.Second}, Traits{Amount: 3, RampUp: time.Second, PlaysData: true, Conversations: true, Stateless: needsSlots}},
 		{SessionRate{Rate{PerSecond: 2.5, Arrivals: Poisson}}, Traits{PerSecond: 2.5, PlaysData: true, Conversations: true, Stateless: needsSlots}},
-		{SessionTimetable{Timetable{Offsets: []time.Duration{0, time.Second}}}, Traits{PerSecond: 2, PlaysData: true, Conversations: true, Stateless: needsSlots}},
+		{SessionTimetable{Timetable{Offsets: []time.Duration{0, time.Second}}}, Traits{PerSecond: 2, Instants: 2, PlaysData: true, Conversations: true, Stateless: needsSlots}},
 		{Periodic{Start: 2, End: 8, Step: 3, Period: 5}, Traits{
 			AtOnce: 3, WarmupSlots: 2, Requests: 8, Stateless: needsSlots,
 			Whole: "the steps follow the responses of all requests, and no rank has these",
@@ -125,7 +125,7 @@ func TestTraits(t *testing.T) {
 		{Rate{PerSecond: 2.5, Ceiling: 9, RampUp: time.Second}, Traits{Amount: 2.5, PerSecond: 2.5, RampUp: time.Second}},
 		{Rate{PerSecond: 2.5, Arrivals: Poisson}, Traits{Amount: 2.5, PerSecond: 2.5}},
 		{Intervals{Gaps: []time.Duration{time.Second, 3 * time.Second}, Speed: 2}, Traits{Amount: 1, PerSecond: 1}},
-		{Timetable{Offsets: []time.Duration{0, time.Second}}, Traits{PerSecond: 2, PlaysData: true, Stateless: "the entries of a schedule are in no sequences"}},
+		{Timetable{Offsets: []time.Duration{0, time.Second}}, Traits{PerSecond: 2, Instants: 2, PlaysData: true, Stateless: "the entries of a schedule are in no sequences"}},
 	} {
 		if got := tt.level.Traits(); got != tt.want {
 			t.Errorf("%v: %+v, want %+v", tt.level, got, tt.want)

@@ -38,7 +38,7 @@ func (s Sessions) Excluded(by Settings) error { return sessionsExcluded(s, by) }
 // Traits implements Level.
 func (s Sessions) Traits() Traits {
 	t := sessionTraits()
-	t.Amount, t.AtOnce = float64(s.N), s.N
+	t.Amount, t.AtOnce, t.Midway = float64(s.N), s.N, true
 	return t
 }
 
@@ -125,10 +125,16 @@ func (r SessionRate) Traits() Traits {
 	return t
 }
 
-// Scaled returns the rate with its drawn gaps scaled to a number of sessions; the sessions due in warmupTime are
-// warm-up; see [Rate.Scaled].
-func (r SessionRate) Scaled(warmupTime time.Duration, sessions int) SessionRate {
-	return SessionRate{r.Rate.Scaled(0, warmupTime, sessions)}
+// ScaledTo implements Scalable: it scales the gaps to the sessions that begin in the duration, or without a duration
+// and a request count to the sessions of the data. The sessions due in the time of the warm-up are warm-up.
+func (r SessionRate) ScaledTo(m Measured) Level {
+	switch {
+	case m.Duration > 0:
+		m.Sessions = m.within(r.PerSecond)
+	case m.Counted:
+		m.Sessions = 0 // how many sessions have that many requests is not known
+	}
+	return SessionRate{r.Scaled(0, m.WarmupTime, m.Sessions)}
 }
 
 // A SessionTimetable is an open loop with a recorded instant for each session. Its ceiling bounds the sessions in flight.
@@ -155,6 +161,6 @@ func (t SessionTimetable) Excluded(by Settings) error {
 // Traits implements Level.
 func (t SessionTimetable) Traits() Traits {
 	all := sessionTraits()
-	all.PerSecond = t.PerSecond()
+	all.PerSecond, all.Instants = t.PerSecond(), len(t.Offsets)
 	return all
 }

@@ -28,7 +28,7 @@ func Wait(until time.Time, done <-chan struct{}, near func()) bool {
 		if !WaitTimer(until.Add(-coarse), done) {
 			return false
 		}
-	} else if isClosed(done) {
+	} else if IsClosed(done) {
 		return false
 	}
 	for d := time.Until(until); d > spin; d = time.Until(until) {
@@ -47,7 +47,7 @@ func Wait(until time.Time, done <-chan struct{}, near func()) bool {
 func WaitTimer(until time.Time, done <-chan struct{}) bool {
 	d := time.Until(until)
 	if d <= 0 {
-		return !isClosed(done)
+		return !IsClosed(done)
 	}
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -59,7 +59,8 @@ func WaitTimer(until time.Time, done <-chan struct{}) bool {
 	}
 }
 
-func isClosed(done <-chan struct{}) bool {
+// IsClosed reports whether done is closed. A nil channel is not.
+func IsClosed(done <-chan struct{}) bool {
 	select {
 	case <-done:
 		return true

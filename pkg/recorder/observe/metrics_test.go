@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -20,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -84,10 +84,7 @@ func TestMetrics(t *testing.T) {
 // TestMetricsFaults checks that a faulty endpoint gives scrapes with an error and without
 // samples.
 func TestMetricsFaults(t *testing.T) {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := nettest.Listen(t)
 	_ = closed.Close()
 	hang := make(chan struct{})
 	t.Cleanup(func() { close(hang) })

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 // A full source loses its own oldest connection; if all slots are taken, the source with
@@ -300,24 +302,12 @@ func TestTimeoutsTellOfStrangers(t *testing.T) {
 	})
 	t.Run("a rank that does not get in", func(t *testing.T) {
 		t.Parallel()
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		go func() { // ends with the listener
-			for {
-				nc, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_ = newConn(nc).send(hello{Version, newNonce(), Strangers{3, 1}})
-				_ = nc.(*net.TCPConn).CloseWrite()
-				_, _ = io.Copy(io.Discard, nc)
-				_ = nc.Close()
-			}
-		}()
-		cfg := config(1, 2, l.Addr().String())
+		addr := nettest.StartServer(t, func(nc net.Conn) {
+			_ = newConn(nc).send(hello{Version, newNonce(), Strangers{3, 1}})
+			_ = nc.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, nc)
+		})
+		cfg := config(1, 2, addr)
 		cfg.Timeout = time.Second
 		if _, err := Join(t.Context(), cfg); err == nil || !strings.Contains(err.Error(), "rank 0 did not answer within 1s: ") || !strings.HasSuffix(err.Error(), sentence) {
 			t.Error(err)

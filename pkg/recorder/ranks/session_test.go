@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/internal/test/testenv"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -184,10 +185,7 @@ func compareTwice(ctx context.Context, server, rank *Session, clocks []shiftedCl
 // order. It returns its address.
 func delayProxy(t *testing.T, addr string, delay func() time.Duration) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	t.Cleanup(func() { _ = l.Close() })
 	var mu sync.Mutex // guards delay
 	pass := func(to, from net.Conn) {
@@ -348,25 +346,13 @@ func TestImpostorsOfRank0(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			go func() { // ends with the listener
-				for {
-					nc, err := l.Accept()
-					if err != nil {
-						return
-					}
-					for _, text := range []string{tt.hello, tt.answer} {
-						_, _ = nc.Write(append([]byte{0, 0, byte(len(text) >> 8), byte(len(text))}, text...))
-					}
-					_, _ = io.Copy(io.Discard, nc)
-					_ = nc.Close()
+			addr := nettest.StartServer(t, func(nc net.Conn) {
+				for _, text := range []string{tt.hello, tt.answer} {
+					_, _ = nc.Write(append([]byte{0, 0, byte(len(text) >> 8), byte(len(text))}, text...))
 				}
-			}()
-			_, err = Join(t.Context(), config(1, 2, l.Addr().String()))
+				_, _ = io.Copy(io.Discard, nc)
+			})
+			_, err := Join(t.Context(), config(1, 2, addr))
 			var refused *RefusedError
 			if !errors.As(err, &refused) || !strings.Contains(err.Error(), tt.want) || len(err.Error()) > 700 {
 				t.Errorf("%v, want %q", err, tt.want)
@@ -384,10 +370,7 @@ func TestSecretIsNotSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	var mu sync.Mutex
 	var seen []byte

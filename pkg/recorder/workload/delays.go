@@ -47,9 +47,6 @@ func ParseDelayKind(name string) (DelayKind, error) {
 	return 0, fmt.Errorf("expected recorded, think-only, start-to-start or none, not %q", name)
 }
 
-// Recording reports whether d needs the recorded starts of requests.
-func (d *Delays) Recording() bool { return d.IdleCap > 0 || d.Kind == StartToStart }
-
 // Of returns the entries of src with other delays. The delays of entries that are no sessions yet are those after their answers.
 func (d *Delays) Of(src Source) Source {
 	if *d == (Delays{}) {

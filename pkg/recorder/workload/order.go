@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/stat"
 )
 
 // An Order defines the order in which the entries of a Source are sent. It depends only
@@ -82,14 +84,7 @@ func below(x, n uint64) uint64 {
 	return hi
 }
 
-// mix hashes a and b to a random number with two rounds of SplitMix64's finalizer
-// (Steele, Lea and Flood, 2014).
+// mix hashes a and b to a random number.
 func mix(a, b uint64) uint64 {
-	return finalize(finalize(a+0x9e3779b97f4a7c15) + b + 0x9e3779b97f4a7c15)
-}
-
-func finalize(x uint64) uint64 {
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
+	return stat.Mix(stat.Mix(a+stat.SplitMixStep) + b + stat.SplitMixStep)
 }

@@ -1,14 +1,13 @@
 package plan
 
+import "github.com/pa-tools/pa/internal/stat"
+
 // Every random value is a hash of seed, request, purpose and token. No generator keeps a
 // state, so neither the order of events nor the number of cores can change a value.
 //
 //	bits(seed, request, what, token) = m(m(m(m(seed) ^ request) ^ what) ^ token)
 //
-// m is the step and finalizer of splitmix64 (Steele, Lea and Flood, Fast
-// Splittable Pseudorandom Number Generators, OOPSLA 2014): a bijection of 64
-// bits in which each input bit changes each output bit with probability about
-// one half. Two draws coincide only if their arguments do, or by a collision of
+// m is [Mix]. Two draws coincide only if their arguments do, or by a collision of
 // 64-bit values at one of the three xors.
 
 // A draw is the purpose of a random value. Values for different purposes are
@@ -23,12 +22,7 @@ const (
 )
 
 // Mix is the step and finalizer of splitmix64: a bijection that spreads every bit of x.
-func Mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
+func Mix(x uint64) uint64 { return stat.Mix(x + stat.SplitMixStep) }
 
 // bits returns 64 random bits.
 func bits(seed, request uint64, what draw, token int) uint64 {

@@ -70,7 +70,7 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 	if errors.Is(err, ErrNoTokenizer) || errors.Is(err, export.ErrContradiction) {
 		return nil, err
 	}
-	if s, ok := a.(ScrapeReader); ok && err == nil {
+	if s, ok := a.(scrapeReader); ok && err == nil {
 		err = s.ReadScrapes(ctx, r)
 	}
 	if err == nil {

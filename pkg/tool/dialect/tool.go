@@ -109,9 +109,9 @@ type Analysis interface {
 	Report() Report
 }
 
-// A ScrapeReader is an Analysis that reads the telemetry of a run. Analyze calls
+// A scrapeReader is an Analysis that reads the telemetry of a run. Analyze calls
 // ReadScrapes after the last level, if the requests were read without an error.
-type ScrapeReader interface {
+type scrapeReader interface {
 	ReadScrapes(ctx context.Context, r export.Reader) error
 }
 

@@ -121,7 +121,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	}
 	s.stored.Kept = k
 	resultfile.LackRequests(run, []resultfile.KeptLevel{k})
-	s.c = f.Cursor(begin+1, jsonscan.DefaultChunk)
+	s.C = f.Cursor(begin+1, jsonscan.DefaultChunk)
 	return run, s, nil
 }
 
@@ -133,10 +133,9 @@ func errorRateWrong(errors, rate float64) bool { return errors > 0 && rate == 0 
 
 // source is the source of the requests of a level.
 type source struct {
-	c      *jsonscan.Cursor
+	resultfile.Requests
 	unit   string // of times: "s" or "ms"
 	stored *resultfile.Summary
-	index  int // of the next request
 
 	totals totals
 }
@@ -150,12 +149,10 @@ func (s *source) load(run *export.Run) {
 	delete(s.stored.Figures, "batch_size")
 }
 
-func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }
-
 // Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	var q fileRequest
-	at, err := resultfile.NextRequest(s.c, &s.index, r, &q)
+	at, err := s.NextRequest(r, &q)
 	if err != nil {
 		return 0, err
 	}
@@ -236,18 +233,11 @@ func (t *totals) add(q *fileRequest) {
 		t.errors++
 		return
 	}
-	for i, v := range []*float64{q.TTFT, q.TPOT, q.Latency, float(q.Input), float(q.Output)} {
+	for i, v := range []*float64{q.TTFT, q.TPOT, q.Latency, resultfile.Float(q.Input), resultfile.Float(q.Output)} {
 		if v != nil {
 			t.spreads[i].Add(*v)
 		}
 	}
-}
-
-func float(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	return new(float64(*n))
 }
 
 // Check compares the statistics of the file with its requests. With --warmup-ratio and --cooldown-ratio they are of a part of the

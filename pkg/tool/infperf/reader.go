@@ -3,9 +3,7 @@ package infperf
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 
-	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -105,16 +103,15 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 			},
 		},
 	}
-	s := &source{c: c, file: f, begin: c.Pos}
+	s := &source{Requests: resultfile.Requests{C: c}, file: f, begin: c.Pos}
 	return run, s, s.peek(run)
 }
 
 // source is the source of the array.
 type source struct {
-	c      *jsonscan.Cursor
+	resultfile.Requests
 	file   *resultfile.File
 	begin  int64       // offset of the first request
-	index  int         // of the next request
 	stages []int       // index of the first request of each stage after the first
 	stage  int         // of the current request
 	totals *fileTotals // nil without a summary
@@ -124,19 +121,17 @@ type source struct {
 	fileStarts []float64
 }
 
-func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }
-
 // peek takes the model and the kind of endpoint from the first request.
 func (s *source) peek(run *export.Run) error {
-	if b, err := s.c.Peek(); err != nil || b != '{' {
+	if b, err := s.C.Peek(); err != nil || b != '{' {
 		return err
 	}
-	at := s.c.Pos
-	v, err := s.c.Value("the first request")
+	at := s.C.Pos
+	v, err := s.C.Value("the first request")
 	if err != nil {
 		return err
 	}
-	s.c.Pos = at
+	s.C.Pos = at
 	var q fileRequest
 	var body struct {
 		Model    string          `json:"model"`
@@ -159,26 +154,13 @@ func (s *source) peek(run *export.Run) error {
 
 // Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
-	more, err := s.c.Elem(s.index == 0)
-	if err != nil {
-		return s.stage, err
-	}
-	if !more {
-		return s.stage, io.EOF
-	}
-	for s.stage < len(s.stages) && s.index >= s.stages[s.stage] {
+	var q fileRequest
+	at, err := s.NextRequest(r, &q)
+	for s.stage < len(s.stages) && s.Index > s.stages[s.stage] {
 		s.stage++
 	}
-	r.ID = uint64(s.index)
-	s.index++
-	v, err := s.c.Value("the request")
 	if err != nil {
 		return s.stage, err
-	}
-	at := s.c.Pos - int64(len(v))
-	var q fileRequest
-	if err := resultfile.Decode(v, &q); err != nil {
-		return s.stage, resultfile.TypeError(at, err)
 	}
 	if bad := s.request(r, &q); bad != nil {
 		bad.At, bad.Excluded = at, q.Error != nil

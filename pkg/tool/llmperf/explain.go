@@ -52,13 +52,7 @@ func (a *analysis) explainLevel(l *level) {
 
 // Definitions returns the tool's name and formula of each measure of the last reported
 // level, and why its value differs from the strict one.
-func (r *report) Definitions() []explain.Definition {
-	return explain.DefineAll(func(d *explain.Definition) {
-		if n := len(r.Levels); n > 0 {
-			r.define(d, &r.Levels[n-1])
-		}
-	})
-}
+func (r *report) Definitions() []explain.Definition { return explain.DefineLast(r.Levels, r.define) }
 
 // define fills in a definition and its values on a level.
 func (r *report) define(d *explain.Definition, l *level) {

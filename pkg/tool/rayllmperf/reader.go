@@ -2,11 +2,9 @@ package rayllmperf
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strings"
 
-	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -79,24 +77,21 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 			}},
 			Warnings: []string{wrongITL, "LLMPerf counts tokens with the tokenizer of Llama 2, whatever the model is"},
 		},
-	}, &source{c: c}, nil
+	}, &source{Requests: resultfile.Requests{C: c}}, nil
 }
 
 // source is the source of the array.
 type source struct {
-	c      *jsonscan.Cursor
-	index  int // of the next request
+	resultfile.Requests
 	totals *totals
 	// failures says that a request of the file failed.
 	failures bool
 }
 
-func (s *source) Where() string { return fmt.Sprintf("request %d", max(s.index-1, 0)) }
-
 // Next implements resultfile.Source.
 func (s *source) Next(r *export.Request) (int, error) {
 	var q fileRequest
-	at, err := resultfile.NextRequest(s.c, &s.index, r, &q)
+	at, err := s.NextRequest(r, &q)
 	if err != nil {
 		return 0, err
 	}

@@ -100,18 +100,11 @@ func (t *totals) add(q *fileRequest) {
 		t.errors++
 		return
 	}
-	for i, v := range []*float64{q.ITL, q.TTFT, q.Latency, q.Throughput, float(q.Input), float(q.Output)} {
+	for i, v := range []*float64{q.ITL, q.TTFT, q.Latency, q.Throughput, resultfile.Float(q.Input), resultfile.Float(q.Output)} {
 		if v != nil {
 			t.spreads[i].Add(*v)
 		}
 	}
-}
-
-func float(n *int64) *float64 {
-	if n == nil {
-		return nil
-	}
-	return new(float64(*n))
 }
 
 // SummaryNames implements resultfile.Summarized.

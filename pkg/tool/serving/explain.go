@@ -82,13 +82,7 @@ const naGaps = "the file does not hold the tokens between the first and the last
 
 // Definitions returns, for each measure of the last reported level, the tool's name and
 // formula, and why its value differs from strict's.
-func (r *report) Definitions() []explain.Definition {
-	return explain.DefineAll(func(d *explain.Definition) {
-		if n := len(r.Levels); n > 0 {
-			r.define(d, &r.Levels[n-1])
-		}
-	})
-}
+func (r *report) Definitions() []explain.Definition { return explain.DefineLast(r.Levels, r.define) }
 
 // define fills in a definition and its values on a level.
 func (r *report) define(d *explain.Definition, l *levelReport) {

@@ -155,10 +155,10 @@ var chunks = []struct {
 	},
 	{
 		"llama.cpp: timings", `{"choices":[{"finish_reason":"length","index":0,"delta":{}}],"timings":{"cache_n":0,"prompt_n":29,"prompt_ms":1.184,"predicted_n":16,"predicted_ms":3.466}}`,
-		Chunk{Choices: []Choice{{FinishReason: []byte("length")}}, Server: &export.ServerDetails{Prefill: export.Count{V: 1184000, OK: true}, Decode: export.Count{V: 3466000, OK: true}, CachedLocal: export.Count{OK: true}}},
+		Chunk{Choices: []Choice{{FinishReason: []byte("length")}}, Server: &export.ServerDetails{Prefill: export.IntOf(1184000), Decode: export.IntOf(3466000), CachedLocal: export.Int{OK: true}}},
 		false,
 	},
-	{"timings of one kind", `{"choices":[],"model":"m","timings":{"prompt_ms":1,"predicted_ms":null}}`, Chunk{Model: []byte("m"), Server: &export.ServerDetails{Prefill: export.Count{V: 1e6, OK: true}}}, false},
+	{"timings of one kind", `{"choices":[],"model":"m","timings":{"prompt_ms":1,"predicted_ms":null}}`, Chunk{Model: []byte("m"), Server: &export.ServerDetails{Prefill: export.IntOf(1e6)}}, false},
 	{"timings are no object", `{"choices":[],"model":"m","timings":[1]}`, Chunk{Model: []byte("m")}, false},
 	{
 		"usage with null details", `{"choices":[],"usage":{"prompt_tokens":29,"completion_tokens":16,"total_tokens":45,"prompt_tokens_details":null}}`,
@@ -281,7 +281,7 @@ var chunks = []struct {
 	},
 	{
 		"Ollama /api/chat: end", `{"model":"m","message":{"role":"assistant","content":""},"done_reason":"length","done":true,"total_duration":5,"prompt_eval_count":3,"prompt_eval_cached_count":2,"eval_count":4}`,
-		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true, Server: &export.ServerDetails{E2E: export.Count{V: 5, OK: true}}},
+		Chunk{Model: []byte("m"), Choices: []Choice{{Role: []byte("assistant"), FinishReason: []byte("length")}}, Usage: Usage{PromptTokens: 3, CompletionTokens: 4, TotalTokens: 7, CachedTokens: 2}, HasUsage: true, HasCached: true, Server: &export.ServerDetails{E2E: export.IntOf(5)}},
 		false,
 	},
 	{"Ollama /api/generate", `{"model":"m","response":"a","done":false}`, Chunk{Model: []byte("m"), Choices: []Choice{{Content: []byte("a")}}}, true},

@@ -34,9 +34,9 @@ const (
 	MessagesError
 )
 
-// MessagesStatus returns the HTTP status for a type of error of Anthropic Messages, which has none of its own within a stream;
+// messagesStatus returns the HTTP status for a type of error of Anthropic Messages, which has none of its own within a stream;
 // 0 for other types.
-func MessagesStatus(errorType string) int {
+func messagesStatus(errorType string) int {
 	switch errorType {
 	case "invalid_request_error":
 		return 400
@@ -244,7 +244,7 @@ func (e *Error) typed() {
 	if e.Type == "" {
 		return
 	}
-	if status := MessagesStatus(e.Type); e.Code == "" && status > 0 {
+	if status := messagesStatus(e.Type); e.Code == "" && status > 0 {
 		e.Code = strconv.Itoa(status)
 	}
 	if e.Message != "" {

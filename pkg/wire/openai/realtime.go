@@ -17,8 +17,8 @@ const (
 	RealtimeCommit    = "input_audio_buffer.commit"
 	RealtimeDone      = "transcription.done"                                    // vLLM
 	RealtimeCompleted = "conversation.item.input_audio_transcription.completed" // OpenAI
-	RealtimeFailed    = "conversation.item.input_audio_transcription.failed"    // OpenAI
-	RealtimeError     = "error"
+	realtimeFailed    = "conversation.item.input_audio_transcription.failed"    // OpenAI
+	realtimeError     = "error"
 )
 
 // A RealtimeMessage is what a client of v1/realtime needs of a message of the server to go on.
@@ -30,7 +30,7 @@ type RealtimeMessage struct {
 // Last reports whether the message ends the transcription of an utterance.
 func (m *RealtimeMessage) Last() bool {
 	switch m.Type {
-	case RealtimeDone, RealtimeCompleted, RealtimeFailed, RealtimeError:
+	case RealtimeDone, RealtimeCompleted, realtimeFailed, realtimeError:
 		return true
 	}
 	return false

@@ -19,8 +19,8 @@ func TestParseRealtime(t *testing.T) {
 		{data: `{"type":"conversation.item.input_audio_transcription.delta","delta":"a"}`, kind: "conversation.item.input_audio_transcription.delta", output: true},
 		{data: ` {"type":"transcription.done","text":"a"}` + "\n", kind: RealtimeDone, last: true},
 		{data: `{"type":"conversation.item.input_audio_transcription.completed","transcript":"a"}`, kind: RealtimeCompleted, last: true},
-		{data: `{"type":"conversation.item.input_audio_transcription.failed","error":{"message":"x"}}`, kind: RealtimeFailed, last: true},
-		{data: `{"type":"error","error":"x"}`, kind: RealtimeError, last: true},
+		{data: `{"type":"conversation.item.input_audio_transcription.failed","error":{"message":"x"}}`, kind: realtimeFailed, last: true},
+		{data: `{"type":"error","error":"x"}`, kind: realtimeError, last: true},
 		{data: `{"session":null}`},
 	} {
 		m, err := ParseRealtime([]byte(tt.data))

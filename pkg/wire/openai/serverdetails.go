@@ -38,7 +38,7 @@ func (c *Chunk) addServer(w *jsonscan.Walker, read func(*jsonscan.Walker, *expor
 }
 
 // number reads a number times a unit: the nearest int64. It skips all other values, which are missing.
-func number(w *jsonscan.Walker, unit float64) (n export.Count) {
+func number(w *jsonscan.Walker, unit float64) (n export.Int) {
 	if c := w.Peek(); c != '-' && (c < '0' || c > '9') {
 		w.Skip()
 		return n
@@ -66,7 +66,7 @@ func number(w *jsonscan.Walker, unit float64) (n export.Count) {
 
 // readMetrics reads vLLM's metrics. Its time_to_first_token_ms begins when the queue ends. Bedrock's metrics have one time.
 func readMetrics(w *jsonscan.Walker, d *export.ServerDetails) {
-	var first export.Count
+	var first export.Int
 	for more := w.TryObject(); more; more = w.NextMember() {
 		switch string(w.Key) {
 		case "queue_time_ms":
@@ -86,7 +86,7 @@ func readMetrics(w *jsonscan.Walker, d *export.ServerDetails) {
 		}
 	}
 	if first.OK && d.Queue.OK {
-		d.TTFT = export.Count{V: stat.SaturatingAdd(d.Queue.V, first.V), OK: true}
+		d.TTFT = export.IntOf(stat.SaturatingAdd(d.Queue.V, first.V))
 	}
 	if !d.Prefill.OK {
 		d.Prefill = first

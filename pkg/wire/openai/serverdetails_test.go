@@ -14,7 +14,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-func n(v int64) export.Count { return export.Count{V: v, OK: true} }
+func n(v int64) export.Int { return export.IntOf(v) }
 
 // The bodies are in the shape of each server. Times are in milliseconds, or in seconds at SGLang and Groq.
 var stated = []struct {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/observe"
 )
 
 // A control queries the server about itself and the model. Errors need not name the server.
@@ -31,7 +32,7 @@ type control interface {
 	// the system is key; unregister makes it unmap the region.
 	register(ctx context.Context, name, key string, bytes int64) error
 	unregister(ctx context.Context, name string) error
-	Close() error
+	observe.StatisticsClient // the statistics of models; Close
 }
 
 func (b *Backend) newControl() (control, error) {

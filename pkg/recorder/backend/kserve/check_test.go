@@ -3,12 +3,13 @@ package kserve
 import (
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 func TestCheckModel(t *testing.T) {
@@ -34,18 +35,12 @@ func TestCheckModel(t *testing.T) {
 func TestCheckErrors(t *testing.T) {
 	t.Parallel()
 	f := startFake(t, nil)
-	refused, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	refused := nettest.Listen(t)
 	if err := refused.Close(); err != nil {
 		t.Fatal(err)
 	}
 	// Listens, but never answers.
-	silent, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	silent := nettest.Listen(t)
 	t.Cleanup(func() { _ = silent.Close() }) // after the parallel rows
 
 	const hint = "; is the server running, and is -u right? (gRPC is usually 8001, HTTP 8000)"

@@ -134,8 +134,7 @@ func (c *Config) Validate() error {
 	add(c.OutputSharedBytes < 0 || c.OutputSharedBytes > math.MaxInt32, "%d bytes of shared memory for an output: must be from 1 to %d", c.OutputSharedBytes, math.MaxInt32)
 	if c.Compression != "" {
 		add(c.Protocol != GRPC, "compression needs gRPC; use -i grpc")
-		_, err := grpcconn.ParseCompression(c.Compression)
-		errs = append(errs, err)
+		errs = append(errs, grpcconn.CheckCompression(c.Compression))
 	}
 	json := c.JSONInputs || c.JSONOutputs
 	add(json && c.Protocol != HTTP, "tensors in JSON need HTTP; drop -i grpc")

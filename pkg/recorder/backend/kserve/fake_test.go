@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -26,8 +23,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
-	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -35,16 +31,7 @@ import (
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
 
-// The kernel's stamps are on throughout, as they are in a run once Check was
-// called: a few stamps of the process among them need not be in order.
-func TestMain(m *testing.M) {
-	testenv.MoreParallel()
-	release := sockstamp.Hold()
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		release()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { nettest.RunStamped(m) }
 
 // fakeModel is a model of fakeTriton. Shapes are as in the configuration,
 // without the batch dimension.
@@ -132,10 +119,7 @@ func serveGRPC(t testing.TB, impl pb.GRPCInferenceServiceServer) (addr string) {
 
 func serveOn(t testing.TB, s *grpc.Server, impl pb.GRPCInferenceServiceServer) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	pb.RegisterGRPCInferenceServiceServer(s, impl)
 	done := make(chan struct{})
 	go func() { // ends with Stop

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	pb "github.com/pa-tools/pa/internal/kserve"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -481,10 +482,7 @@ func BenchmarkStream(b *testing.B) {
 		}
 		return nil
 	}))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	l := nettest.Listen(b)
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = srv.Serve(l) })
 	b.Cleanup(func() { srv.Stop(); wg.Wait() })

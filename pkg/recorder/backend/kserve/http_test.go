@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -110,10 +110,7 @@ func TestHTTPBroken(t *testing.T) {
 }
 
 func TestHTTPRefused(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	addr := l.Addr().String()
 	if err := l.Close(); err != nil {
 		t.Fatal(err)

@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -63,33 +63,17 @@ func TestLibraryText(t *testing.T) {
 // is over, and closes the connection.
 func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() { // ends with the listener
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				_ = c.SetReadDeadline(time.Now().Add(linger))
-				// net/http closes the connection when these bytes come before its request
-				// is written to its end, and then says that and not what it read.
-				r := bufio.NewReader(c)
-				if req, err := http.ReadRequest(r); err == nil {
-					_, _ = io.Copy(io.Discard, req.Body)
-					_, _ = io.WriteString(c, say)
-				}
-				_, _ = io.Copy(io.Discard, r)
-				c.Close()
-			})
+	return nettest.StartServer(t, func(c net.Conn) {
+		_ = c.SetReadDeadline(time.Now().Add(linger))
+		// net/http closes the connection when these bytes come before its request
+		// is written to its end, and then says that and not what it read.
+		r := bufio.NewReader(c)
+		if req, err := http.ReadRequest(r); err == nil {
+			_, _ = io.Copy(io.Discard, req.Body)
+			_, _ = io.WriteString(c, say)
 		}
+		_, _ = io.Copy(io.Discard, r)
 	})
-	t.Cleanup(func() { l.Close(); serving.Wait() })
-	return l.Addr().String()
 }
 
 // A failure of a connection is one line that says what to check, both from Check and in the row of

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
@@ -83,24 +82,10 @@ func TestProxy(t *testing.T) {
 // something, whatever it was, and closes.
 func startSaying(t *testing.T, answer string) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() { // ends with the listener
-		for {
-			nc, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_, _ = http.ReadRequest(bufio.NewReader(nc))
-			_, _ = io.WriteString(nc, answer)
-			_ = nc.Close()
-		}
+	return nettest.StartServer(t, func(nc net.Conn) {
+		_, _ = http.ReadRequest(bufio.NewReader(nc))
+		_, _ = io.WriteString(nc, answer)
 	})
-	t.Cleanup(func() { _ = l.Close(); serving.Wait() })
-	return l.Addr().String()
 }
 
 func TestProxyErrors(t *testing.T) {
@@ -108,10 +93,7 @@ func TestProxyErrors(t *testing.T) {
 	proxy := startProxy(t)
 	wrong := proxy.URL()
 	wrong.User = url.UserPassword("alice", "not-that-one")
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := nettest.Listen(t)
 	gone := &url.URL{Scheme: "http", Host: closed.Addr().String()}
 	if err := closed.Close(); err != nil {
 		t.Fatal(err)
@@ -151,7 +133,7 @@ func TestProxyErrors(t *testing.T) {
 			}
 		})
 	}
-	_, err = New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
+	_, err := New(Config{URL: f.grpcAddr, Protocol: GRPC, Model: "m", Proxy: through(&url.URL{Scheme: "socks5", Host: "p:1"})})
 	if err == nil || !strings.Contains(err.Error(), "proxy socks5://p:1: gRPC goes through http proxies only") {
 		t.Errorf("socks5: %v", err)
 	}

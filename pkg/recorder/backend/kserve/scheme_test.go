@@ -11,32 +11,19 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 // lineServer is a server of plain HTTP that says nothing before it has read a line,
 // as llama.cpp's: a TLS handshake with it does not end.
 func lineServer(t *testing.T) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
-	go func() { // ends with the listener
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() { // ends with the connection
-				defer c.Close()
-				if line, err := bufio.NewReader(c).ReadString('\n'); err == nil && strings.HasSuffix(line, " HTTP/1.1\r\n") {
-					_, _ = io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-				}
-			}()
+	return nettest.StartServer(t, func(c net.Conn) {
+		if line, err := bufio.NewReader(c).ReadString('\n'); err == nil && strings.HasSuffix(line, " HTTP/1.1\r\n") {
+			_, _ = io.WriteString(c, "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
 		}
-	}()
-	return l.Addr().String()
+	})
 }
 
 // A server of another kind, or of plain HTTP in the place of TLS, is named with the
@@ -59,24 +46,12 @@ func TestCheckOtherServer(t *testing.T) {
 	defer secured.Close()
 	// Closes a connection that does not begin with a handshake, as servers do that
 	// are not Go's.
-	hello, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer hello.Close()
-	go func() { // ends with the listener
-		for {
-			c, err := hello.Accept()
-			if err != nil {
-				return
-			}
-			first := make([]byte, 1)
-			if _, err := io.ReadFull(c, first); err == nil && first[0] == 22 {
-				_, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, 40}) // alert: handshake failure
-			}
-			_ = c.Close()
+	hello := nettest.StartServer(t, func(c net.Conn) {
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(c, first); err == nil && first[0] == 22 {
+			_, _ = c.Write([]byte{21, 3, 3, 0, 2, 2, 40}) // alert: handshake failure
 		}
-	}()
+	})
 
 	const notServed = "the server does not speak KServe v2: GET /v2/health/live: HTTP status 404: "
 	for _, tt := range []struct{ name, url, want string }{
@@ -85,7 +60,7 @@ func TestCheckOtherServer(t *testing.T) {
 		{"https to plain HTTP, which is mute", "https://" + lineServer(t), "the server speaks plain HTTP, not TLS; use http:// in -u"},
 		{"https to plain HTTP, which answers", "https://" + plain.Listener.Addr().String(), "the server does not speak TLS; use http:// in -u"},
 		{"http to TLS, which answers", secured.Listener.Addr().String(), "HTTP 400: Client sent an HTTP request to an HTTPS server.; use https:// in -u"},
-		{"http to TLS, which closes", hello.Addr().String(), "the server speaks TLS; use https:// in -u"},
+		{"http to TLS, which closes", hello, "the server speaks TLS; use https:// in -u"},
 	} {
 		b, err := New(Config{URL: tt.url, Model: "m", CheckTimeout: 2 * time.Second})
 		if err != nil {

@@ -12,10 +12,7 @@ import (
 // Statistics returns a client for the statistics of the server's models, with its own
 // connection. The caller must close it.
 func (b *Backend) Statistics() (observe.StatisticsClient, error) {
-	if b.cfg.Protocol == GRPC {
-		return b.newGRPCControl()
-	}
-	return b.newHTTPControl(), nil
+	return b.newControl()
 }
 
 // Protocol implements observe.StatisticsClient.

@@ -7,13 +7,12 @@ import (
 	"net"
 	"syscall"
 	"testing"
+
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 func TestAlive(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	for _, tt := range []struct {
 		name          string

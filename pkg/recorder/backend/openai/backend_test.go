@@ -8,32 +8,20 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"runtime"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/pa-tools/pa/internal/sockstamp"
-	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// The kernel's stamps are on throughout, as they are in a run once Check was
-// called: a few stamps of the process among them need not be in order.
-func TestMain(m *testing.M) {
-	testenv.MoreParallel()
-	release := sockstamp.Hold()
-	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		release()
-		os.Exit(code)
-	}))
-}
+func TestMain(m *testing.M) { nettest.RunStamped(m) }
 
 // newBackend is New for configurations that are right.
 func newBackend(t testing.TB, cfg Config) *Backend {
@@ -205,56 +193,23 @@ func serve(t testing.TB, h http.HandlerFunc) *httptest.Server {
 // answer writes, and closes the connection when answer returns false.
 func serveRaw(t testing.TB, answer func(c net.Conn, n int, body []byte) bool) (addr string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	n := 0
-	conns := map[net.Conn]bool{}
-	wg.Go(func() {
+	var requests atomic.Int64
+	return nettest.StartServer(t, func(c net.Conn) {
+		br := bufio.NewReader(c)
 		for {
-			c, err := l.Accept()
+			req, err := http.ReadRequest(br)
 			if err != nil {
 				return
 			}
-			mu.Lock()
-			conns[c] = true
-			mu.Unlock()
-			wg.Go(func() {
-				defer c.Close()
-				br := bufio.NewReader(c)
-				for {
-					req, err := http.ReadRequest(br)
-					if err != nil {
-						return
-					}
-					body, err := io.ReadAll(req.Body)
-					if err != nil {
-						return
-					}
-					mu.Lock()
-					i := n
-					n++
-					mu.Unlock()
-					if !answer(c, i, body) {
-						return
-					}
-				}
-			})
+			body, err := io.ReadAll(req.Body)
+			if err != nil {
+				return
+			}
+			if !answer(c, int(requests.Add(1)-1), body) {
+				return
+			}
 		}
 	})
-	t.Cleanup(func() {
-		l.Close()
-		mu.Lock()
-		for c := range conns {
-			c.Close()
-		}
-		mu.Unlock()
-		wg.Wait()
-	})
-	return l.Addr().String()
 }
 
 // write is io.WriteString for connections that may be gone.

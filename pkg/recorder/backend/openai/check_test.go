@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -127,26 +128,15 @@ func TestCheckWrongServer(t *testing.T) {
 		{"gRPC that speaks first", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer l.Close()
-			go func() {
-				if c, err := l.Accept(); err == nil {
-					write(c, tt.greeting)
-					_, _ = io.Copy(io.Discard, c)
-					c.Close()
-				}
-			}()
-			checkError(t, newBackend(t, Config{URL: l.Addr().String()}).Check(t.Context()), "http://"+l.Addr().String()+"/v1/models: ", tt.err)
+			addr := nettest.StartServer(t, func(c net.Conn) {
+				write(c, tt.greeting)
+				_, _ = io.Copy(io.Discard, c)
+			})
+			checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/models: ", tt.err)
 		})
 	}
 	t.Run("refused", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := nettest.Listen(t)
 		addr := l.Addr().String()
 		l.Close()
 		checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/chat/completions: ", "connection refused; is the server running, and is -u right?")
@@ -184,25 +174,13 @@ func TestCheckWrongServer(t *testing.T) {
 		checkError(t, b.Check(t.Context()), "https://"+addr+"/v1/chat/completions: ", "no TLS handshake in time; if the server speaks plain HTTP, use http:// in -u")
 	})
 	t.Run("http to a TLS port that closes", func(t *testing.T) {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		go func() { // ends with the listener
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				first := make([]byte, 1)
-				if _, err := io.ReadFull(c, first); err == nil && first[0] == 22 {
-					write(c, "\x15\x03\x03\x00\x02\x02\x28") // alert: handshake failure
-				}
-				_ = c.Close()
+		addr := nettest.StartServer(t, func(c net.Conn) {
+			first := make([]byte, 1)
+			if _, err := io.ReadFull(c, first); err == nil && first[0] == 22 {
+				write(c, "\x15\x03\x03\x00\x02\x02\x28") // alert: handshake failure
 			}
-		}()
-		checkError(t, newBackend(t, Config{URL: l.Addr().String()}).Check(t.Context()), "http://"+l.Addr().String()+"/v1/models: ", "the server speaks TLS; use https:// in -u")
+		})
+		checkError(t, newBackend(t, Config{URL: addr}).Check(t.Context()), "http://"+addr+"/v1/models: ", "the server speaks TLS; use https:// in -u")
 	})
 	t.Run("cancelled", func(t *testing.T) {
 		addr := serveRaw(t, func(c net.Conn, _ int, _ []byte) bool {

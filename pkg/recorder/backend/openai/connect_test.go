@@ -8,16 +8,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
 func TestSendConnectError(t *testing.T) { onEach(t, testSendConnectError) }
 
 func testSendConnectError(t *testing.T, tr Transport) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	addr := l.Addr().String()
 	l.Close()
 	b := newBackend(t, Config{Transport: tr, URL: "http://user:pw-secret@" + addr + "?key=secret"})
@@ -38,10 +36,7 @@ func testSendServerSpeaksFirst(t *testing.T, tr Transport) {
 		{"HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := nettest.Listen(t)
 			served := make(chan struct{})
 			go func() {
 				defer close(served)

@@ -292,7 +292,7 @@ func (m *matrix) row(r *export.Request) matrixRow {
 	var counts []string
 	for _, n := range []struct {
 		name string
-		n    export.Count
+		n    export.Int
 		ok   bool
 	}{{"in", d.InputTokens, true}, {"cached", d.CachedTokens, true}, {"out", d.OutputTokens, d.TokenSource == "usage"}, {"of reasoning", d.ReasoningTokens, d.TokenSource == "usage"}} {
 		if n.ok && n.n.OK {

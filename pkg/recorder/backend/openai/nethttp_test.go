@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
@@ -274,10 +275,7 @@ func testReuse(t *testing.T, tr Transport) {
 func TestPrewarmStale(t *testing.T) { onEach(t, testPrewarmStale) }
 
 func testPrewarmStale(t *testing.T, tr Transport) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	defer l.Close()
 	closed := make(chan bool)
 	go func() {
@@ -309,10 +307,7 @@ func testPrewarmStale(t *testing.T, tr Transport) {
 func TestPrewarmRefused(t *testing.T) { onEach(t, testPrewarmRefused) }
 
 func testPrewarmRefused(t *testing.T, tr Transport) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := nettest.Listen(t)
 	addr := l.Addr().String()
 	l.Close()
 	b := newBackend(t, Config{Transport: tr, URL: "http://u:pw-secret@" + addr, Reuse: backend.Prewarm})

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 
+	"github.com/pa-tools/pa/internal/test/nettest"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/rxclock"
 )
@@ -30,10 +31,7 @@ func TestHTTP2NotDelivered(t *testing.T) {
 		"closed": {func(*http2.Framer, uint32) error { return io.EOF }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := nettest.Listen(t)
 			requests, ended := 0, make(chan bool)
 			go func() {
 				defer close(ended)

@@ -24,40 +24,25 @@ import (
 // none. seen returns what it was asked for since the last call.
 func serveSOCKS(t *testing.T, user, password string) (addr string, seen func() []string) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var asked []string
-	wg.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			wg.Go(func() {
-				defer c.Close()
-				target, err := socksHandshake(c, user, password)
-				if err != nil {
-					return
-				}
-				mu.Lock()
-				asked = append(asked, target)
-				mu.Unlock()
-				server, err := net.Dial("tcp", target)
-				if err != nil {
-					_, _ = c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0}) // refused
-					return
-				}
-				_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
-				nettest.Splice(c, server)
-			})
+	addr = nettest.StartServer(t, func(c net.Conn) {
+		target, err := socksHandshake(c, user, password)
+		if err != nil {
+			return
 		}
+		mu.Lock()
+		asked = append(asked, target)
+		mu.Unlock()
+		server, err := net.Dial("tcp", target)
+		if err != nil {
+			_, _ = c.Write([]byte{5, 5, 0, 1, 0, 0, 0, 0, 0, 0}) // refused
+			return
+		}
+		_, _ = c.Write([]byte{5, 0, 0, 1, 0, 0, 0, 0, 0, 0})
+		nettest.Splice(c, server)
 	})
-	t.Cleanup(func() { l.Close(); wg.Wait() })
-	return l.Addr().String(), func() []string {
+	return addr, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		since := asked
@@ -191,10 +176,7 @@ func TestProxy(t *testing.T) {
 
 // Why there is no way through a proxy; never with its password.
 func TestProxyErrors(t *testing.T) {
-	gone, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gone := nettest.Listen(t)
 	gone.Close()
 	secure := httptest.NewTLSServer(http.HandlerFunc(streamHandler))
 	defer secure.Close()

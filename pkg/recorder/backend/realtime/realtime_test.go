@@ -168,7 +168,7 @@ func TestSimulated(t *testing.T) {
 			run.ServiceKind = &kind
 			dec := answer.NewDecoder(run, true)
 			a := dec.Decode(r)
-			if len(a.Events) != 8 || a.Failure != "" || a.Unreadable != 0 || a.Usage.Output != answer.Some(8) {
+			if len(a.Events) != 8 || a.Failure != "" || a.Unreadable != 0 || a.Usage.Output != export.IntOf(8) {
 				t.Errorf("decoded %d events, %q, %d unreadable, usage %+v", len(a.Events), a.Failure, a.Unreadable, a.Usage)
 			}
 		})

@@ -79,13 +79,12 @@ func New(level load.Level, s Stage) Driver {
 		return newSessionSlots(level, s)
 	case load.SessionRequests:
 		return newSessionRequests(level, s)
-	case load.SessionRate:
-		return newSessionArrivals(level, s)
-	case load.SessionTimetable:
-		return newSessionArrivals(level, s)
 	case load.Periodic:
 		return &periodic{Stage: s, level: level, reached: make(chan struct{}, 1)}
 	case load.Open:
+		if level.Traits().Conversations {
+			return newSessionArrivals(level, s)
+		}
 		return newOpenLoop(level, s)
 	}
 	panic(fmt.Sprintf("drive: no driver for a %T", level))

@@ -144,7 +144,7 @@ func (d *sessions) next(slot int) (_ nextSession, ok bool) {
 	defer d.opening.Unlock()
 	all := d.Set.sessions
 	for passed := 0; passed <= all.Sessions(); passed++ {
-		if d.Err() != nil || isDone(d.Admission.Closed()) || d.begun == all.Sessions() && !d.Repeat || d.Most > 0 && d.turns >= d.Most {
+		if d.Err() != nil || load.IsClosed(d.Admission.Closed()) || d.begun == all.Sessions() && !d.Repeat || d.Most > 0 && d.turns >= d.Most {
 			return nextSession{}, false
 		}
 		next := nextSession{number: d.begun, first: d.turns}

@@ -166,7 +166,7 @@ func (w *workers) grow() {
 	if w.reserve != nil {
 		wanted += w.reserve(w.n)
 	}
-	for len(w.idle)+w.opening < wanted && w.n+w.opening < w.limit && !isDone(w.ended) {
+	for len(w.idle)+w.opening < wanted && w.n+w.opening < w.limit && !load.IsClosed(w.ended) {
 		number := w.first + w.n + w.opening
 		w.opening++
 		w.opened.Go(func() { w.open(number) })
@@ -199,13 +199,4 @@ func (w *workers) used() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.n
-}
-
-func isDone(done <-chan struct{}) bool {
-	select {
-	case <-done:
-		return true
-	default:
-		return false
-	}
 }

@@ -392,14 +392,7 @@ func TestErrors(t *testing.T) {
 		{"all outside the window", "{\"timestamp\":0,\"prompt\":\"a\"}\n", Options{From: time.Hour}, "left out: requests outside the window of the trace (1))"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, err := open(t, "in", tt.in, tt.o)
-			if err == nil {
-				t.Fatalf("read as %q, want an error with %q", all(t, s), tt.want)
-			}
-			msg := err.Error()
-			if i := strings.LastIndex(msg[:max(strings.Index(msg, "in: "), 0)], "/"); i > 0 {
-				msg = msg[i+1:]
-			}
+			msg := refusal(t, tt.in, tt.o)
 			if !strings.Contains(msg, tt.want) || strings.Contains(msg, "\n") {
 				t.Errorf("error %q, want %q in a line", msg, tt.want)
 			}

@@ -181,6 +181,20 @@ func open(t testing.TB, name, text string, o Options) (*Set, error) {
 	return s, err
 }
 
+// refusal returns the error about a file called "in" with this content, without the folder.
+func refusal(t *testing.T, text string, o Options) string {
+	t.Helper()
+	s, err := open(t, "in", text, o)
+	if err == nil {
+		t.Fatalf("read as %q, want an error", all(t, s))
+	}
+	msg := err.Error()
+	if i := strings.LastIndex(msg[:max(strings.Index(msg, "in: "), 0)], "/"); i > 0 {
+		msg = msg[i+1:]
+	}
+	return msg
+}
+
 // numbered implements Texts with texts that name the arguments.
 type numbered struct{}
 

@@ -89,7 +89,7 @@ type file struct {
 }
 
 // Open reads paths: files, "-" for Options.Stdin, or folders. In a folder it reads all files
-// with one of [Suffixes], in the order of their names, or without such files each audio file as a prompt: see [AudioSuffixes]. It reads everything once, and returns
+// with one of [Suffixes], in the order of their names, or without such files each audio file as a prompt: see audioSuffixes. It reads everything once, and returns
 // the first error. The error for a bad row is an *Error.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	return newSet(strings.Join(paths, ", "), &o, func(s *Set) error {
@@ -157,12 +157,12 @@ func newSet(name string, o *Options, fill func(*Set) error) (*Set, error) {
 // .zst appended.
 var Suffixes = []string{".json", ".jsonl", ".ndjson", ".csv", ".parquet"}
 
-// AudioSuffixes lists the suffixes of the audio files that Open reads in a folder without data files.
-var AudioSuffixes = []string{".wav", ".flac", ".mp3", ".ogg"}
+// audioSuffixes lists the suffixes of the audio files that Open reads in a folder without data files.
+var audioSuffixes = []string{".wav", ".flac", ".mp3", ".ogg"}
 
-// IsAudioFile reports whether Open reads an audio file of this name in a folder.
-func IsAudioFile(name string) bool {
-	return slices.Contains(AudioSuffixes, strings.ToLower(filepath.Ext(name)))
+// isAudioFile reports whether Open reads an audio file of this name in a folder.
+func isAudioFile(name string) bool {
+	return slices.Contains(audioSuffixes, strings.ToLower(filepath.Ext(name)))
 }
 
 // audioFolder returns a row for each audio file of a folder, in the order of their names; nil for other paths and for folders with
@@ -177,7 +177,7 @@ func audioFolder(path string) (rows []byte) {
 		case e.IsDir() || strings.HasPrefix(name, "."):
 		case IsDataFile(name):
 			return nil
-		case IsAudioFile(name):
+		case isAudioFile(name):
 			row, err := json.Marshal(map[string]string{"audio": name})
 			if err != nil {
 				continue // a string has no error

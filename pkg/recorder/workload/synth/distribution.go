@@ -171,10 +171,10 @@ func (h *Histogram) Validate() error {
 
 func (h *Histogram) String() string { return "histogram:" + h.Name }
 
-// ReadHistogram reads one bin per line, "LENGTH,WEIGHT" or "LOW-HIGH,WEIGHT". It skips
+// readHistogram reads one bin per line, "LENGTH,WEIGHT" or "LOW-HIGH,WEIGHT". It skips
 // blank lines, lines that begin with #, and column names in the first line. name is for
 // messages.
-func ReadHistogram(name string, r io.Reader) (*Histogram, error) {
+func readHistogram(name string, r io.Reader) (*Histogram, error) {
 	h := &Histogram{Name: name}
 	sum := 0.0
 	s := bufio.NewScanner(r)
@@ -303,5 +303,5 @@ func readHistogramFile(path string) (LengthDistribution, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return ReadHistogram(path, f)
+	return readHistogram(path, f)
 }

@@ -28,7 +28,7 @@ func TestMeanLengthOfNormal(t *testing.T) {
 
 // TestDistributions checks the mean and the standard deviation of drawn lengths.
 func TestDistributions(t *testing.T) {
-	h, err := ReadHistogram("h", strings.NewReader("length,weight\n# short\n10,3\n\n20-29, 1\n100,0\n"))
+	h, err := readHistogram("h", strings.NewReader("length,weight\n# short\n10,3\n\n20-29, 1\n100,0\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestReadHistogramErrors(t *testing.T) {
 		{"9-3,1\n", "h: line 1: the upper end 3 is below the lower end 9"},
 		{"a,b\na,b\n", `h: line 2: "a" is not`},
 	} {
-		if _, err := ReadHistogram("h", strings.NewReader(tt.in)); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "\n", " "), tt.want) {
+		if _, err := readHistogram("h", strings.NewReader(tt.in)); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), "\n", " "), tt.want) {
 			t.Errorf("ReadHistogram(%q): error %v, want %q", tt.in, err, tt.want)
 		}
 	}
@@ -166,8 +166,8 @@ func FuzzParseLengthDistribution(f *testing.F) {
 func FuzzReadHistogram(f *testing.F) {
 	f.Add("length,weight\n5,1\n6-9,0.5\n")
 	f.Fuzz(func(t *testing.T, in string) {
-		testenv.BoundMemory(t, len(in), 1<<20, 500, func() { _, _ = ReadHistogram("h", strings.NewReader(in)) })
-		h, err := ReadHistogram("h", strings.NewReader(in))
+		testenv.BoundMemory(t, len(in), 1<<20, 500, func() { _, _ = readHistogram("h", strings.NewReader(in)) })
+		h, err := readHistogram("h", strings.NewReader(in))
 		if err != nil {
 			return
 		}

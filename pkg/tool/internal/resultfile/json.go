@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -200,22 +201,31 @@ func ParseFloat(v []byte) (float64, error) {
 	return strconv.ParseFloat(string(v), 64)
 }
 
-// NextRequest reads the next element of an array of requests into dst, and sets r.ID to index, which it raises. at is where the element
+// Requests reads an array of requests.
+type Requests struct {
+	C     *jsonscan.Cursor
+	Index int // of the next one
+}
+
+// Where implements Source.
+func (s *Requests) Where() string { return fmt.Sprintf("request %d", max(s.Index-1, 0)) }
+
+// NextRequest reads the next element into dst, and sets r.ID to its index. at is where the element
 // begins. The error is io.EOF behind the last element, and a [*BadEntry] for an element that dst cannot hold.
-func NextRequest(c *jsonscan.Cursor, index *int, r *export.Request, dst any) (at int64, err error) {
-	switch more, err := c.Elem(*index == 0); {
+func (s *Requests) NextRequest(r *export.Request, dst any) (at int64, err error) {
+	switch more, err := s.C.Elem(s.Index == 0); {
 	case err != nil:
 		return 0, err
 	case !more:
 		return 0, io.EOF
 	}
-	r.ID = uint64(*index)
-	*index++
-	v, err := c.Value("the request")
+	r.ID = uint64(s.Index)
+	s.Index++
+	v, err := s.C.Value("the request")
 	if err != nil {
 		return 0, err
 	}
-	at = c.Pos - int64(len(v))
+	at = s.C.Pos - int64(len(v))
 	if err := Decode(v, dst); err != nil {
 		return at, TypeError(at, err)
 	}

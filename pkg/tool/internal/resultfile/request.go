@@ -32,21 +32,26 @@ func Payload(v []byte) export.Fields {
 // Nanoseconds converts seconds to the nearest whole nanosecond. It splits off the whole
 // seconds first, because their product with 10⁹ does not fit the 53 bits of a float. ok
 // is false for seconds that are negative, NaN, or more than 292 years.
-func Nanoseconds(seconds float64) (ns uint64, ok bool) {
-	if !(seconds >= 0 && seconds < math.MaxInt64/1e9) {
-		return 0, false
-	}
-	whole, part := math.Modf(seconds)
-	return uint64(whole)*1e9 + uint64(math.Round(part*1e9)), true
-}
+func Nanoseconds(seconds float64) (ns uint64, ok bool) { return nanosecondsOf(seconds, 1e9) }
 
 // Milliseconds does the same for milliseconds.
-func Milliseconds(ms float64) (ns uint64, ok bool) {
-	if !(ms >= 0 && ms < math.MaxInt64/1e6) {
+func Milliseconds(ms float64) (ns uint64, ok bool) { return nanosecondsOf(ms, 1e6) }
+
+// nanosecondsOf converts a time in a unit of so many nanoseconds.
+func nanosecondsOf(v, unit float64) (ns uint64, ok bool) {
+	if !(v >= 0 && v < math.MaxInt64/unit) {
 		return 0, false
 	}
-	whole, part := math.Modf(ms)
-	return uint64(whole)*1e6 + uint64(math.Round(part*1e6)), true
+	whole, part := math.Modf(v)
+	return uint64(whole)*uint64(unit) + uint64(math.Round(part*unit)), true
+}
+
+// Float returns a whole number as a float; nil for nil.
+func Float(n *int64) *float64 {
+	if n == nil {
+		return nil
+	}
+	return new(float64(*n))
 }
 
 // SyntheticStart is the start of requests whose start is unknown. It is not 0, which

@@ -96,7 +96,7 @@ func stateContent(name string, content []byte, statements []Statement) (*stated.
 	if first := bytes.TrimLeft(content, " \t\r\n"); len(first) > 0 && first[0] != '{' && first[0] != '[' {
 		return stateText(name, content, statements)
 	}
-	objects, err := ReadObjects(content)
+	objects, err := readObjects(content)
 	if err != nil {
 		return nil, err
 	}
@@ -300,9 +300,9 @@ func (v *Value) Figure(metric, statistic, unit string) stated.Figure {
 	return stated.NewFigure(metric, statistic, unit, v.Text, v.Number)
 }
 
-// ReadObjects returns the objects of a text: one, several after another, or the elements of an array. Values that are no objects are
+// readObjects returns the objects of a text: one, several after another, or the elements of an array. Values that are no objects are
 // left out. NaN and infinities of Python are null.
-func ReadObjects(text []byte) (all []*Object, err error) {
+func readObjects(text []byte) (all []*Object, err error) {
 	d := jsontext.NewDecoder(bytes.NewReader(finite(text)), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	f := flattener{Decoder: d, memory: maxStatedMemory}
 	for {

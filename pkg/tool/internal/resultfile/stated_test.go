@@ -10,11 +10,11 @@ func TestReadObjects(t *testing.T) {
 		`{"a":1}` + "\n" + `{}`: 2,
 		``:                      0,
 	} {
-		if all, err := ReadObjects([]byte(text)); err != nil || len(all) != want {
+		if all, err := readObjects([]byte(text)); err != nil || len(all) != want {
 			t.Errorf("%s: %d objects, error %v; want %d", text, len(all), err, want)
 		}
 	}
-	if _, err := ReadObjects([]byte(`[{"a":1}`)); err == nil {
+	if _, err := readObjects([]byte(`[{"a":1}`)); err == nil {
 		t.Error("an array that breaks off is no error")
 	}
 }

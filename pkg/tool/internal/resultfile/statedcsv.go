@@ -13,7 +13,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 )
 
-// TableStatement is the summary of a tool in a CSV of [TableFigures]. is tells it from the CSV of other tools.
+// TableStatement is the summary of a tool in a CSV of tableFigures. is tells it from the CSV of other tools.
 func TableStatement(definitions, dialect string, is func(content []byte) bool) Statement {
 	known := func(content []byte) bool {
 		return (bytes.HasPrefix(content, []byte("Metric,")) || bytes.HasPrefix(content, []byte("Statistic,"))) && is(content)
@@ -25,7 +25,7 @@ func TableStatement(definitions, dialect string, is func(content []byte) bool) S
 			if !known(content) {
 				return nil, false, nil
 			}
-			figures, err := TableFigures(content)
+			figures, err := tableFigures(content)
 			r.Levels = []stated.Level{{Figures: figures}}
 			r.Notes = append(r.Notes, "the CSV names no model and no load, and rounds its figures; the JSON beside it has them")
 			return nil, true, err
@@ -33,7 +33,7 @@ func TableStatement(definitions, dialect string, is func(content []byte) bool) S
 	}
 }
 
-// TableFigures returns the figures of a CSV of NVIDIA's tools. It has sections with blank lines between, each with a header that names
+// tableFigures returns the figures of a CSV of NVIDIA's tools. It has sections with blank lines between, each with a header that names
 // the metric's column ("Metric", "Statistic") and statistics:
 //
 //	Metric,avg,min,p99
@@ -43,7 +43,7 @@ func TableStatement(definitions, dialect string, is func(content []byte) bool) S
 //	Request Throughput (requests/sec),9.14
 //
 // Other columns label a metric, such as the GPU of a power. Numbers lose the commas between their thousands.
-func TableFigures(content []byte) (all []stated.Figure, err error) {
+func tableFigures(content []byte) (all []stated.Figure, err error) {
 	if err := CheckTable(content); err != nil {
 		return nil, err
 	}

@@ -87,12 +87,11 @@ func (l *Leaf) UseMemory(i int) {
 
 // A Shape gives the meaning of the definition levels of a column.
 type Shape struct {
-	maxDef int
-	MaxRep int // how deep lists are nested around the values
-	list   int // lowest definition level of a list that is present
-	elem   int // lowest definition level of a list with an element
-	// innerList and innerElem are these levels of the inner list of a list of lists.
-	innerList, innerElem int
+	maxDef    int
+	MaxRep    int // how deep lists are nested around the values
+	list      int // lowest definition level of a list that is present
+	elem      int // lowest definition level of a list with an element
+	innerElem int // the same of the inner list of a list of lists
 }
 
 // ShapeOf returns the shape of a column. It returns an error for lists nested deeper than
@@ -107,7 +106,7 @@ func ShapeOf(col *schema.Column) (Shape, error) {
 		switch n.RepetitionType() {
 		case parquet.Repetitions.Repeated:
 			if left == 2 {
-				s.innerElem, s.innerList = level, level-1
+				s.innerElem = level
 			} else {
 				s.elem, s.list = level, level-1
 			}

@@ -22,7 +22,7 @@ type Handler interface {
 	// WriteFailed reports that writing the request failed with err, a unix.Errno. Data
 	// may follow, and Closed or the end of the answer will.
 	WriteFailed(err error)
-	// Closed reports the end of the connection: io.EOF, a unix.Errno or ErrClosed. The
+	// Closed reports the end of the connection: io.EOF, a unix.Errno or errClosed. The
 	// handler is not called any more.
 	Closed(err error)
 }
@@ -91,7 +91,7 @@ func (c *Conn) Send(p []byte, h Handler) {
 	if c.closed || c.err != nil || c.h != nil || len(c.out) > 0 {
 		err := c.err
 		if err == nil {
-			err = ErrClosed
+			err = errClosed
 		}
 		h.Closed(err)
 		return

@@ -13,8 +13,8 @@ import (
 	"github.com/pa-tools/pa/internal/sockstamp"
 )
 
-// ErrClosed ends the connections of a closed Engine.
-var ErrClosed = errors.New("the event loop is closed")
+// errClosed ends the connections of a closed Engine.
+var errClosed = errors.New("the event loop is closed")
 
 // An Engine runs loops. Use New.
 type Engine struct {
@@ -46,7 +46,7 @@ func defaultLoops(cpus int) int {
 }
 
 // Add takes over a connection to which nothing was written. It closes tc in any case; the
-// socket lives on outside of Go's poller. The error may be ErrClosed.
+// socket lives on outside of Go's poller. The error may be errClosed.
 func (e *Engine) Add(tc *net.TCPConn, stamps sockstamp.Options) (*Conn, error) {
 	fd, err := e.detach(tc)
 	if err != nil {
@@ -87,7 +87,7 @@ func (e *Engine) detach(tc *net.TCPConn) (fd int, err error) {
 	return fd, os.NewSyscallError("fcntl", dupErr)
 }
 
-// Close ends the loops and returns when they have ended. It calls Closed(ErrClosed) for
+// Close ends the loops and returns when they have ended. It calls Closed(errClosed) for
 // connections that are open; their owners must close them.
 func (e *Engine) Close() error {
 	var errs []error

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 func TestDefaultLoops(t *testing.T) {
@@ -276,13 +277,13 @@ func TestEngineClose(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	}
-	if <-h.over; !errors.Is(h.err, ErrClosed) {
-		t.Errorf("the request ended with %v, want %v", h.err, ErrClosed)
+	if <-h.over; !errors.Is(h.err, errClosed) {
+		t.Errorf("the request ended with %v, want %v", h.err, errClosed)
 	}
 	late := newRecorder(1)
 	c.Send([]byte("x"), late)
-	if <-late.over; !errors.Is(late.err, ErrClosed) {
-		t.Errorf("a request after Close ended with %v, want %v", late.err, ErrClosed)
+	if <-late.over; !errors.Is(late.err, errClosed) {
+		t.Errorf("a request after Close ended with %v, want %v", late.err, errClosed)
 	}
 	if err := errors.Join(c.Close(), c.Close(), peer.Close()); err != nil {
 		t.Errorf("Close: %v", err)
@@ -290,16 +291,13 @@ func TestEngineClose(t *testing.T) {
 	nc, server := net.Pipe()
 	defer server.Close()
 	defer nc.Close()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := nettest.Listen(t)
 	tc, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Add(tc.(*net.TCPConn), sockstamp.Options{}); !errors.Is(err, ErrClosed) {
-		t.Errorf("Add after Close = %v, want %v", err, ErrClosed)
+	if _, err := e.Add(tc.(*net.TCPConn), sockstamp.Options{}); !errors.Is(err, errClosed) {
+		t.Errorf("Add after Close = %v, want %v", err, errClosed)
 	}
 	ln.Close()
 	if after := openFiles(t); after > before {

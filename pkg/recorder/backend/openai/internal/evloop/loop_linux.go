@@ -147,7 +147,7 @@ func (l *loop) add(fd int, stamps sockstamp.Options) (*Conn, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if len(l.free) == 0 {
 		l.free = append(l.free, int32(len(l.slots)))
@@ -290,7 +290,7 @@ func (l *loop) close() error {
 	l.mu.Unlock()
 	for _, c := range left {
 		c.mu.Lock()
-		c.fail(ErrClosed)
+		c.fail(errClosed)
 		c.mu.Unlock()
 	}
 	return l.release()

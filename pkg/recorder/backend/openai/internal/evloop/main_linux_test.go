@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/pa-tools/pa/internal/sockstamp"
+	"github.com/pa-tools/pa/internal/test/nettest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -33,10 +34,7 @@ func newEngine(t testing.TB, loops int) *Engine {
 // connect adds a connection to e and returns its peer.
 func connect(t testing.TB, e *Engine, o sockstamp.Options) (c *Conn, peer *net.TCPConn) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	ln := nettest.Listen(t)
 	defer ln.Close()
 	nc, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
