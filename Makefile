@@ -95,9 +95,9 @@ race: ## run the tests of packages with goroutines under the race detector; need
 .PHONY: lint
 lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
 	$(RARE_GC) $(GO) vet ./...
-	bin/tools/golangci-lint run ./...
+	$(RARE_GC) bin/tools/golangci-lint run ./...
 	@mkdir -p $(OUT)
-	bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt
+	$(RARE_GC) bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt
 	@awk 'NR == FNR { if ($$1 !~ /^#/) kept[$$1]++; next } \
 		$$1 ~ "^internal/test/" { next } # of which tests use what programs do not \
 		{ split($$1, at, ":"); name = at[1] ":" $$NF } \

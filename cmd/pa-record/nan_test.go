@@ -41,12 +41,15 @@ func nanServer(t *testing.T) string {
 func TestWindowsOfNaN(t *testing.T) {
 	t.Parallel()
 	url := nanServer(t)
-	for mode, flags := range map[string][]string{
-		"time windows":  {"-p", "50"},
-		"count windows": {"--measurement-mode", "count_windows", "--measurement-request-count", "5"},
+	for mode, tt := range map[string]struct {
+		least int // requests in a window; on a busy machine one of 50 ms may have none
+		flags []string
+	}{
+		"time windows":  {0, []string{"-p", "50"}},
+		"count windows": {5, []string{"--measurement-mode", "count_windows", "--measurement-request-count", "5"}},
 	} {
 		path := filepath.Join(t.TempDir(), "x.json")
-		code, _, stderr := inProcess(t.Context(), t, append(flags, "-m", "m", "-u", url, "-s", "1e9", "--profile-export-file", path)...)
+		code, _, stderr := inProcess(t.Context(), t, append(tt.flags, "-m", "m", "-u", url, "-s", "1e9", "--profile-export-file", path)...)
 		if code != 0 {
 			t.Fatalf("%s: exit code %d: %s", mode, code, stderr)
 		}
@@ -59,7 +62,7 @@ func TestWindowsOfNaN(t *testing.T) {
 				}
 			}
 		}
-		if windows := len(run.Experiments[0].WindowBoundaries) - 1; windows < 3 || good < windows {
+		if windows := len(run.Experiments[0].WindowBoundaries) - 1; windows < 3 || good < max(1, tt.least*windows) {
 			t.Errorf("%s: %d good requests in %d windows", mode, good, windows)
 		}
 	}

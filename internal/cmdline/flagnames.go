@@ -23,6 +23,10 @@ type valueFlag interface {
 // Names returns the name and the aliases.
 func (f namedFlag) Names() []string { return f.names }
 
+// String returns the name. The library calls it for each flag at every start and, unlike this package, makes the
+// flag's line of a help page, with the regular expression once more.
+func (f namedFlag) String() string { return f.names[0] }
+
 // A namedList is a namedFlag with more than one value. It embeds the concrete type,
 // because the library sets how lists are split by a method with an unexported parameter.
 type namedList struct {
@@ -33,6 +37,9 @@ type namedList struct {
 
 // Names returns the name and the aliases.
 func (f namedList) Names() []string { return f.names }
+
+// String returns the name, as for a [namedFlag].
+func (f namedList) String() string { return f.names[0] }
 
 // withNames returns the flags with their names kept.
 func withNames(flags []cli.Flag) []cli.Flag {
