@@ -140,7 +140,7 @@ func (res *Result) spoilDrifting(l *LevelDiff) {
 		if d, ok := driftOf(r.OldRuns, r.NewRuns, place[:len(l.Old)], place[len(l.Old):]); ok {
 			drifts[r] = &d
 			if d.p() <= alpha && why == "" {
-				why = fmt.Sprintf("the sides did not take turns, and the runs of both drift (%s by %s %% from one to the next)", r.Metric.Name, sheet.Signed(math.Expm1(d.slope)))
+				why = fmt.Sprintf(noTurns+", and the runs of both drift (%s by %s %% from one to the next)", r.Metric.Name, sheet.Signed(math.Expm1(d.slope)))
 			}
 		}
 	}
@@ -161,10 +161,27 @@ func (res *Result) spoilDrifting(l *LevelDiff) {
 	}
 }
 
+// noTurns says that the runs of one side come after the runs of the other side.
+const noTurns = "the sides did not take turns"
+
+// mayBeDrift says in the first line that a difference may be a drift of the machine, because the sides did not
+// take turns; "" if they did, or if no difference was found.
+func (res *Result) mayBeDrift() string {
+	different := slices.ContainsFunc(res.allLevels(), func(l *LevelDiff) bool {
+		return slices.ContainsFunc(l.Rows, func(r *Row) bool {
+			return r.Metric.of != failedShare && (r.Verdict == inference.Better || r.Verdict == inference.Worse)
+		})
+	})
+	if res.apart != oneByOne || !different {
+		return ""
+	}
+	return "; " + noTurns + ", so a drift of the machine may be the reason"
+}
+
 // turnsLine says that the sides did not take turns; "" if they did.
 func (res *Result) turnsLine() string {
 	if res.apart != oneByOne || len(res.Refused()) > 0 {
 		return ""
 	}
-	return "the sides did not take turns: a slow change of the machine looks like a difference; pa-record --interleave takes turns"
+	return noTurns + ": a slow change of the machine looks like a difference; pa-record --interleave takes turns"
 }

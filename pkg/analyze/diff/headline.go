@@ -37,7 +37,11 @@ func (r *Result) Headline() string {
 	default:
 		line += r.levelByLevel()
 	}
-	return line + r.beside() + r.otherLengths() + r.cachedSide()
+	line += r.beside() + r.otherLengths() + r.cachedSide()
+	if strings.Contains(line, noTurns) {
+		return line
+	}
+	return line + r.mayBeDrift()
 }
 
 // otherLengths says at which level the mean lengths of prompts or answers differ most, because they change
