@@ -62,7 +62,7 @@ install: build ## copy both into PREFIX/bin (PREFIX=~/.local unless given)
 	install -m 755 bin/pa-record bin/pa-analyze $(PREFIX)/bin/
 	@case ":$$PATH:" in *":$(PREFIX)/bin:"*) ;; *) echo 'PATH lacks $(PREFIX)/bin; add it: export PATH=$(PREFIX)/bin:$$PATH' ;; esac
 
-# make lint runs go vet.
+# make lint vets.
 TESTALL = $(GO) test -vet=off $(TESTFLAGS)
 
 .PHONY: test
@@ -93,8 +93,7 @@ race: ## run the tests of packages with goroutines under the race detector; need
 	$(RARE_GC) GORACE="atexit_sleep_ms=50 $$GORACE" CGO_ENABLED=1 $(TESTALL) -race -timeout 30m $(RACE)
 
 .PHONY: lint
-lint: bin/tools/golangci-lint bin/tools/deadcode ## go vet, golangci-lint and deadcode, as CI runs them
-	$(RARE_GC) $(GO) vet ./...
+lint: bin/tools/golangci-lint bin/tools/deadcode ## golangci-lint, which vets too, and deadcode, as CI runs them
 	$(RARE_GC) bin/tools/golangci-lint run ./...
 	@mkdir -p $(OUT)
 	$(RARE_GC) bin/tools/deadcode ./cmd/... ./test/... >$(OUT)/deadcode.txt

@@ -2,7 +2,6 @@ package aiperf
 
 import (
 	"context"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -150,12 +149,3 @@ type words struct{}
 
 func (words) Count(text string) int            { return len(strings.Fields(text)) }
 func (words) AddSpecial(ids []uint32) []uint32 { return ids }
-
-func mustParse(t *testing.T, text string) float64 {
-	t.Helper()
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
