@@ -129,6 +129,9 @@ const (
 	mostCores  = 1 << 20
 )
 
+// mostCPUTime is above the CPU time that a client takes; twice as much is still a time.
+const mostCPUTime = 128 * LongestNS
+
 // mostCPU is the greatest CPUMeta.Share: CPU time is counted in ticks, so that it can be a little above 1.
 const mostCPU = 1.1
 
@@ -166,10 +169,13 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 	whole("duration_ns", &c.DurationNS, LongestNS)
 	rate("offered_requests_per_s", &c.OfferedPerSecond)
 	rate("achieved_requests_per_s", &c.AchievedPerSecond)
-	for name, n := range map[string]*int{"held_back": &c.HeldBack, "compressed": &c.Compressed} {
-		if *n < 0 || *n > mostThings {
-			say(name, *n)
-			*n = 0
+	for _, count := range [...]struct {
+		name string
+		n    *int
+	}{{"held_back", &c.HeldBack}, {"compressed", &c.Compressed}} {
+		if *count.n < 0 || *count.n > mostThings {
+			say(count.name, *count.n)
+			*count.n = 0
 		}
 	}
 	latency("lateness", &c.Lateness)
@@ -188,7 +194,7 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 		case !(x.Share >= 0 && x.Share <= mostCPU):
 			say("cpu.share", x.Share)
 			c.CPU = nil
-		case x.UserNS < 0 || x.SystemNS < 0:
+		case x.UserNS < 0 || x.SystemNS < 0 || x.UserNS > mostCPUTime || x.SystemNS > mostCPUTime:
 			say("cpu", fmt.Sprintf("%d ns and %d ns", x.UserNS, x.SystemNS))
 			c.CPU = nil
 		}
