@@ -245,6 +245,22 @@ func (c *Calibration) Possible() (p *Calibration, wrong []string) {
 			}
 		}
 	}
+	for i := range c.Services {
+		s := &c.Services[i]
+		ok := s.TokensPerSecond >= 0 && s.TokensPerSecond <= mostPerSecond
+		for _, n := range []int{s.Streams, s.TokensPerRequest, s.Rounds} {
+			ok = ok && n >= 0 && n <= mostThings
+		}
+		if ok {
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("the load of %s is %d streams of %v tokens/s, %d tokens a request, %d rounds", s.Service, s.Streams, s.TokensPerSecond, s.TokensPerRequest, s.Rounds))
+		if p == nil {
+			p = c.clone()
+		}
+		at := i - (len(c.Services) - len(p.Services)) // some before it are left out
+		p.Services = slices.Delete(p.Services, at, at+1)
+	}
 	if p == nil {
 		return c, nil
 	}
