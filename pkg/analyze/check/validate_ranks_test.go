@@ -16,7 +16,7 @@ func TestValidateRanks(t *testing.T) {
 		q.ID, q.Rank, q.HasMeta, q.Status = id, rank, true, export.StatusOK
 		return q
 	}
-	merged := &export.MergedMeta{Shards: []export.MergedShard{{Rank: 0}, {Rank: 2}}}
+	merged := &export.MergedMeta{WorldSize: 3, Shards: []export.MergedShard{{Rank: 0}, {Rank: 2}}}
 	const twice = "request 2 is in the file twice; the file was changed after the recording, or merged from copies"
 	for _, tt := range []struct {
 		name string
