@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 )
@@ -57,5 +58,26 @@ func TestPlanIsEscaped(t *testing.T) {
 	}
 	if strings.ContainsAny(stdout, "\u009b\u202e\u2066\ufeff") || !strings.Contains(stdout, `m\u009b31m\u202e\u2066\ufeff`) {
 		t.Errorf("the plan is not escaped: %q", stdout)
+	}
+}
+
+// The requests of inputs on a terminal are JSON with escapes; a pipe gets the bytes that would be sent.
+func TestInputsAreEscaped(t *testing.T) {
+	const model = "m\u009b31m\u202e"
+	for _, shown := range []bool{true, false} {
+		env := newEnvironment(func(string) string { return "" }, make(chan os.Signal))
+		env.shown = shown
+		var stdout, stderr strings.Builder
+		code := run(t.Context(), []string{"pa-record", "inputs", "-m", model, "--service-kind", "openai", "--input-data", writeFile(t, t.TempDir(), "prompts.txt", "hello\n"), "-n", "1"},
+			env, strings.NewReader(""), &stdout, &stderr)
+		var inputs struct {
+			Data []struct{ Payload []struct{ Model string } }
+		}
+		if err := json.Unmarshal([]byte(stdout.String()), &inputs); err != nil || code != 0 {
+			t.Fatalf("exit code %d, %v: %s", code, err, stderr.String())
+		}
+		if got := inputs.Data[0].Payload[0].Model; got != model || strings.Contains(stdout.String(), model) == shown {
+			t.Errorf("terminal %v: model %q in %q", shown, got, stdout.String())
+		}
 	}
 }

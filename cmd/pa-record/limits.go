@@ -2,13 +2,17 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"time"
 
+	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // spareFiles is the number of files that a run has open beside its connections: standard
@@ -24,6 +28,26 @@ func (s *settings) warnOfLimits() {
 		s.warnOfPorts(ports)
 	}
 	s.warnOfCPU(runtime.GOMAXPROCS(0))
+}
+
+// slotBytes is about the memory of a request in flight, from docs/scale.md.
+const slotBytes = 65e3
+
+// checkMemory refuses a load whose slots need more memory than the machine has free. An open loop is no such load, as it
+// opens slots only as its requests need them. free is that number of bytes.
+func (s *settings) checkMemory(free uint64) error {
+	slots := 0
+	for _, level := range s.levels {
+		if _, open := level.(load.Open); !open {
+			slots = max(slots, s.world.Share().Slots(level.Slots()))
+		}
+	}
+	slots = min(slots, math.MaxInt/max(s.world.LocalSize, 1)) * max(s.world.LocalSize, 1)
+	if need := slotBytes * float64(slots); need > float64(free) {
+		return &cmdline.UsageError{Msg: fmt.Sprintf("%s in flight need about %s of memory and as many connections, but %s are free; use a lower concurrency, or ranks on more machines (--world-size)",
+			plural.GroupedOf(slots, "request"), forecast.Bytes(need), forecast.Bytes(float64(free))), NoHelp: true}
+	}
+	return nil
 }
 
 // warnOfFiles warns if the load needs more connections than the process may have files

@@ -33,6 +33,43 @@ func TestWarnOfFiles(t *testing.T) {
 	}
 }
 
+// A closed loop that needs more memory than is free is refused before the run: it opens all of its slots.
+func TestCheckMemory(t *testing.T) {
+	const ranks = " --request-count 1x --rank 0 --world-size 4 --barrier 127.0.0.1:7788"
+	for _, tt := range []struct {
+		args  string
+		free  uint64
+		local int // ranks on this machine, as the launcher says
+		want  string
+	}{
+		{"-m x --concurrency-range 1,1000", 65e6, 0, ""},
+		{"-m x --concurrency-range 1,1000", 64e6, 0, "1,000 requests in flight need about 65.0 MB of memory and as many connections, but 64.0 MB are free; use a lower concurrency, or ranks on more machines (--world-size)"},
+		{"-u sim:// --concurrency-range 9999999 --request-count 20", 24e9, 0, "9,999,999 requests in flight need about 650 GB of memory"},
+		{"-m x --concurrency-range 1000 --ramp-up 10s", 64e6, 0, "1,000 requests in flight need"},
+		{"-m x --service-kind openai --session-concurrency 1000", 64e6, 0, "1,000 requests in flight need"},
+		{"-m x -i grpc --streaming --periodic-concurrency-range 1:1001:100", 64e6, 0, "1,001 requests in flight need"},
+		{"-m x --concurrency-range 1000" + ranks, 33e6, 1, ""},
+		{"-m x --concurrency-range 1000" + ranks, 32e6, 2, "500 requests in flight need"},
+		{"-m x --request-rate-range 10 --max-concurrency 9999999", 64e6, 0, ""}, // slots open as its requests need them
+	} {
+		s, err := parse(t, "", strings.Fields(tt.args)...)
+		if err != nil {
+			t.Fatalf("%s: %v", tt.args, err)
+		}
+		s.world.LocalSize = tt.local
+		got := ""
+		if err := s.checkMemory(tt.free); err != nil {
+			got = err.Error()
+		}
+		if tt.want == "" && got != "" || !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s, %d bytes: %q, want %q", tt.args, tt.free, got, tt.want)
+		}
+	}
+	if code, _, stderr := inProcess(t.Context(), t, "-m", "m", "-u", "sim://", "--service-kind", "openai", "--concurrency-range", "999999999", "--request-count", "2"); code != 2 || !strings.Contains(stderr, "999,999,999 requests in flight need about 65.0 TB of memory") {
+		t.Errorf("exit code %d, want 2: %s", code, stderr)
+	}
+}
+
 // A load that needs more local ports than there are gets a warning before the run.
 func TestWarnOfPorts(t *testing.T) {
 	const ranks = " --request-count 1x --rank 0 --world-size 4 --barrier 127.0.0.1:7788"

@@ -48,6 +48,7 @@ func main() {
 	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
 		env.columns = func() int { return columns(fd) }
 	}
+	env.shown = term.IsTerminal(int(os.Stdout.Fd()))
 	os.Exit(run(context.Background(), os.Args, env, os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -57,6 +58,8 @@ type environment struct {
 	signals <-chan os.Signal
 	// columns asks how wide standard error is; nil when that is no terminal.
 	columns func() int
+	// shown says that standard output is a terminal, which obeys control characters.
+	shown bool
 	// takeLogs makes libraries write their logs to w.
 	takeLogs func(w io.Writer)
 	// freeSpace returns the free space of the file system that holds a folder.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/heap"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/forecast"
@@ -48,6 +49,11 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 			fmt.Fprintf(stderr, "pa-record: forecast: %v\n", plan.Forecast)
 		}
 		return printJSON(stdout, plan)
+	}
+	if free, ok := heap.FreeBytes(); ok {
+		if err := s.checkMemory(free); err != nil {
+			return err
+		}
 	}
 	if s.world.Several() && s.world.Rank > 0 { // rank 0 speaks for all
 		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.world.Rank}

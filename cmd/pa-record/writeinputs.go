@@ -12,6 +12,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -92,6 +93,10 @@ func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
 			}
 			return err
 		}
+	}
+	if output == nil && env.shown {
+		w := sanitize.NewWriter(c.App.Writer)
+		return errors.Join(write(w), w.Flush())
 	}
 	if output == nil {
 		return write(c.App.Writer)

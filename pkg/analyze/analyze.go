@@ -74,6 +74,7 @@ type analysis struct {
 	cache   *figure.PromptCache // nil: not asked for
 	queue   *answer.StreamQueue[*Point]
 	checked contradiction // in the derived values
+	wrong   []string      // impossible facts of the run, which are left out
 }
 
 // newAnalysis begins to read r.
@@ -179,6 +180,8 @@ func (a *analysis) growLevels() {
 // finishLevels computes the figures of all levels.
 func (a *analysis) finishLevels() {
 	a.growLevels()
+	a.run, a.wrong = a.run.Possible() // now that the end of the file has been read
+	a.rep.Run = a.run
 	a.rep.Experiments = make([]Experiment, 0, len(a.levels))
 	sent := make([][]requestLatencies, len(a.levels))
 	if a.cache != nil {
@@ -259,6 +262,9 @@ func (a *analysis) warn(contradicted *contradiction) {
 	}
 	if w := shardWarning(a.run); w != nil {
 		add(w)
+	}
+	if a.wrong != nil {
+		add(impossibleFigures(SubRun, "facts of the run", a.wrong))
 	}
 	if m := a.r.Run().Meta; m != nil {
 		if _, wrong := m.Calibration.Possible(); wrong != nil {

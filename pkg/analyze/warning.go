@@ -182,6 +182,7 @@ func (u *Unsteady) Error() string { return u.text }
 const (
 	SubClient      = "client"
 	SubCalibration = "calibration"
+	SubRun         = "run"
 )
 
 // maxQuotedBytes bounds foreign text in a message.

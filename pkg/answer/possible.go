@@ -67,7 +67,7 @@ func boundless() Bounds {
 // the run bound the times of requests: other tools may take them from another clock.
 func BoundsOf(run *export.Run) Bounds {
 	b := Bounds{0, latestNS, longestNS, mostTokens, math.MaxInt32}
-	if m := run.Meta; m != nil && m.Import == nil && m.StartNS != 0 && m.EndNS >= m.StartNS && m.EndNS <= latestNS {
+	if m, _ := run.Meta.Possible(); m != nil && m.Import == nil && m.StartNS != 0 && m.EndNS >= m.StartNS && m.EndNS <= latestNS {
 		b.earliestNS, b.latestNS = m.StartNS-min(m.StartNS, slackNS), min(latestNS, m.EndNS+slackNS)
 	}
 	return b

@@ -129,6 +129,9 @@ const (
 	mostCores  = 1 << 20
 )
 
+// mostCPUTime is above the CPU time that a client takes; twice as much is still a time.
+const mostCPUTime = 128 * LongestNS
+
 // mostCPU is the greatest CPUMeta.Share: CPU time is counted in ticks, so that it can be a little above 1.
 const mostCPU = 1.1
 
@@ -166,10 +169,13 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 	whole("duration_ns", &c.DurationNS, LongestNS)
 	rate("offered_requests_per_s", &c.OfferedPerSecond)
 	rate("achieved_requests_per_s", &c.AchievedPerSecond)
-	for name, n := range map[string]*int{"held_back": &c.HeldBack, "compressed": &c.Compressed} {
-		if *n < 0 || *n > mostThings {
-			say(name, *n)
-			*n = 0
+	for _, count := range [...]struct {
+		name string
+		n    *int
+	}{{"held_back", &c.HeldBack}, {"compressed", &c.Compressed}} {
+		if *count.n < 0 || *count.n > mostThings {
+			say(count.name, *count.n)
+			*count.n = 0
 		}
 	}
 	latency("lateness", &c.Lateness)
@@ -188,7 +194,7 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 		case !(x.Share >= 0 && x.Share <= mostCPU):
 			say("cpu.share", x.Share)
 			c.CPU = nil
-		case x.UserNS < 0 || x.SystemNS < 0:
+		case x.UserNS < 0 || x.SystemNS < 0 || x.UserNS > mostCPUTime || x.SystemNS > mostCPUTime:
 			say("cpu", fmt.Sprintf("%d ns and %d ns", x.UserNS, x.SystemNS))
 			c.CPU = nil
 		}
@@ -238,6 +244,22 @@ func (c *Calibration) Possible() (p *Calibration, wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("the p99 error of %s with %s stamps is %d ns", s.Service, r.Stamps, e.P99NS))
 			}
 		}
+	}
+	for i := range c.Services {
+		s := &c.Services[i]
+		ok := s.TokensPerSecond >= 0 && s.TokensPerSecond <= mostPerSecond
+		for _, n := range []int{s.Streams, s.TokensPerRequest, s.Rounds} {
+			ok = ok && n >= 0 && n <= mostThings
+		}
+		if ok {
+			continue
+		}
+		wrong = append(wrong, fmt.Sprintf("the load of %s is %d streams of %v tokens/s, %d tokens a request, %d rounds", s.Service, s.Streams, s.TokensPerSecond, s.TokensPerRequest, s.Rounds))
+		if p == nil {
+			p = c.clone()
+		}
+		at := i - (len(c.Services) - len(p.Services)) // some before it are left out
+		p.Services = slices.Delete(p.Services, at, at+1)
 	}
 	if p == nil {
 		return c, nil

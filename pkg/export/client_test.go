@@ -16,6 +16,8 @@ func TestPossibleClient(t *testing.T) {
 		{"cpu.cores is 0", ClientMeta{CPU: &CPUMeta{Share: 0.5}}},
 		{"cpu.share is NaN", ClientMeta{CPU: &CPUMeta{Cores: 1, Share: math.NaN()}}},
 		{"cpu.share is 1e+308", ClientMeta{CPU: &CPUMeta{Cores: 1, Share: 1e308}}},
+		{"cpu is 9223372036854775807 ns and 1 ns", ClientMeta{CPU: &CPUMeta{Cores: 1, UserNS: math.MaxInt64, SystemNS: 1}}},
+		{"held_back is -3; compressed is -1", ClientMeta{HeldBack: -3, Compressed: -1}},
 		{"duration_ns is -1", ClientMeta{DurationNS: -1}},
 		{"offered_requests_per_s is +Inf", ClientMeta{OfferedPerSecond: math.Inf(1)}},
 		{"held_back is -3", ClientMeta{HeldBack: -3}},

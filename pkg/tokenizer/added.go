@@ -123,6 +123,9 @@ func readAddedToken(n *node) (addedToken, error) {
 	if t.content, err = n.wantString("content"); err != nil {
 		return t, err
 	}
+	if err := checkToken(t.content); err != nil {
+		return t, n.errorf("%w", err)
+	}
 	special := false
 	for name, to := range map[string]*bool{
 		"single_word": &t.singleWord, "lstrip": &t.lstrip, "rstrip": &t.rstrip, "special": &special,
@@ -169,6 +172,9 @@ func (a *addedTokens) addAll(tokens []addedToken, m model, n normalizer, differs
 			t.written = n.normalize(t.content, left)
 			if left -= len(t.written); left < 0 {
 				return fmt.Errorf("the normalizer makes more than %d bytes of the tokens, which have %d bytes", longest(before), before)
+			}
+			if err := checkToken(t.written); err != nil {
+				return fmt.Errorf("after the normalizer, %w", err)
 			}
 		}
 		a.ids[t.content] = id

@@ -108,6 +108,22 @@ func TestGrowthOfTheFile(t *testing.T) {
 	}
 }
 
+// Tokens that are looked for at each place of a text have a bounded length: a text of 200 kB that such
+// a token almost matches at each place took minutes.
+func TestLongTokens(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 5000)
+	const model, is = `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`, `token "aaaaaaaaaaaaaaaaaaaa"… has 5000 bytes; at most 4096 are supported`
+	refused(t, `{"model":{"type":"Unigram","unk_id":0,"vocab":[["a",0],["`+long+`",-1]]}}`, "t.json: line 1: model: "+is)
+	refused(t, `{"model":{"type":"WordPiece","unk_token":"a","continuing_subword_prefix":"","max_input_chars_per_word":100,"vocab":{"a":0,"`+long+`":1}}}`, "t.json: line 1: model: "+is)
+	refused(t, `{"added_tokens":[{"id":1,"content":"`+long+`"}],`+model, "t.json: line 1: added_tokens[0]: "+is)
+	refused(t, `{"normalizer":{"type":"Replace","pattern":{"String":"b"},"content":"`+long+`"},"added_tokens":[{"id":1,"content":"b","normalized":true}],`+model,
+		"t.json: line 1: added_tokens: after the normalizer, "+is)
+	if _, err := Parse("t.json", []byte(`{"added_tokens":[{"id":1,"content":"`+long[:4096]+`"}],`+model)); err != nil {
+		t.Error(err)
+	}
+}
+
 func refused(t *testing.T, file, want string) {
 	t.Helper()
 	if _, err := Parse("t.json", []byte(file)); err == nil || err.Error() != want {

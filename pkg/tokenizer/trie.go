@@ -1,5 +1,7 @@
 package tokenizer
 
+import "fmt"
+
 // A trie finds the strings that are prefixes of a text. Its edges are in one table with
 // open addressing: a step costs one probe, and 100,000 tokens take a few megabytes.
 type trie struct {
@@ -16,6 +18,19 @@ type trie struct {
 type edge struct {
 	from  uint32 // node<<8 | byte
 	child uint32
+}
+
+// maxTokenBytes bounds the tokens that are looked for at each place of a text: the text a…a takes as
+// many steps as its length times the length of the longest token of as. Tokens of known tokenizers
+// have a few hundred bytes.
+const maxTokenBytes = 4096
+
+// checkToken returns an error for a token that is longer than maxTokenBytes.
+func checkToken(token string) error {
+	if len(token) > maxTokenBytes {
+		return fmt.Errorf("token %.20q… has %d bytes; at most %d are supported", token, len(token), maxTokenBytes)
+	}
+	return nil
 }
 
 const maxTrieNodes = 1 << 24 // node<<8|byte has 32 bits

@@ -39,6 +39,9 @@ func readUnigram(m *modelFile) (model, error) {
 		return nil, err
 	}
 	for token, id := range u.vocab.ids {
+		if err := checkToken(token); err != nil {
+			return nil, m.errorf("%w", err)
+		}
 		if !u.tokens.add(token, int32(id)) {
 			return nil, m.errorf("the vocabulary is too large")
 		}

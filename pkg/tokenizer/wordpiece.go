@@ -32,6 +32,9 @@ func readWordPiece(m *modelFile) (model, error) {
 	}
 	w.maxChars = int(limit)
 	for token, id := range w.vocab.ids {
+		if err := checkToken(token); err != nil {
+			return nil, m.errorf("%w", err)
+		}
 		fits := w.first.add(token, int32(id))
 		if rest, ok := strings.CutPrefix(token, prefix); ok && fits {
 			fits = w.rest.add(rest, int32(id))

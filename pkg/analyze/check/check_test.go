@@ -139,8 +139,8 @@ func TestItems(t *testing.T) {
 			},
 		},
 		{name: "open loop", n: 10, change: scheduled(0), item: "load", want: Pass, value: 10, text: "open loop"},
-		{ // JSON could not hold the number
-			name: "edge: a load that is no finite number", n: 10, item: "load", want: Pass, value: 0, text: "closed loop of +Inf",
+		{ // it is left out, because JSON could not hold it
+			name: "edge: a load that is no finite number", n: 10, item: "load", want: NA,
 			change: func(_ []export.Request, r *memrun.Reader) { r.Header.Experiments[0].Value = "+Inf" },
 		},
 		{

@@ -234,8 +234,8 @@ func (c *checker) clock() Item {
 // values asks whether all numbers of the file can be true: an item that fails if some cannot, else none.
 func (c *checker) values() []Item {
 	var wrong []string
-	for _, w := range c.x.Warnings {
-		if k := analyze.AsWarning(w); k.Kind == analyze.KindImpossible && k.Sub != analyze.SubClient {
+	for _, w := range slices.Concat(c.rep.Warnings, c.x.Warnings) { // other items are about the client and the calibration
+		if k := analyze.AsWarning(w); k.Kind == analyze.KindImpossible && k.Sub != analyze.SubClient && k.Sub != analyze.SubCalibration {
 			wrong = append(wrong, k.Error())
 		}
 	}

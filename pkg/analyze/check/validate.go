@@ -71,6 +71,8 @@ type ValidateConfig struct {
 //   - a request whose outputs were dropped holds none
 //   - the derived columns of a table say what its requests say, if they were derived by
 //     the present definitions, and without a tokenizer or with the tokenizer of cfg
+//   - the facts of the run and of its levels are possible
+//   - the place of a shard among the ranks, and the difference of its clock, are possible
 //   - no request stands twice, also not in another shard of the run, and the rank of a
 //     request is the rank of its shard
 //   - pa-record's counts are the numbers of requests in the file
@@ -85,6 +87,17 @@ func Validate(ctx context.Context, r export.Reader, cfg ValidateConfig, found fu
 	v.findDerived(r, cfg)
 	v.findRanks(run, cfg)
 	v.Experiments = len(run.Experiments)
+	if m := run.Meta; m != nil && m.Shard != nil {
+		if err := shards.Check(m.Shard); err != nil { // the commands that merge it refuse it
+			v.at = Violation{Experiment: -1, Request: -1}
+			v.say("%v", err)
+		}
+	}
+	_, wrong := run.Possible()
+	for _, fact := range wrong {
+		v.at = Violation{Experiment: -1, Request: -1}
+		v.say("%s, which is impossible", fact)
+	}
 	for i := range run.Experiments {
 		v.at = Violation{Experiment: i, Request: -1}
 		v.header(run, &run.Experiments[i])

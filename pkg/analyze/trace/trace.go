@@ -164,8 +164,8 @@ func (q shownRequest) clone() shownRequest {
 func read(ctx context.Context, r export.Reader, cfg Config, blocks *spool.Blocks) (*timeline, error) {
 	run := r.Run()
 	t := &timeline{}
-	if run.Meta != nil {
-		t.originNS = run.Meta.StartNS
+	if m, _ := run.Meta.Possible(); m != nil {
+		t.originNS = m.StartNS
 	}
 	type key struct{ level, rank int }
 	groups := map[key]*group{}

@@ -74,8 +74,8 @@ func (c *collector) Begin(run *export.Run) {
 	c.active, c.spare = nil, newCounts()
 	c.rows = newRows(c.cfg.Rows)
 	c.courses = newCourses()
-	if run.Meta != nil {
-		c.anchorNS = run.Meta.StartNS
+	if m, _ := run.Meta.Possible(); m != nil {
+		c.anchorNS = m.StartNS
 	}
 }
 

@@ -1,10 +1,12 @@
 package profilejson
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -274,7 +276,7 @@ func (h *headerParser) runMeta() error {
 	}
 	m := &export.RunMeta{}
 	if err := json.Unmarshal(jsonscan.AppendCompact(nil, rest), m); err != nil {
-		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
+		h.warn(at, warnHeader, `member "pa" is left out: `+badMember(err))
 		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: export.ValueOf(rest)})
 		h.samples = -1
 		return nil
@@ -564,11 +566,35 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 	}
 	m := &export.ExperimentMeta{}
 	if err := json.Unmarshal(rest, m); err != nil {
-		h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %v", err))
+		h.warn(at, warnHeader, `member "pa" is left out: `+badMember(err))
 		return nil
 	}
 	e.Meta = m
 	return nil
+}
+
+// badMember says in words of JSON which member of a "pa" is bad, for an error of [json.Unmarshal].
+func badMember(err error) string {
+	var t *json.UnmarshalTypeError
+	if !errors.As(err, &t) {
+		return err.Error()
+	}
+	want := "an object"
+	switch kind := t.Type.Kind(); {
+	case kind >= reflect.Int && kind <= reflect.Int64:
+		want = "a whole number"
+	case kind >= reflect.Uint && kind <= reflect.Uint64:
+		want = "a whole number from 0"
+	case kind == reflect.Float32 || kind == reflect.Float64:
+		want = "a number"
+	case kind == reflect.Slice || kind == reflect.Array:
+		want = "an array"
+	case kind == reflect.String:
+		want = "a string"
+	case kind == reflect.Bool:
+		want = "true or false"
+	}
+	return fmt.Sprintf("%s is %s, expected %s", cmp.Or(t.Field, "it"), t.Value, want)
 }
 
 // A warnKind is what makes two warnings the same one, counted.

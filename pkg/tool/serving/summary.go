@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/stat"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -238,6 +239,7 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 	ttft, tpot, e2el, user, ar, decoded, queue, withQueue := list(), list(), list(), list(), list(), list(), list(), list()
 	out.queue = list()
 	l.peaks(out)
+	timeless, firstTimeless := 0, uint64(0)
 	for o := range l.all.each(false) {
 		rate := 0.0
 		if o.success {
@@ -253,7 +255,9 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 			if o.latency != 0 {
 				user.AddFloat(float64(o.output) / o.latency)
 			} else if l.tool.rules.userRate {
-				out.crash(fmt.Sprintf("ZeroDivisionError: float division by zero (request %d takes no time; it is left out of the user throughput)", o.id))
+				if timeless++; timeless == 1 {
+					firstTimeless = o.id
+				}
 			}
 			if !o.noDecoded {
 				decoded.AddFloat(o.decoded)
@@ -270,6 +274,9 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 			queue.AddFloat(wait)
 			withQueue.AddFloat(o.latency + wait)
 		}
+	}
+	if timeless > 0 {
+		out.crash(fmt.Sprintf("ZeroDivisionError: float division by zero (request %d takes no time, the first of %s; the user throughput leaves such requests out)", firstTimeless, plural.Grouped(timeless)))
 	}
 	d := out.Duration
 	out.RequestRate = ratio(float64(out.Completed), d)

@@ -209,6 +209,7 @@ func TestEdges(t *testing.T) {
 	usageFirst.reads = []read{{0, usage(2, 2)}}
 	plain := good
 	plain.reads = good.reads[:2]
+	timeless := sentRequest{prompt: "a", reads: []read{{0, completion("x")}, {0, ended}}}
 	for _, tt := range []struct {
 		name, tool, export, warning string
 		want                        map[string]string
@@ -225,7 +226,8 @@ func TestEdges(t *testing.T) {
 		{"warm-up", "vllm", completionsExport(1e9, "", with(`{"phase":"warmup"}`), good), "left out of the report: 1 request of the warm-up", map[string]string{"completed": "1", "num_prompts": "1"}},
 		{"no requests", "vllm", completionsExport(1e9, ""), "", map[string]string{"completed": "0", "mean_ttft_ms": "0.0", "request_throughput": "0.0"}},
 		{"no time", "vllm", completionsExport(0, "", good), "vllm itself stops at this file: ZeroDivisionError", map[string]string{"request_throughput": "Infinity", "mean_ttft_ms": "100.0"}},
-		{"an answer at the very start", "trtllm-main", completionsExport(1e9, "", sentRequest{prompt: "a", reads: []read{{0, completion("x")}, {0, ended}}}), "ZeroDivisionError: float division by zero (request 0", map[string]string{"user_throughput": "0.0", "completed": "1"}},
+		{"an answer at the very start", "trtllm-main", completionsExport(1e9, "", timeless), "ZeroDivisionError: float division by zero (request 0 takes no time, the first of 1;", map[string]string{"user_throughput": "0.0", "completed": "1"}},
+		{"answers without any time", "trtllm-main", completionsExport(1e9, "", timeless, timeless, timeless), "float division by zero (request 0 takes no time, the first of 3; the user throughput leaves such requests out)", map[string]string{"user_throughput": "0.0", "completed": "3"}},
 		{"no request succeeds", "sglang", completionsExport(1e9, "", with(`{"status":"http_error","code":500}`)), "sglang itself stops at this file: IndexError: index -1", map[string]string{"mean_e2e_latency_ms": "NaN", "mean_ttft_ms": "0.0"}},
 		{"what was recorded with a tool's command line", "vllm", completionsExport(1e9, `,"pa":{"schema":"pa-export/1","tool":"x","analysis_hints":{"max_concurrency":"None","percentile_metrics":"e2el","other":"x","model_id":"big"}}`, good), "", map[string]string{"max_concurrency": "null", "mean_e2el_ms": "300.0", "model_id": `"big"`}},
 	} {

@@ -79,6 +79,9 @@ func (b *Backend) check(ctx context.Context, c control) error {
 		return err
 	}
 	if err := ask("health", c.live); err != nil {
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return b.noAnswer()
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -114,6 +117,19 @@ func (b *Backend) check(ctx context.Context, c control) error {
 		return err
 	}
 	return ask("trace settings", func(ctx context.Context) error { return b.beginTrace(ctx, c) })
+}
+
+// noAnswer returns the error of a server that does not answer before the caller's deadline.
+func (b *Backend) noAnswer() error {
+	port := "HTTP"
+	if b.cfg.Protocol == GRPC {
+		port = "gRPC"
+	}
+	text := "no answer in time; is -u the server's " + port + " port"
+	if b.target.tls {
+		text += ", and does it speak TLS"
+	}
+	return &textError{text + "?", context.DeadlineExceeded}
 }
 
 // maxComposing bounds the models that composed reads.

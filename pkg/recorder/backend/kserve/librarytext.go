@@ -24,6 +24,9 @@ func (c *stampedClientConn) explain(err error) error {
 	return status.Error(codes.Unavailable, text)
 }
 
+// noALPN is in the text of the gRPC library about a server that agrees on no protocol over TLS.
+const noALPN = "missing selected ALPN property"
+
 // libraryText translates a text of the gRPC library about the connection into one
 // line that says what to check; ok is false for the text of a server. dial is the
 // error of the last attempt to connect, or nil; msg has it as text only.
@@ -37,6 +40,8 @@ func (b *Backend) libraryText(msg string, dial error) (text string, ok bool) {
 	for _, prefix := range []string{"transport: Error while dialing: ", "transport: error while dialing: ", "transport: authentication handshake failed: "} {
 		if why, ok := strings.CutPrefix(desc, prefix); ok && dial == nil { // the library may be connecting again
 			return "no connection: " + last(why), true
+		} else if ok && (strings.Contains(why, noALPN) || backend.IsAlert(dial, "no application protocol")) {
+			return "the server speaks TLS without HTTP/2, which gRPC needs; is -u its gRPC port? (usually 8001)", true
 		} else if ok {
 			text, _ := backend.ConnectMessage(dial, b.advice())
 			return text, true

@@ -76,6 +76,56 @@ func serveRaw(t *testing.T, say string, linger time.Duration) (addr string) {
 	})
 }
 
+// listenTLS serves TLS that ends after the handshake.
+func listenTLS(t *testing.T, cfg *tls.Config) (addr string) {
+	t.Helper()
+	l, err := tls.Listen("tcp", "127.0.0.1:0", cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() { // ends with the listener
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.CopyN(io.Discard, c, 1) // makes the handshake
+			c.Close()
+		}
+	})
+	t.Cleanup(func() { l.Close(); serving.Wait() })
+	return l.Addr().String()
+}
+
+// Check says what to look at if the server accepts connections and does not answer in time.
+func TestCheckWithoutAnswer(t *testing.T) {
+	t.Parallel()
+	mute := serveRaw(t, "", time.Minute)
+	for _, tt := range []struct {
+		protocol Protocol
+		url, end string
+	}{
+		{GRPC, mute, ": no answer in time; is -u the server's gRPC port?"},
+		{GRPC, "grpcs://" + mute, ": no answer in time; is -u the server's gRPC port, and does it speak TLS?"},
+		{HTTP, "https://" + mute, ": no answer in time; is -u the server's HTTP port, and does it speak TLS?"},
+	} {
+		b, err := New(Config{Protocol: tt.protocol, URL: tt.url, Model: "adder"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		err = b.Check(ctx)
+		cancel()
+		if err == nil || err.Error() != mute+tt.end || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: %v, want %q", tt.url, err, mute+tt.end)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A failure of a connection is one line that says what to check, both from Check and in the row of
 // a request, for each protocol.
 func TestConnectionMessages(t *testing.T) {
@@ -93,6 +143,7 @@ func TestConnectionMessages(t *testing.T) {
 		Certificates: h.TLS.Certificates, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS12,
 	}))), plain)
 	other := &tls.Config{RootCAs: secure.tls.RootCAs, ServerName: "other", MinVersion: tls.VersionTLS12}
+	noProtocol := listenTLS(t, &tls.Config{Certificates: h.TLS.Certificates, MinVersion: tls.VersionTLS12})
 	ssh := serveRaw(t, "SSH-2.0-x\r\n", time.Minute)
 	closing := serveRaw(t, "", 0)
 	const closed = "the server closed the connection: "
@@ -109,6 +160,8 @@ func TestConnectionMessages(t *testing.T) {
 		{"gRPC, another's certificate", Config{Protocol: GRPC, URL: "grpcs://" + secure.grpcAddr, TLS: other}, []string{"not other; use the certificate's name in -u"}},
 		{"HTTP, another's certificate", Config{URL: "https://" + secure.httpAddr, TLS: other}, []string{"not other; use the certificate's name in -u, or give --ssl-https-verify-host 0"}},
 		{"gRPC, no client certificate", Config{Protocol: GRPC, URL: "grpcs://" + strict, TLS: &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}}, []string{"client certificate"}},
+		{"gRPC, TLS without HTTP/2", Config{Protocol: GRPC, URL: "grpcs://" + secure.httpAddr, TLS: secure.tls}, []string{"the server speaks TLS without HTTP/2, which gRPC needs; is -u its gRPC port? (usually 8001)"}},
+		{"gRPC, TLS that agrees on no protocol", Config{Protocol: GRPC, URL: "grpcs://" + noProtocol, TLS: secure.tls}, []string{"the server speaks TLS without HTTP/2, which gRPC needs; is -u its gRPC port? (usually 8001)"}},
 		{"gRPC, another protocol", Config{Protocol: GRPC, URL: ssh}, []string{"what answers does not speak gRPC (http2: ", "); is -u the server's gRPC port? (usually 8001)"}},
 		{"HTTP, another protocol", Config{URL: ssh}, []string{"the server does not speak HTTP; is -u its HTTP port?"}},
 		{"gRPC, closed at once", Config{Protocol: GRPC, URL: closing}, []string{closed, "; is -u its gRPC port"}},
