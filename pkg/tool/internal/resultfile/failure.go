@@ -49,7 +49,7 @@ var codes = []*regexp.Regexp{
 	regexp.MustCompile(`\btoo many ([3-5]\d\d) error responses\b`),                                               // urllib3
 	regexp.MustCompile(`\bResponse \[([3-5]\d\d)\b`),                                                             // a response as httpx and requests print it
 	regexp.MustCompile(`\breturned error: ([3-5]\d\d)\b`),                                                        // curl
-	regexp.MustCompile(`(?i)(?:client|server|status) ?error:?(?: ['(]| )([3-5]\d\d)\b`),                        // httpx and reqwest without a phrase
+	regexp.MustCompile(`(?i)(?:client|server|status) ?error:?(?: ['(]| )([3-5]\d\d)\b`),                          // httpx and reqwest without a phrase
 	regexp.MustCompile(`\bRedirect response '([3-5]\d\d)\b`),                                                     // httpx
 	regexp.MustCompile(`\breturned an error: \(([3-5]\d\d)\)`),                                                   // .NET
 	regexp.MustCompile(`(?i)\b(?:error|non-200) response[ :]{1,2}([3-5]\d\d)\b`),                                 // programs
