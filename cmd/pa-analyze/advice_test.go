@@ -16,15 +16,16 @@ import (
 var advised = regexp.MustCompile(`--[a-z][a-z-]+(?: (?:[0-9]+%|(?:start|issued|responses|usage)\b))?`)
 
 // drifting returns a level of n requests. The first tenth of the requests is slow, and users
-// requests are in flight at once.
-func drifting(mode, value string, n, users int) string {
+// requests are in flight at once, in the first tenth only so many as first says.
+func drifting(mode, value string, n, first, users int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, `{"experiment":{"mode":%q,"value":%s},"requests":[`, mode, value)
 	for i := range n {
-		start, ttft := 1_000_000_000+i/users*1_000_000, 100_000
-		if i < n/10 {
-			ttft = 900_000
+		slot, ttft := i/first, 900_000
+		if k := n / 10; i >= k {
+			slot, ttft = k/first+(i-k)/users, 100_000
 		}
+		start := 1_000_000_000 + slot*1_000_000
 		if i > 0 {
 			b.WriteByte(',')
 		}
@@ -42,11 +43,13 @@ func exportOf(levels ...string) string {
 func TestAdviceWorks(t *testing.T) {
 	dir := t.TempDir()
 	files := map[string]string{
-		"closed.json":    exportOf(drifting("concurrency", "4", 200, 4)),
-		"rate.json":      exportOf(drifting("request_rate", "9", 200, 4)),
-		"unreached.json": exportOf(drifting("concurrency", "40", 200, 4)),
-		"mixed.json":     exportOf(drifting("concurrency", "4", 200, 4), drifting("request_rate", "9", 200, 4)),
-		"nameless.json":  `{"experiments":[` + strings.Replace(drifting("", "1", 200, 4), `"mode":"","value":1`, ``, 1) + `]}`,
+		"closed.json":    exportOf(drifting("concurrency", "4", 200, 4, 4)),
+		"ramped.json":    exportOf(drifting("concurrency", "4", 200, 2, 4)),
+		"slow.json":      exportOf(drifting("concurrency", "4", 200, 1, 4)),
+		"rate.json":      exportOf(drifting("request_rate", "9", 200, 4, 4)),
+		"unreached.json": exportOf(drifting("concurrency", "40", 200, 4, 4)),
+		"mixed.json":     exportOf(drifting("concurrency", "4", 200, 4, 4), drifting("request_rate", "9", 200, 4, 4)),
+		"nameless.json":  `{"experiments":[` + strings.Replace(drifting("", "1", 200, 4, 4), `"mode":"","value":1`, ``, 1) + `]}`,
 	}
 	// Files of real tools.
 	fsys := golden.FS(t, "peers")
@@ -79,20 +82,24 @@ func TestAdviceWorks(t *testing.T) {
 				if flag == "--tokenizer" {
 					args = append(args, "built-in")
 				}
-				if again := exec(t, "", args...); again.code != 0 {
+				again := exec(t, "", args...)
+				if again.code != 0 {
 					t.Errorf("%s: %q advises %s: exit code %d\n%s", name, text, flag, again.code, again.stderr)
+				}
+				if strings.Contains(again.stderr, "leaves the start out") || strings.Contains(text, "leaves the start out") && strings.Contains(again.stderr, "the first tenth") {
+					t.Errorf("%s: %q advises %s, which leaves %s", name, text, flag, again.stderr)
 				}
 			}
 		}
 		wants := map[string]string{
-			"closed.json": "--trim-start 10% or --steady-state leaves", "rate.json": "--trim-start 10% leaves", "unreached.json": "--trim-start 10% leaves",
+			"closed.json": "; --trim-start 10% leaves", "ramped.json": "; --trim-start 20% or --steady-state leaves", "slow.json": "; --trim-start 30% or --steady-state leaves", "rate.json": "--trim-start 10% leaves", "unreached.json": "--trim-start 10% leaves",
 			"mixed.json": "--trim-start 10% leaves", "nameless.json": "--trim-start 10% leaves",
 		}
 		if want := wants[name]; !strings.Contains(found.stderr, want) {
 			t.Errorf("%s: %q, want %q", name, found.stderr, want)
 		}
 	}
-	if advice["--steady-state"] != 1 || advice["--trim-start 10%"] != 5 {
+	if advice["--steady-state"] != 2 || advice["--trim-start 10%"] != 5 {
 		t.Errorf("advice: %v", advice)
 	}
 }
@@ -115,10 +122,10 @@ func coldStart(mode, value string, n int) string {
 	return b.String()
 }
 
-// check names few cold requests, and advises only flags that work on the file: no --steady-state for a rate.
+// check names few cold requests, and advises only flags that leave them out: no --steady-state, which the first request begins.
 func TestCheckAdvice(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]string{"concurrency": "--trim-start 10% or --steady-state leaves the start out", "request_rate": "--trim-start 10% leaves the start out"} {
+	for mode, want := range map[string]string{"concurrency": "--trim-start 10% leaves the start out", "request_rate": "--trim-start 10% leaves the start out"} {
 		path := filepath.Join(t.TempDir(), "run.json")
 		if err := os.WriteFile(path, []byte(exportOf(coldStart(mode, "1", 200))), 0o600); err != nil {
 			t.Fatal(err)

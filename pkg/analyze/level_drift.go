@@ -68,7 +68,7 @@ func drift(x []requestLatencies) *Unsteady {
 			return &Unsteady{
 				Brief: "first tenth: " + medians,
 				text:  "the first tenth of the requests differs from the rest: " + medians,
-				start: true,
+				first: k,
 			}
 		}
 	}
@@ -95,7 +95,7 @@ func unsettled(x []requestLatencies, differs bool) (all []*Unsteady) {
 			what = "the first " + plural.GroupedOf(s.N, "request") + " took"
 		}
 		text := fmt.Sprintf("%s %.1f times as long as the rest: %s %s, then %s on average", what, s.Factor, m.name, from, to)
-		all = append(all, &Unsteady{Brief: text, text: text, start: true})
+		all = append(all, &Unsteady{Brief: text, text: text, first: s.N})
 		x = x[min(s.N, len(x)):]
 		break
 	}

@@ -19,7 +19,7 @@ func TestDrift(t *testing.T) {
 		first, last float64 // ms
 		want        string
 	}{
-		{"slow at first", 100, 500, 600, "the first tenth of the requests differs from the rest: median TTFT 500.00 ms, then 100.00 ms; --trim-start 10% or --steady-state"},
+		{"slow at first", 100, 500, 600, "the first tenth of the requests differs from the rest: median TTFT 500.00 ms, then 100.00 ms; --trim-start 10% leaves"},
 		{"fast at first", 100, 50, 200, "median TTFT 50.00 ms, then 100.00 ms"},
 		{"the whole slow, the first token not", 100, 100, 600, "median E2EL 600.00 ms, then 200.00 ms"},
 		{"too few", 99, 500, 600, none},

@@ -172,7 +172,7 @@ func wholeOf(s stat.IntSum) int64 {
 type Unsteady struct {
 	Brief string // in a few words, for a table
 	text  string
-	start bool // it is about the start of the level, which a selection could leave out
+	first int // it is about that many requests at the start of the level, which a selection could leave out; 0: about others
 }
 
 // Error returns the reason in full, with advice.

@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -11,9 +12,12 @@ import (
 
 // Flags that warnings advise if they work on the run.
 const (
-	trimStart   = "--trim-start 10%"
+	trimStart   = "--trim-start"
 	steadyState = "--steady-state"
 )
+
+// mostTrimmed is the largest part of a level, in percent, that a warning advises to leave out.
+const mostTrimmed = 50
 
 // An adviser knows which flags work on a run. A flag that one level refuses ends the report with
 // an error, so that it is no advice for the others either.
@@ -24,8 +28,9 @@ type adviser struct {
 	rep  *Report
 }
 
-// works reports whether a report of the same run with the flag refuses nothing.
-func (a *adviser) works(flag string) bool {
+// works reports whether a report of the same run with the flag refuses nothing, and leaves out the first requests that warnings
+// are about. percent is the part that [trimStart] leaves out.
+func (a *adviser) works(flag string, percent int) bool {
 	if _, lacks := a.run.Lacks(export.PartStarts); lacks || !a.cfg.Selection.wholeLevel() {
 		return false // a selection takes one of these flags
 	}
@@ -37,12 +42,13 @@ func (a *adviser) works(flag string) bool {
 			return false
 		case x.OK+x.FailedRequests() == 0: // nothing to select from
 			continue
-		case flag == steadyState && !reachesLoad(a.sent[i], &a.run.Experiments[i]):
-			return false
-		case flag == trimStart:
-			most = most * 9 / 10
 		case flag == steadyState:
+			if at, ok := reachesLoad(a.sent[i], &a.run.Experiments[i]); !ok || at <= a.lastOf(i) {
+				return false
+			}
 			most /= 2 // a steady state is assumed to take half of the level
+		default:
+			most = most / 100 * time.Duration(100-percent)
 		}
 		if withinClocks(a.run, most, "a part") != nil {
 			return false
@@ -51,12 +57,38 @@ func (a *adviser) works(flag string) bool {
 	return true
 }
 
+// lastOf returns the start of the last request that a warning about the start of level i is about; 0 without such a warning.
+func (a *adviser) lastOf(i int) uint64 {
+	first := 0
+	for _, u := range slices.Concat(a.rep.Experiments[i].Unsteady, a.rep.Experiments[i].Unsettled) {
+		first = max(first, u.first)
+	}
+	sent := a.sent[i]
+	if first == 0 || first > len(sent) {
+		return 0
+	}
+	slices.SortFunc(sent, func(a, b requestLatencies) int { return cmp.Compare(a.start, b.start) })
+	return sent[first-1].start
+}
+
+// trimmed returns the percentage of each level, in tens, that leaves out the requests that warnings are about.
+func (a *adviser) trimmed() int {
+	percent := 10
+	for i := range a.rep.Experiments {
+		if last := a.lastOf(i); last > 0 && a.rep.Experiments[i].DurationNS > 0 {
+			part := float64(last-a.sent[i][0].start) / float64(a.rep.Experiments[i].DurationNS)
+			percent = max(percent, 10*int(math.Ceil(10*min(1, part))))
+		}
+	}
+	return percent
+}
+
 // advise completes the warnings about the start of levels.
 func (a *adviser) advise() {
 	var unsteady []*Unsteady
 	for i := range a.rep.Experiments {
 		for _, u := range slices.Concat(a.rep.Experiments[i].Unsteady, a.rep.Experiments[i].Unsettled) {
-			if u.start {
+			if u.first > 0 {
 				unsteady = append(unsteady, u)
 			}
 		}
@@ -64,12 +96,14 @@ func (a *adviser) advise() {
 	if unsteady == nil {
 		return
 	}
+	percent := a.trimmed()
+	trim := fmt.Sprintf("%s %d%%", trimStart, percent)
 	flags := ""
-	switch trim, steady := a.works(trimStart), a.works(steadyState); {
-	case trim && steady:
-		flags = trimStart + " or " + steadyState
-	case trim:
-		flags = trimStart
+	switch trims, steady := percent <= mostTrimmed && a.works(trimStart, percent), a.works(steadyState, 0); {
+	case trims && steady:
+		flags = trim + " or " + steadyState
+	case trims:
+		flags = trim
 	case steady:
 		flags = steadyState
 	default:
@@ -81,11 +115,11 @@ func (a *adviser) advise() {
 }
 
 // reachesLoad reports whether the successful requests of a closed loop alone show a steady state:
-// as many of them were in flight at once as [Steady] asks for.
-func reachesLoad(requests []requestLatencies, e *export.Experiment) bool {
+// as many of them were in flight at once as [Steady] asks for, at first at a time.
+func reachesLoad(requests []requestLatencies, e *export.Experiment) (atNS uint64, ok bool) {
 	users := concurrency(e)
 	if users < 1 || users > math.MaxInt32 {
-		return false
+		return 0, false
 	}
 	type edge struct {
 		ns    uint64
@@ -103,8 +137,8 @@ func reachesLoad(requests []requestLatencies, e *export.Experiment) bool {
 	inFlight, least := 0, threshold(int(users))
 	for _, x := range edges {
 		if inFlight += x.delta; inFlight >= least {
-			return true
+			return x.ns, true
 		}
 	}
-	return false
+	return 0, false
 }

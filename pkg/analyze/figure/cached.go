@@ -90,7 +90,8 @@ func (h *PromptHasher) Hash(r *export.Request) (p Prompt) {
 	if at := bytes.Index(text[:min(frame, len(text))], []byte(`"content":`)); at > 0 {
 		text = text[at:] // all prompts share what is before
 	}
-	if at := bytes.LastIndex(text, []byte(`"role"`)); r.Turn > 0 && at > 0 {
+	at := bytes.LastIndex(text, []byte(`"role"`))
+	if at > 0 && (r.Turn > 0 || r.Agent != "" && bytes.Contains(text[:at], []byte(`"assistant"`))) { // a fork begins with its parent's history
 		p.history = float32(at) / float32(len(text))
 	}
 	from := len(h.blocks)

@@ -40,6 +40,27 @@ func TestCachedMemory(t *testing.T) {
 	}
 }
 
+// The first request of a fork repeats the history of its parent with the answer, which the server has in its cache.
+func TestCachedFork(t *testing.T) {
+	p, h := &Prompts{}, &PromptHasher{Seed: maphash.MakeSeed()}
+	add := func(agent string, messages string, input, cached int64) {
+		m := &answer.Measured{}
+		m.Counted, m.PlaceNS = true, 1
+		m.InputTokens.V, m.InputTokens.OK, m.CachedTokens.V, m.CachedTokens.OK = input, true, cached, true
+		p.Add(0, m, h.Hash(&export.Request{Agent: agent, Inputs: export.Fields{{Name: "payload", Value: export.Value{Data: []byte(`{"messages":[` + messages + `]}`)}}}}))
+	}
+	first := `{"role":"user","content":"Plan it."}`
+	add("", first, 4, 0)
+	add("fork", first+`,{"role":"assistant","content":"`+strings.Repeat("The plan. ", 200)+`"},{"role":"user","content":"Do it."}`, 1000, 992)
+	if c := p.Cached([]string{"one"})[0]; c.Elsewhere > 0.01 || c.Own < 0.9 {
+		t.Errorf("%+v, want all of it explained by the level", c)
+	}
+	add("spawned", `{"role":"system","content":"`+strings.Repeat("Search. ", 300)+`"},{"role":"user","content":"Find it."}`, 1000, 992)
+	if c := p.Cached([]string{"one"})[0]; c.Elsewhere < 0.4 {
+		t.Errorf("%+v, want the prompt of a spawned agent unexplained", c)
+	}
+}
+
 // Payloads of any form are divided without a panic, and equal ones alike.
 func FuzzPromptBlocks(f *testing.F) {
 	for _, text := range []string{`{"prompt":"a"}`, `{"messages":[{"role":"user","content":"x"}]}`, `{"prompt":`, `{"a":1,}`, `{`, `[]`, `"x"`, ``, `{"prompt":"a","prompt":[1]}`, `{"input":[1,2,3], "model":"m" }`} {

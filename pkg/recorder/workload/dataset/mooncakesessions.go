@@ -98,12 +98,9 @@ func (l mooncake) turns(rows []groupRow) (*workload.Session, error) {
 			return nil, r.fault("%w", err)
 		}
 		nodes[k] = workload.Node{Continues: -1}
-		if k == 0 {
-			q.entry.Delay = 0
-		} else {
-			nodes[k].After = []workload.Edge{{From: k - 1}}
+		if k > 0 {
+			nodes[k].After = []workload.Edge{{From: k - 1, Delay: q.entry.Delay}}
 			before := &all[k-1].entry
-			before.Delay, q.entry.Delay = q.entry.Delay, 0
 			if gap := q.entry.Offset - before.Offset; q.entry.Timed && before.Timed && gap > 0 && !r.has("delay") {
 				l.f.assume("a turn with a \"timestamp\" and no \"delay\" is sent as long after the start of the turn before as recorded, and not before its answer")
 				nodes[k].After = append(nodes[k].After, workload.Edge{From: k - 1, Anchor: workload.AfterStart, Delay: gap})
@@ -113,6 +110,7 @@ func (l mooncake) turns(rows []groupRow) (*workload.Session, error) {
 				recorded = false
 			}
 		}
+		q.entry.Delay = 0
 		all[k] = q
 	}
 	first := &all[0].entry

@@ -3,8 +3,11 @@ package dataset
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
 // TestMooncakeSessions checks the sessions of rows of Mooncake's traces and Bailian's.
@@ -31,8 +34,8 @@ func TestMooncakeSessions(t *testing.T) {
 			want: []string{
 				`s at:5s recorded`,
 				`root:0 = "520 tokens in blocks of 512: [1 2]" max:20 at:5s whole`,
-				`root:1 after root:0 root:0+4s(start) = "1030 tokens in blocks of 512: [1 5 3]" max:30 delay:50ms at:9s whole`,
-				`root:2 after root:1 = "512 tokens in blocks of 512: [1]" max:30 whole`,
+				`root:1 after root:0 root:0+4s(start) = "1030 tokens in blocks of 512: [1 5 3]" max:30 at:9s whole`,
+				`root:2 after root:1+50ms = "512 tokens in blocks of 512: [1]" max:30 whole`,
 				`t recorded`,
 				`root:0 = "text 1 of 3" max:1 whole`,
 			},
@@ -43,8 +46,8 @@ func TestMooncakeSessions(t *testing.T) {
 			name: "new parts, told by their ids", in: added,
 			want: []string{
 				`s at:0s`,
-				`root:0 = "512 tokens in blocks of 512: [1]" max:20 delay:1.5005s at:0s`,
-				`root:1 after root:0 on root:0 = "600 tokens in blocks of 512: [3 4]" max:30`,
+				`root:0 = "512 tokens in blocks of 512: [1]" max:20 at:0s`,
+				`root:1 after root:0+1.5005s on root:0 = "600 tokens in blocks of 512: [3 4]" max:30`,
 			},
 			facts: [3]int{0, 1, 0},
 		},
@@ -85,8 +88,8 @@ func TestMooncakeSessions(t *testing.T) {
 				{"session_id":"u","input_length":700,"output_length":1,"hash_ids":[21,22]}`,
 			want: []string{
 				`s at:0s`,
-				`root:0 = "512 tokens in blocks of 512: [1]" max:20 delay:1.5005s at:0s`,
-				`root:1 after root:0 on root:0 = "600 tokens in blocks of 512: [3 4]" max:30`,
+				`root:0 = "512 tokens in blocks of 512: [1]" max:20 at:0s`,
+				`root:1 after root:0+1.5005s on root:0 = "600 tokens in blocks of 512: [3 4]" max:30`,
 				`u`,
 				`root:0 = "9 tokens in blocks of 512: [20]" max:1`,
 				`root:1 after root:0 on root:0 = "700 tokens in blocks of 512: [21 22]" max:1`,
@@ -102,8 +105,8 @@ func TestMooncakeSessions(t *testing.T) {
 			want: []string{
 				`s at:5s recorded`,
 				`root:0 = "520 tokens in blocks of 512: [1 2]" max:20 at:5s whole`,
-				`root:1 after root:0 root:0+4s(start) = "1030 tokens in blocks of 512: [1 5 3]" max:30 delay:50ms at:9s whole`,
-				`root:2 after root:1 = "512 tokens in blocks of 512: [1]" max:30 whole`,
+				`root:1 after root:0 root:0+4s(start) = "1030 tokens in blocks of 512: [1 5 3]" max:30 at:9s whole`,
+				`root:2 after root:1+50ms = "512 tokens in blocks of 512: [1]" max:30 whole`,
 				`t recorded`,
 				`root:0 = "text 1 of 3" max:1 whole`,
 				`u recorded`,
@@ -136,8 +139,8 @@ func TestMooncakeSessions(t *testing.T) {
 			o: Options{TraceRows: RowsWhole},
 			want: []string{
 				`s at:0s`,
-				`root:0 = messages:[{"role":"user","content":"list"}] max:40 +tools=[{"type":"function"}] +temperature=1 delay:900ms at:0s`,
-				`root:1 after root:0 on root:0 = messages:[{"role":"tool","content":"a.go"}] max:25 +top_k=1 +temperature=0`,
+				`root:0 = messages:[{"role":"user","content":"list"}] max:40 +tools=[{"type":"function"}] +temperature=1 at:0s`,
+				`root:1 after root:0+900ms on root:0 = messages:[{"role":"tool","content":"a.go"}] max:25 +top_k=1 +temperature=0`,
 				`root:2 after root:1 on root:1 = "and now?" max:5`,
 				`root:3 after root:2 on root:2 = "text 3 of 7"`,
 			},
@@ -209,6 +212,25 @@ func TestMooncakeSessions(t *testing.T) {
 				t.Errorf("later turns: %v, want %v", got, tt.facts)
 			}
 		})
+	}
+}
+
+// TestMooncakeDelays checks that the facts count the delays of turns.
+func TestMooncakeDelays(t *testing.T) {
+	half := 0.5
+	for _, tt := range []struct {
+		delays workload.Delays
+		want   time.Duration
+	}{{want: 2500 * time.Millisecond}, {workload.Delays{Ratio: &half}, 1250 * time.Millisecond}, {workload.Delays{Kind: workload.NoDelays}, 0}} {
+		s, err := open(t, "in", `{"session_id":"s","input_length":512,"hash_ids":[1]}
+			{"session_id":"s","delay":1500,"input_length":600,"hash_ids":[3,4]}
+			{"session_id":"s","delay":1000,"input_length":600,"hash_ids":[5,6]}`, Options{Texts: numbered{}, Sessions: true, Delays: tt.delays})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x := s.Facts().Sessions; x.Waiting != tt.want || x.Idle != tt.want || x.Delays > 0 != (tt.want > 0) {
+			t.Errorf("%+v: %d delays of %v, %v one after the other; want %v", tt.delays, x.Delays, x.Waiting, x.Idle, tt.want)
+		}
 	}
 }
 

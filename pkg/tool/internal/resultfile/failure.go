@@ -49,12 +49,18 @@ var codes = []*regexp.Regexp{
 	regexp.MustCompile(`\btoo many ([3-5]\d\d) error responses\b`),                                               // urllib3
 	regexp.MustCompile(`\bResponse \[([3-5]\d\d)\b`),                                                             // a response as httpx and requests print it
 	regexp.MustCompile(`\breturned error: ([3-5]\d\d)\b`),                                                        // curl
+	regexp.MustCompile(`(?i)(?:client|server|status) ?error:?(?: ['(]| )([3-5]\d\d)\b`),                          // httpx and reqwest without a phrase
+	regexp.MustCompile(`\bRedirect response '([3-5]\d\d)\b`),                                                     // httpx
+	regexp.MustCompile(`\breturned an error: \(([3-5]\d\d)\)`),                                                   // .NET
+	regexp.MustCompile(`(?i)\b(?:error|non-200) response[ :]{1,2}([3-5]\d\d)\b`),                                 // programs
+	regexp.MustCompile(`(?i)\bexpected (?:status )?(?:code )?2\d\d,? (?:but )?got ([3-5]\d\d)\b`),                // tests
+	regexp.MustCompile(`(?:^|: )\[([3-5]\d\d)\] `),                                                               // tritonclient
 	regexp.MustCompile(`\bcode['"]?[ :=]{1,3}([3-5]\d\d)\b`),                                                     // the body of an error
 }
 
-// phrased matches a number that may be a status before its phrase: "400 Bad Request". The phrase
+// phrased matches a number that may be a status before its phrase: "400 Bad Request", or "400: Bad Request". The phrase
 // begins at the end of the match.
-var phrased = regexp.MustCompile(`\b([3-5]\d\d) \b`)
+var phrased = regexp.MustCompile(`\b([3-5]\d\d)[:)\]]? \b`)
 
 // hasNumber reports whether text has a number of three digits that may be a status. Most messages
 // of failures have none, and then no expression can match.

@@ -38,11 +38,29 @@ func TestFail(t *testing.T) {
 		{"Service Unavailable", 503, export.StatusHTTPError},
 		{"Bad Request: {\"x\":1}", 400, export.StatusHTTPError},
 
+		{"Client error '499 ' for url 'http://h/v1'", 499, export.StatusHTTPError}, // httpx has no phrase for it
+		{"Server error '529 ' for url 'http://h/v1'", 529, export.StatusHTTPError},
+		{"Redirect response '399 ' for url 'http://h/v1'", 399, export.StatusHTTPError},
+		{"HTTP status server error (599 <unknown status code>) for url (http://h/v1)", 599, export.StatusHTTPError}, // reqwest
+		{"The remote server returned an error: (503) Server Unavailable.", 503, export.StatusHTTPError},             // .NET
+		{"ERROR 500: Internal Server Error.", 500, export.StatusHTTPError},                                          // wget
+		{"503: Service Unavailable", 503, export.StatusHTTPError},
+		{"tritonclient.utils.InferenceServerException: [400] unexpected shape", 400, export.StatusHTTPError},
+		{"[429] Too Many Requests", 429, export.StatusHTTPError},
+		{"APIStatusError: 413", 413, export.StatusHTTPError},
+		{"server error: 503", 503, export.StatusHTTPError},
+		{"Non-200 response: 503", 503, export.StatusHTTPError},
+		{"Got error response 503", 503, export.StatusHTTPError},
+		{"Expected status 200, got 503", 503, export.StatusHTTPError},
+
 		{"Cannot connect to host 10.0.0.1:503 ssl:default [Connect call failed ('10.0.0.1', 503)]", 0, export.StatusConnectError},
 		{"Timeout on reading data from socket http://500.example/v1 after 300 seconds", 0, export.StatusTimeout},
 		{"prompt of 512 tokens is longer than 400", 0, export.StatusFailed},
 		{"Response payload is not completed: <TransferEncodingError: 400, message='Not enough data to satisfy transfer length header.'>", 0, export.StatusTruncated},
 		{"exit code: 137", 0, export.StatusFailed},
+		{"expected 512 tokens, got 400", 0, export.StatusFailed},
+		{"the server returned 400 of 512 tokens", 0, export.StatusFailed},
+		{"tokens [300, 400] are missing", 0, export.StatusFailed},
 		{"status 200 but no body", 0, export.StatusFailed},
 		{"got 500 tokens, status code 2000", 0, export.StatusFailed},
 	} {
