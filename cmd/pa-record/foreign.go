@@ -69,6 +69,7 @@ func runForeign(c *cli.Context, tool *frontend.Tool, env environment) error {
 		fmt.Fprintf(stderr, "pa-record: note: %s\n", note)
 	}
 	app := recordApp(canonical, env, cmd.Reports)
+	app.Reword = cmd.InToolsWords
 	if code := app.Run(c.Context, canonical, c.App.Reader, c.App.Writer, stderr); code != 0 {
 		return &cmdline.CodeError{Code: code} // the run has printed the error
 	}

@@ -54,6 +54,8 @@ type App struct {
 	// Bare holds the values of flags that may be given without one, by name. The argument after such a flag is its value unless it begins
 	// with a dash.
 	Bare map[string]string
+	// Reword changes an error before it is printed; nil leaves it.
+	Reword func(message string) string
 }
 
 // envPrefix returns the prefix of the flags' environment variables: "PA_RECORD_" for
@@ -95,7 +97,11 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	case errors.As(err, &ue):
 		code = ExitUsage
 	}
-	for line := range strings.Lines(err.Error()) {
+	message := err.Error()
+	if a.Reword != nil {
+		message = a.Reword(message)
+	}
+	for line := range strings.Lines(message) {
 		fmt.Fprintf(safe, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
 	}
 	if code == ExitUsage && (ue == nil || !ue.NoHelp) {

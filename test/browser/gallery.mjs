@@ -10,8 +10,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { chromium } from 'playwright-core';
 import { decode, encode } from './pixels.mjs';
 
-// What a picture shows: a window from the top of an element on, after a click if there is one.
+// What a picture shows: a window from the top of an element on, after a click if there is one; without an element, the
+// top of the page with its navigation.
 const views = {
+  page: { height: 880 },
   sweep: { from: '#strip', height: 860 },
   diff: { from: '#diff', width: 960, height: 670 },
   agents: { from: '#sessions', height: 700, click: '#sessions details summary' },
@@ -39,7 +41,7 @@ export async function picture(browser, folder, name) {
     await page.waitForFunction(() => window.paPage && window.paPage.ready);
     if (view.click) await page.locator(view.click).first().click();
     await page.mouse.move(0, 0);
-    await page.evaluate((from) => {
+    if (view.from) await page.evaluate((from) => {
       const bar = document.querySelector('nav.bar');
       bar.hidden = true;
       bar.style.display = 'none';

@@ -1,8 +1,10 @@
 package frontend
 
 import (
+	"cmp"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +22,52 @@ type Command struct {
 	// Reports holds the pa-analyze command lines that produce the tool's output and
 	// files.
 	Reports [][]string
+
+	theirs map[string]string // flag of the tool by the one of pa-record that it became, where they differ
+}
+
+var (
+	flagName    = regexp.MustCompile(`\B--?[a-z][a-z0-9-]*`)
+	flagsOfNote = regexp.MustCompile(`^--?[a-z][a-z0-9-]*(, --[a-z][a-z0-9-]*)*`)
+	printed     = regexp.MustCompile(`\bpa-(record|analyze) `) // begins a command line
+)
+
+// InToolsWords names in an error of pa-record the flags that the user wrote, up to the first command line in it.
+func (c *Command) InToolsWords(message string) string {
+	rest := ""
+	if at := printed.FindStringIndex(message); at != nil {
+		message, rest = message[:at[0]], message[at[0]:]
+	}
+	return flagName.ReplaceAllStringFunc(message, func(flag string) string { return cmp.Or(c.theirs[flag], flag) }) + rest
+}
+
+// nameTheirs notes what the given options became. A flag that several of them became, or
+// that the user also wrote, keeps its name.
+func (b *builder) nameTheirs(a *arguments) {
+	b.theirs = map[string]string{}
+	for _, first := range []bool{true, false} { // an option's first flag says more about it than the others
+		for i := range a.options {
+			o := &a.options[i]
+			if _, given := a.given[o]; !given || o.support != alias {
+				continue
+			}
+			for j, flag := range strings.Split(flagsOfNote.FindString(o.note), ", ") {
+				_, own := a.given[a.options.find(flag)] // the user wrote this name too
+				other, taken := b.theirs[flag]
+				switch {
+				case own || first != (j == 0):
+				case !taken:
+					b.theirs[flag] = o.name()
+				case first && other != o.name():
+					b.theirs[flag] = flag
+				}
+			}
+		}
+	}
+	for _, arg := range a.rest {
+		name, _, _ := strings.Cut(arg, "=")
+		delete(b.theirs, name)
+	}
 }
 
 // A builder collects the flags, hints and notes of a Command.

@@ -55,6 +55,7 @@ func (t *Tool) Parse(args []string) (*Command, error) {
 	if err := errors.Join(b.errs...); err != nil {
 		return nil, prefixed(name, err)
 	}
+	b.nameTheirs(a)
 	b.finish(a.rest)
 	return &b.Command, nil
 }
