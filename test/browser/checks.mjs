@@ -2,8 +2,10 @@
 
 import assert from 'node:assert/strict';
 
-// shape fails unless the page fits its window: it never scrolls sideways.
+// shape fails unless the page fits its window: it never scrolls sideways. Charts follow a new size of the window a
+// moment later, on a busy machine some seconds later.
 export async function shape(page) {
+  await page.waitForFunction(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth, null, { timeout: 10000 }).catch(() => {});
   const wide = await page.evaluate(() => {
     const root = document.documentElement;
     if (root.scrollWidth <= root.clientWidth) return '';
