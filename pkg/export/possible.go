@@ -114,8 +114,14 @@ func (e *Experiment) possible() (p Experiment, wrong []string) {
 		name string
 		n    *int
 	}{
-		{"measured", &m.Measured}, {"failed", &m.Failed}, {"warmup", &m.Warmup}, {"late", &m.Late}, {"cancelled", &m.Cancelled},
-		{"resent", &m.Resent}, {"outputs_dropped", &m.OutputsDropped}, {"unreadable", &m.Unreadable},
+		{"measured", &m.Measured},
+		{"failed", &m.Failed},
+		{"warmup", &m.Warmup},
+		{"late", &m.Late},
+		{"cancelled", &m.Cancelled},
+		{"resent", &m.Resent},
+		{"outputs_dropped", &m.OutputsDropped},
+		{"unreadable", &m.Unreadable},
 	} {
 		if *count.n < 0 || *count.n > mostThings {
 			wrong = append(wrong, fmt.Sprintf("pa.%s is %d", count.name, *count.n))
