@@ -11,7 +11,7 @@ import (
 // latestNS is after every run: the year 2200.
 var latestNS = uint64(time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
 
-// mostSlots is above the concurrency of a level: pa-record refuses it.
+// mostSlots is above every concurrency that a machine can hold: its requests would take 65 TB of pa-record.
 const mostSlots = 1e9
 
 // Possible returns the run without the facts that cannot be true, and a text about each of these:

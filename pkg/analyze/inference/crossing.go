@@ -21,11 +21,10 @@ type Crossing struct {
 	Within, Beyond int
 	// Again says that the share of a level above Beyond is surely the target or above.
 	Again bool
-	// Value is the most likely load; NaN if the shares of all levels are the target or above, or
-	// all are below it.
+	// Value is the most likely load; NaN if Above or Under.
 	Value float64
-	// Above says that the shares of all levels are the target or above, and Under that those of all
-	// levels are below; see Value.
+	// Above says that every level's share, fitted so that it falls with the load, is the target or
+	// more. Under says that every level's fitted share is below the target.
 	Above, Under bool
 	// Interval is the interval of the load. An end is infinite if there is no bound on its side.
 	Interval Interval

@@ -41,7 +41,7 @@ func openMetrics(runs []*Run) sheet.Renderer {
 	}
 }
 
-// openFamily writes what is said once of a name.
+// openFamily writes the lines before the values of a name: its type, unit and help.
 func (g *group) openFamily(b *bufio.Writer, runs []*Run) {
 	var kind, unit, help string
 	if _, _, f, h := g.places[0].at(runs); h != nil {
