@@ -22,7 +22,7 @@ func chat(start uint64, cached float64, lines ...int) export.Request {
 	return q
 }
 
-// levels returns a run of concurrencies 1, 2, 4 …
+// concurrencies returns a run of concurrencies 1, 2, 4 …
 func concurrencies(requests ...[]export.Request) *memrun.Reader {
 	r := memrun.New("openai", requests...)
 	for i := range r.Header.Experiments {

@@ -18,7 +18,7 @@ import (
 // error also says that requests have numbers that cannot be true, which the report leaves out. A
 // file at which the tool itself would have stopped is no error: the report warns about it.
 func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
-	checked := Checked(cfg.Tokenizer)
+	checked := checked(cfg.Tokenizer)
 	if checked != nil {
 		cfg.Tokenizer = checked
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/pa-tools/pa/internal/spool"
 )
 
-// DefaultMaxRowBytes is the default of Options.MaxRowBytes.
-const DefaultMaxRowBytes = 64 << 20
+// defaultMaxRowBytes is the default of Options.MaxRowBytes.
+const defaultMaxRowBytes = 64 << 20
 
 // A source is the decompressed content of a file.
 type source struct {
