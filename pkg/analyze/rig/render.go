@@ -119,7 +119,7 @@ func (res *Result) Headlines() []string {
 		}
 		line := "the deviation of every primary metric is unknown"
 		if found != nil {
-			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time%s)", res.Options.RunsASide[at], strings.Join(found, ", "), l.rough())
+			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time if judged alone%s)", res.Options.RunsASide[at], strings.Join(found, ", "), l.rough())
 		}
 		lines = append(lines, ofLevel(res.Set, l.Group, ": ", line))
 	}
