@@ -106,10 +106,7 @@ func TestCached(t *testing.T) {
 				if tt.warning == "" && got != "" || !strings.Contains(got, tt.warning) {
 					t.Errorf("%s: warning %q, want %q", name, got, tt.warning)
 				}
-				*tt.run = *memrun.New("openai", tt.run.Requests...)
-				for i := range tt.run.Header.Experiments {
-					tt.run.Header.Experiments[i].Mode, tt.run.Header.Experiments[i].Value = export.ModeConcurrency, fmt.Sprint(1<<i)
-				}
+				*tt.run = *concurrencies(tt.run.Requests...)
 			}
 		})
 	}

@@ -63,8 +63,7 @@ func item(t *testing.T, r *Result, name string) Item {
 }
 
 func streamed(r *memrun.Reader) *export.RunMeta {
-	yes := true
-	r.Header.Meta = &export.RunMeta{Streaming: &yes, Tool: "pa-record"}
+	r.Header.Meta = &export.RunMeta{Streaming: new(true), Tool: "pa-record"}
 	return r.Header.Meta
 }
 
