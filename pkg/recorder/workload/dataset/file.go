@@ -23,7 +23,7 @@ const defaultMaxRowBytes = 64 << 20
 type source struct {
 	io.ReaderAt
 	name   string
-	size   int64
+	size   int64  // bytes
 	sum    string // SHA-256 of the content in hexadecimal, before blanks were cut
 	maxRow int64  // limit for one row, in bytes
 	close  func() error
