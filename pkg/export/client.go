@@ -182,7 +182,7 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 	latency("turnaround", &c.Turnaround)
 	latency("issue_to_start", &c.IssueToStart)
 	if g := c.GC; g != nil && (g.Cycles < 0 || g.Cycles > mostThings || !possibleSpans(g.PauseTotalNS, g.PauseMaxNS)) {
-		say("gc", *g)
+		say("gc", fmt.Sprintf("%d cycles, %d ns in all, %d ns at most", g.Cycles, g.PauseTotalNS, g.PauseMaxNS))
 		c.GC = nil
 	}
 	whole("sched_latency_p99_ns", &c.SchedLatencyP99NS, LongestNS)

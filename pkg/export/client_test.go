@@ -24,7 +24,7 @@ func TestPossibleClient(t *testing.T) {
 		{"compressed is -1", ClientMeta{Compressed: -1}},
 		{"lateness is -9223372036854775808", ClientMeta{Lateness: &LatencySummary{P50NS: math.MinInt64}}},
 		{"turnaround is 9223372036854775807", ClientMeta{Turnaround: &LatencySummary{MaxNS: math.MaxInt64}}},
-		{"gc is {-1 0 0}", ClientMeta{GC: &GCMeta{Cycles: -1}}},
+		{"gc is -1 cycles, 0 ns in all, 0 ns at most", ClientMeta{GC: &GCMeta{Cycles: -1}}},
 		{"max_rss_bytes is -5", ClientMeta{MaxRSSBytes: -5}},
 		{"fds.open is -1", ClientMeta{FDs: &FDMeta{Open: -1}}},
 		{"reads is 4 merged of 3", ClientMeta{Reads: &ReadMeta{Responses: 3, Merged: 4}}},

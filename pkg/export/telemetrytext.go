@@ -191,7 +191,7 @@ func (d *ScrapeDecoder) Object(b []byte) (*Scrape, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(rest, &o); err != nil {
-		return nil, fmt.Errorf("telemetry: %w", err)
+		return nil, fmt.Errorf("telemetry: %w", jsonscan.InWords(err))
 	}
 	if o.Series == nil {
 		d.scrape = Scrape{Source: o.Source, StartNS: o.StartNS, EndNS: o.EndNS, Error: o.Error, LeftOut: int(o.LeftOut), Samples: d.scrape.Samples[:0]}

@@ -89,7 +89,7 @@ func TestObject(t *testing.T) {
 		{name: "a value beyond 64 bits", text: series + `{"values":[[0,1e999]]}`, err: "does not fit in a 64-bit number"},
 		{name: "labels of numbers", text: `{"series":0,"labels":{"a":1}}`, err: "expected an object of strings"},
 		{name: "labels in an array", text: `{"series":0,"labels":["a"]}`, err: "expected an object of strings"},
-		{name: "no object", text: `7`, err: "cannot unmarshal"},
+		{name: "no object", text: `7`, err: "expected an object, found number"},
 		{name: "a time that is negative", text: `{"source":"s","start_ns":-1}`, err: "start_ns"},
 		{name: "not whole", text: `{"source":"s","start_ns":1,"end_ns":2,"values":[[0,1`, err: "values"},
 	} {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // A tekkenFile is Mistral's tekken.json: a pattern, tokens with ranks, and special tokens, whose ids
@@ -43,7 +45,7 @@ func parseTekken(name string, data []byte) (*Tokenizer, error) {
 	}
 	var f tekkenFile
 	if err := json.Unmarshal(data, &f); err != nil {
-		return fail("%w", err)
+		return fail("%w", jsonscan.InWords(err))
 	}
 	switch {
 	case f.Config.Pattern == "":

@@ -30,7 +30,7 @@ func TestBadElement(t *testing.T) {
 		{"a broken first line of AIPerf", `{"metadata":{"request_start_ns":1},"x":,}` + "\n" + fmt.Sprintf(record, 2), "", 1, "byte 39: record 0: expected a value"},
 		{"a benchmark of GuideLLM that is none", `{"benchmarks":[` + fmt.Sprintf(benchmark, 1) + `,null,` + fmt.Sprintf(benchmark, 3) + `]}`, "1 3", 2, "benchmark 1 of the file is left out: expected an object, found 'n'"},
 		{"a benchmark of GuideLLM without requests", `{"benchmarks":[` + fmt.Sprintf(benchmark, 1) + `,{"requests":null,"metrics":[]},` + fmt.Sprintf(benchmark, 3) + `]}`, "1  3", 2, ""},
-		{"a request of inference-perf that is none", `[{"start_time":1,"end_time":2,"request":"{}","response":"x"},7,{"start_time":3,"end_time":4,"request":"{}","response":"x"}]`, "", 2, "the entry: expected an object, found number"},
+		{"a request of inference-perf that is none", `[{"start_time":1,"end_time":2,"request":"{}","response":"x"},7,{"start_time":3,"end_time":4,"request":"{}","response":"x"}]`, "", 2, "expected an object, found number"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := open(t, tt.text)

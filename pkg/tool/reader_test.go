@@ -90,7 +90,7 @@ var samples = []struct {
 		"aiperf: a bad value in the first record", `{"metadata":{"session_num":0,"request_start_ns":"x"},"metrics":{},"error":null}` + "\n" + `{"metadata":{"session_num":1,"request_start_ns":5},"metrics":{"request_latency":{"value":2,"unit":"ms"}}}`,
 		" ",
 		[]string{"1@5 ok 2000000 streamed=false"},
-		"x.json: byte 0: record 0: metadata.request_start_ns: expected a number, found string; requests like this are left out",
+		"x.json: byte 0: record 0: metadata.request_start_ns: expected a whole number from 0, found string; requests like this are left out",
 	},
 	{
 		"guidellm: a distribution that does not follow", strings.Replace(fmt.Sprintf(guideFrame, `{}`, `{"info":{"timings":{"request_start":1,"request_end":3}}}`), `"requests"`, `"metrics":{"request_latency":{"successful":{"mean":9,"std_dev":0,"min":2,"max":2,"count":1,"percentiles":{}}}},"requests"`, 1),

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // ManifestName is the name of the manifest in the folder of a point.
@@ -72,7 +73,7 @@ func readManifest(ctx context.Context, folder string) (*manifest, error) {
 	m := &manifest{}
 	d := json.NewDecoder(bytes.NewReader(text))
 	if err := d.Decode(m); err != nil {
-		return nil, fmt.Errorf("%s is not a manifest: %w", ManifestName, err)
+		return nil, fmt.Errorf("%s is not a manifest: %w", ManifestName, jsonscan.InWords(err))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s is not a manifest: text follows its object", ManifestName)

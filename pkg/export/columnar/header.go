@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
@@ -71,7 +72,7 @@ func readHeader(name string, has func(col string) bool, get func(key string) str
 	if v := get(derivedKey); v != "" {
 		h.derivation = new(export.Derivation)
 		if err := json.Unmarshal([]byte(v), h.derivation); err != nil {
-			return h, fmt.Errorf("%s: metadata %s: %w", name, derivedKey, err)
+			return h, fmt.Errorf("%s: metadata %s: %w", name, derivedKey, jsonscan.InWords(err))
 		}
 	}
 	text, err := runTextOf(get)

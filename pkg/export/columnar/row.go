@@ -451,7 +451,7 @@ func (d *scalarDecoder) decodeStated(text []byte) (s *export.Stated) {
 		return nil
 	}
 	if err := json.Unmarshal(originalText(text), &s); err != nil {
-		d.defect = "column stated: " + err.Error()
+		d.defect = "column stated: " + jsonscan.InWords(err).Error()
 		return nil
 	}
 	return s

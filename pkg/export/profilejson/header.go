@@ -1,12 +1,10 @@
 package profilejson
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strconv"
 
@@ -274,14 +272,10 @@ func (h *headerParser) runMeta() error {
 	if found && string(rest) == "{}" {
 		return nil
 	}
-	m := &export.RunMeta{}
-	if err := json.Unmarshal(jsonscan.AppendCompact(nil, rest), m); err != nil {
-		h.warn(at, warnHeader, `member "pa" is left out: `+badMember(err))
+	if h.run.Meta = decodeMeta[export.RunMeta](h, at, jsonscan.AppendCompact(nil, rest)); h.run.Meta == nil {
 		h.run.Extra = append(h.run.Extra, export.Field{Name: "pa", Value: export.ValueOf(rest)})
 		h.samples = -1
-		return nil
 	}
-	h.run.Meta = m
 	return nil
 }
 
@@ -564,37 +558,38 @@ func (h *headerParser) experimentMeta(e *export.Experiment, s *section) error {
 	if found && string(rest) == "{}" {
 		return nil
 	}
-	m := &export.ExperimentMeta{}
-	if err := json.Unmarshal(rest, m); err != nil {
-		h.warn(at, warnHeader, `member "pa" is left out: `+badMember(err))
-		return nil
-	}
-	e.Meta = m
+	e.Meta = decodeMeta[export.ExperimentMeta](h, at, rest)
 	return nil
 }
 
-// badMember says in words of JSON which member of a "pa" is bad, for an error of [json.Unmarshal].
-func badMember(err error) string {
-	var t *json.UnmarshalTypeError
-	if !errors.As(err, &t) {
-		return err.Error()
+// decodeMeta decodes object, the "pa" that begins at the offset at. It leaves out the members that have a wrong type,
+// each with a warning, and returns nil with a warning if object is no object.
+func decodeMeta[T any](h *headerParser, at int64, object []byte) *T {
+	m := new(T)
+	err := json.Unmarshal(object, m)
+	if err == nil {
+		return m
 	}
-	want := "an object"
-	switch kind := t.Type.Kind(); {
-	case kind >= reflect.Int && kind <= reflect.Int64:
-		want = "a whole number"
-	case kind >= reflect.Uint && kind <= reflect.Uint64:
-		want = "a whole number from 0"
-	case kind == reflect.Float32 || kind == reflect.Float64:
-		want = "a number"
-	case kind == reflect.Slice || kind == reflect.Array:
-		want = "an array"
-	case kind == reflect.String:
-		want = "a string"
-	case kind == reflect.Bool:
-		want = "true or false"
+	m = new(T)
+	w := jsonscan.Walker{Text: object}
+	for ok := w.OpenObject(); ok; ok = w.NextMember() {
+		name, raw, from := w.Key, w.RawKey, w.Pos
+		w.Skip()
+		if w.Err != nil {
+			break
+		}
+		one := slices.Concat([]byte(`{"`), raw, []byte(`":`), object[from:w.Pos], []byte("}"))
+		if err := json.Unmarshal(one, new(T)); err != nil {
+			h.warn(at, warnHeader, fmt.Sprintf("member \"pa\": %q is left out: %v", name, jsonscan.InWords(err)))
+			continue
+		}
+		_ = json.Unmarshal(one, m) // it was decoded above
 	}
-	return fmt.Sprintf("%s is %s, expected %s", cmp.Or(t.Field, "it"), t.Value, want)
+	if w.Err != nil {
+		h.warn(at, warnHeader, `member "pa" is left out: `+jsonscan.InWords(err).Error())
+		return nil
+	}
+	return m
 }
 
 // A warnKind is what makes two warnings the same one, counted.

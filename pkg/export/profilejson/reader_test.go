@@ -224,10 +224,10 @@ func TestReaderDocuments(t *testing.T) {
 		{"escaped requests", `{"experiments":[{"\u0072equests":[` + req + `]},{"requests":[` + req + `]}]}`, "  n=1 []; n=1 []", nil, ""},
 		{"requests as a value", `{"experiments":[{"requests":[{"timestamp":1,"request_inputs":{"requests":"requests"}}]}],"endpoint":"requests"}`, "  n=1 []", nil, ""},
 		{"unknown array behind the requests", `{"experiments":[{"experiment":{"mode":"m","value":1},"requests":[` + req + `],"future":[{"a":1}],"window_boundaries":[4]}],"gpus":[{"gpu":[{"b":2}]}]}`, "m 1 n=1 [4]", nil, ""},
-		{"wrong member of the run's pa", `{"experiments":[{}],"pa":{"start_ns":-7}}`, "  n=0 []", []string{`member "pa" is left out: start_ns is number -7, expected a whole number from 0`}, ""},
-		{"wrong member within the run's pa", `{"experiments":[{}],"pa":{"merged":{"world_size":2.5}}}`, "  n=0 []", []string{`member "pa" is left out: merged.world_size is number 2.5, expected a whole number`}, ""},
-		{"the run's pa is no object", `{"experiments":[{}],"pa":7}`, "  n=0 []", []string{`member "pa" is left out: it is number, expected an object`}, ""},
-		{"wrong member of a level's pa", `{"experiments":[{"pa":{"client":"x"}}]}`, "  n=0 []", []string{`experiment 0: member "pa" is left out: client is string, expected an object`}, ""},
+		{"wrong member of the run's pa", `{"experiments":[{}],"pa":{"start_ns":-7}}`, "  n=0 []", []string{`member "pa": "start_ns" is left out: start_ns: expected a whole number from 0, found number -7`}, ""},
+		{"wrong member within the run's pa", `{"experiments":[{}],"pa":{"merged":{"world_size":2.5}}}`, "  n=0 []", []string{`member "pa": "merged" is left out: merged.world_size: expected a whole number, found number 2.5`}, ""},
+		{"the run's pa is no object", `{"experiments":[{}],"pa":7}`, "  n=0 []", []string{`member "pa" is left out: expected an object, found number`}, ""},
+		{"wrong member of a level's pa", `{"experiments":[{"pa":{"client":"x"}}]}`, "  n=0 []", []string{`experiment 0: member "pa": "client" is left out: client: expected an object, found string`}, ""},
 		{"edge: no experiments", `{"experiments":[],"version":"x"}`, "", nil, ""},
 		{"edge: an empty experiment", `{"experiments":[{}]}`, "  n=0 []", nil, ""},
 		{"edge: requests null", `{"experiments":[{"requests":null}]}`, "  n=0 []", nil, ""},
@@ -540,3 +540,34 @@ func TestReaderChunks(t *testing.T) {
 }
 
 var _ io.ReaderAt = failingAt{}
+
+// One bad member once took all others of "pa" with it: a level of sessions was then called request rate 0.
+func TestReaderKeepsTheGoodMembersOfMeta(t *testing.T) {
+	doc := `{"experiments":[{"pa":{"start_ns":5,"client":{"cpu":7},"load":"session_concurrency:2","unknown":[],"measured":5.5,"late":3}}],
+		"pa":{"model":"m","host":[],"streaming":true,"samples":[],"parameters":{"top_k":1}}}`
+	r, err := NewReader(context.Background(), "f.json", strings.NewReader(doc), int64(len(doc)), export.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	run := r.Run()
+	if m := run.Experiments[0].Meta; m == nil || m.Load != "session_concurrency:2" || m.StartNS != 5 || m.Late != 3 || m.Client != nil || m.Measured != 0 {
+		t.Errorf("level: %+v", m)
+	}
+	if m := run.Meta; m == nil || m.Model != "m" || m.Streaming == nil || !*m.Streaming || m.Host != nil || len(m.Parameters) > 0 {
+		t.Errorf("run: %+v", m)
+	}
+	var got []string
+	for _, w := range r.Warnings() {
+		got = append(got, w.Msg)
+	}
+	want := []string{
+		`member "pa": "client" is left out: client.cpu: expected an object, found number`,
+		`member "pa": "measured" is left out: measured: expected a whole number, found number 5.5`,
+		`member "pa": "host" is left out: host: expected an object, found array`,
+		`member "pa": "parameters" is left out: parameters: expected a string, found number`,
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("warnings %q", got)
+	}
+}

@@ -152,7 +152,7 @@ func TestEndpointsEvents(t *testing.T) {
 			want: []string{`0@200 ok 100 streamed=false "x"`}, lacks: "epoch texts",
 			warnings: []string{
 				"sample.complete of a sample without sample.issued", "sample.issued again for a sample that is under way", "sample.issued without sample_uuid",
-				"timestamp_ns is missing", "timestamp_ns: expected a number, found number -5", "timestamp_ns of sample.issued is 0",
+				"timestamp_ns is missing", "timestamp_ns: expected a whole number from 0, found number -5", "timestamp_ns of sample.issued is 0",
 			},
 		},
 		{

@@ -145,30 +145,7 @@ func Skip(c *jsonscan.Cursor) error {
 
 // TypeError describes a value that lacks the members of its format.
 func TypeError(at int64, err error) *BadEntry {
-	var t *json.UnmarshalTypeError
-	if errors.As(err, &t) {
-		where := t.Field
-		if where == "" {
-			where = "the entry"
-		}
-		return &BadEntry{At: at, Msg: where + ": expected " + kind(t.Type.Kind().String()) + ", found " + t.Value}
-	}
-	return &BadEntry{At: at, Msg: err.Error()}
-}
-
-// kind returns JSON's word for a kind of Go type.
-func kind(name string) string {
-	switch name {
-	case "struct", "map":
-		return "an object"
-	case "slice", "array":
-		return "an array"
-	case "string":
-		return "a string"
-	case "bool":
-		return "true or false"
-	}
-	return "a number"
+	return &BadEntry{At: at, Msg: jsonscan.InWords(err).Error()}
 }
 
 // CountElements moves c past the array at Pos and returns the number of its elements.
