@@ -60,9 +60,15 @@ func analyzed[A any](a *analysis, arguments func(*call) (A, error), do func(*cal
 }
 
 // checkOutput refuses an --output that cannot or must not be written.
-func (c *call) checkOutput() error {
-	if out := c.String("output"); out != "" && out != "-" {
-		return disk.CheckOutput(out, c.Bool("overwrite"))
+func (c *call) checkOutput() error { return c.checkPath(c.String("output")) }
+
+// checkPath refuses an output that cannot or must not be written, before the work.
+func (c *call) checkPath(out string) error {
+	if out == "" || out == "-" {
+		return nil
+	}
+	if err := disk.CheckOutput(out, c.Bool("overwrite")); err != nil {
+		return cmdline.Refusedf("%v", err)
 	}
 	return nil
 }

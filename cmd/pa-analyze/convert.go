@@ -64,7 +64,7 @@ func (c *call) convert(args copyArguments, source answer.TokenSource) error {
 	if f := c.given("tokenizer", "token-source"); f != "" && !formats.HasDerived(args.out) {
 		return cmdline.Usagef("--%s: %s has no derived columns; drop the flag, or give a name that ends in .parquet or .arrow", f, args.out)
 	}
-	if err := c.checkConverted(args.out); err != nil {
+	if err := c.checkPath(args.out); err != nil {
 		return err
 	}
 	tokens, err := c.tokens(source)
@@ -121,14 +121,6 @@ func (c *call) writeRun(run recording, out string, create formats.Create, tokens
 	})
 }
 
-// checkConverted refuses an output that cannot or must not be written.
-func (c *call) checkConverted(out string) error {
-	if out == "-" {
-		return nil
-	}
-	return disk.CheckOutput(out, c.Bool("overwrite"))
-}
-
 // resultFlag returns a flag about another tool's file, besides --as and --tokenizer, that was
 // given; "" for none.
 func (c *call) resultFlag() string {
@@ -159,7 +151,7 @@ func (c *call) convertAs(args copyArguments, foreign dialect.Config) error {
 	if f := cmp.Or(c.given("tokenizer"), c.resultFlag()); f != "" && result.WholeRun {
 		return cmdline.Usagef("--%s: a file of %s holds the whole run as it is; drop it", f, t.Family)
 	}
-	if err := c.checkConverted(out); err != nil {
+	if err := c.checkPath(out); err != nil {
 		return err
 	}
 	if out != "-" && !strings.HasSuffix(out, result.Ending) {
@@ -185,7 +177,7 @@ func (c *call) convertAs(args copyArguments, foreign dialect.Config) error {
 				return err
 			}
 			for _, path := range companions {
-				if err := disk.CheckOutput(path, c.Bool("overwrite")); err != nil {
+				if err := c.checkPath(path); err != nil {
 					return err
 				}
 			}

@@ -109,10 +109,7 @@ func (o *diffOptions) check(c *call) (err error) {
 	if c.IsSet("inconclusive") && o.failOn == nil && o.require == nil {
 		return cmdline.Usagef("--inconclusive decides about gates; give --fail-on or --require")
 	}
-	if path := c.String("html"); path != "" {
-		return disk.CheckOutput(path, c.Bool("overwrite"))
-	}
-	return nil
+	return c.checkPath(c.String("html"))
 }
 
 // lists returns the values of a flag, with lists split at their commas.

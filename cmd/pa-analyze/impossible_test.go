@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -394,6 +395,28 @@ func TestImpossibleMessages(t *testing.T) {
 				t.Errorf("%d: check\n%s\nwant %q", i, res.stdout, tt.check)
 			}
 		})
+	}
+}
+
+// A count of tokens that is no whole number is no count: 5.5 output tokens were once read as 5.
+func TestFractionOfTokens(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	whole, file := filepath.Join(dir, "whole.json"), filepath.Join(dir, "run.json")
+	lies[slices.IndexFunc(lies, func(l lie) bool { return l.name == "usage completion_tokens" })].tell(t, whole, -7)
+	text, err := os.ReadFile(whole)
+	if err == nil {
+		err = os.WriteFile(file, bytes.Replace(text, []byte("-7"), []byte("5.5"), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "1 of 8 requests stated an impossible number of output tokens, such as a number with a fraction, or below -2^62 (request 3): left out, and token rates are n/a"
+	if res := runLine(t, "report FILE", file, ""); !strings.Contains(res.stderr, want) {
+		t.Errorf("report: %s%s, want %q", res.stdout, res.stderr, want)
+	}
+	if res := runLine(t, "check FILE", file, ""); !strings.Contains(res.stdout, "fail  values: 1 of 8 requests stated") {
+		t.Errorf("check: %s", res.stdout)
 	}
 }
 

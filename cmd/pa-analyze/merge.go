@@ -53,7 +53,7 @@ func (c *call) merge(args copyArguments) error {
 	if c.isShard(args.out) { // without OUT the last shard stands in its place
 		return cmdline.Usagef("%s is a shard, and merge writes the last argument: give the name of the whole run after the shards", args.out)
 	}
-	if err := c.checkConverted(args.out); err != nil {
+	if err := c.checkPath(args.out); err != nil {
 		return err
 	}
 	run := recording{name: cmp.Or(args.in.name, args.in.paths[0]+" and other clients"), paths: args.in.paths, clients: c.Bool("clients")}

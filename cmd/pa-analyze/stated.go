@@ -75,7 +75,7 @@ func (c *call) convertStated(s *stated.Result, out string) error {
 	default:
 		return cmdline.Usagef("%s: %s holds figures only; end the name in .json or .csv", out, s.File)
 	}
-	if err := c.checkConverted(out); err != nil {
+	if err := c.checkPath(out); err != nil {
 		return err
 	}
 	return c.writeTo(out, disk.Figures, stated.Report([]*stated.Result{s}).In(format, 0))

@@ -65,7 +65,11 @@ func TestCheckMemory(t *testing.T) {
 			t.Errorf("%s, %d bytes: %q, want %q", tt.args, tt.free, got, tt.want)
 		}
 	}
-	if code, _, stderr := inProcess(t.Context(), t, "-m", "m", "-u", "sim://", "--service-kind", "openai", "--concurrency-range", "999999999", "--request-count", "2"); code != 2 || !strings.Contains(stderr, "999,999,999 requests in flight need about 65.0 TB of memory") {
+	args := []string{"-m", "m", "-u", "sim://", "--service-kind", "openai", "--concurrency-range", "999999999", "--request-count", "2"}
+	if code, _, stderr := inProcess(t.Context(), t, append(args, "--dry-run")...); code != 0 || !strings.Contains(stderr, "warning: this machine would refuse the run: 999,999,999 requests in flight need about 65.0 TB of memory") {
+		t.Errorf("dry run: exit code %d, want 0: %s", code, stderr)
+	}
+	if code, _, stderr := inProcess(t.Context(), t, args...); code != 2 || !strings.Contains(stderr, "999,999,999 requests in flight need about 65.0 TB of memory") {
 		t.Errorf("exit code %d, want 2: %s", code, stderr)
 	}
 }

@@ -24,6 +24,10 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 		return err
 	}
 	stdout, stderr := sanitize.NewWriter(c.App.Writer), c.App.ErrWriter
+	var tooLarge error
+	if free, ok := heap.FreeBytes(); ok {
+		tooLarge = s.checkMemory(free)
+	}
 	if s.dryRun {
 		s.printNotes(stderr)
 		data, notes := s.dryData(c.Context)
@@ -39,6 +43,9 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 			fmt.Fprintf(stderr, "pa-record: warning: %s\n", text)
 		}
 		s.warnOfDisk(stderr, plan.Forecast, env.freeSpace, data)
+		if tooLarge != nil { // another machine may run the plan
+			fmt.Fprintf(stderr, "pa-record: warning: this machine would refuse the run: %v\n", tooLarge)
+		}
 		if !s.quiet {
 			if plan.Sessions != nil {
 				fmt.Fprintf(stderr, "pa-record: the input data holds %v\n", plan.Sessions)
@@ -50,10 +57,8 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 		}
 		return printJSON(stdout, plan)
 	}
-	if free, ok := heap.FreeBytes(); ok {
-		if err := s.checkMemory(free); err != nil {
-			return err
-		}
+	if tooLarge != nil {
+		return tooLarge
 	}
 	if s.world.Several() && s.world.Rank > 0 { // rank 0 speaks for all
 		stdout, stderr = sanitize.NewWriter(io.Discard), &rankWriter{stderr, s.world.Rank}

@@ -39,11 +39,16 @@ func recoverRun(c *cli.Context) error {
 		return cmdline.Usagef("give the one journal to recover, NAME%s", journal.Suffix)
 	}
 	path := c.Args().First()
+	_, err := os.Stat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
 	exports := c.StringSlice("profile-export-file")
 	if len(exports) == 0 {
 		name, ok := strings.CutSuffix(path, journal.Suffix)
 		if beside := journal.PathFor(path); !ok && isFile(beside) {
 			return cmdline.Refusedf("%s is not a journal; the journal %s lies beside it: %s", path, beside, recoverCommandOf(beside, nil))
+		}
+		if !ok && missing {
+			return missingJournal(path, path)
 		}
 		if !ok {
 			return cmdline.Usagef("%s: the name does not end in %s; say where to write with --profile-export-file", path, journal.Suffix)
@@ -55,7 +60,7 @@ func recoverRun(c *cli.Context) error {
 	if err := cmdline.CheckFiles(c); err != nil {
 		return err
 	}
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+	if missing {
 		return missingJournal(path, exports[0])
 	}
 	files, err := newExports(exports, c.Bool("overwrite"))

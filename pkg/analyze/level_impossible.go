@@ -2,6 +2,7 @@ package analyze
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 
@@ -89,9 +90,18 @@ func (n wrongNumbers) warnings(ok int) []error {
 	return all
 }
 
+// number returns the example in words. Readers take a number with a fraction as the least int64, and some add the
+// tokens of a cache to it.
+func (t *wrongTally) number() string {
+	if t.example < math.MinInt64+1<<41 {
+		return "a number with a fraction, or below -2^62"
+	}
+	return strconv.FormatInt(t.example, 10)
+}
+
 // text returns the warning about n[0] of n[1] requests with n[2] numbers that cannot be true.
 func (t *wrongTally) text(q answer.Quantity, n []int64) string {
-	example := strconv.FormatInt(t.example, 10)
+	example := t.number()
 	requests := ofRequests(n)
 	switch q {
 	case answer.Times:
@@ -126,7 +136,7 @@ func (n wrongNumbers) unavailable(metrics []summary.Metric, have []figure.Unavai
 			t = n[answer.Quantity(answer.OutputTokens)]
 		}
 		if t.requests > 0 && summary.Find(metrics, d.Metric) == nil {
-			add(d.Key(), d.Label(), "the values are impossible, such as "+strconv.FormatInt(t.example, 10))
+			add(d.Key(), d.Label(), "the values are impossible, such as "+t.number())
 		}
 	}
 	if wrong := n.tokens(); wrong > 0 {

@@ -487,7 +487,8 @@ func parseCount(text []byte) (n int64, ok bool) {
 	return n, ok && n >= 0 && n <= most
 }
 
-// parseWhole reads the text of a number as a whole number: the nearest int64 to one that does not fit.
+// parseWhole reads the text of a number as a whole number: the nearest int64 to one that does not fit. A number with a
+// fraction is the least int64, which no count is.
 func parseWhole(text []byte) (n int64, ok bool) {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err == nil || errors.Is(err, strconv.ErrRange) {
@@ -501,8 +502,8 @@ func parseWhole(text []byte) (n int64, ok bool) {
 		return math.MaxInt64, true
 	case f < -1<<63:
 		return math.MinInt64, true
-	case f < 0: // no count becomes 0
-		return int64(math.Floor(f)), true
+	case f != math.Trunc(f):
+		return math.MinInt64, true
 	}
 	return int64(f), true
 }

@@ -172,7 +172,8 @@ var chunks = []struct {
 	},
 	{"usage as floats", `{"usage":{"prompt_tokens":29.0,"completion_tokens":1e1}}`, Chunk{Usage: Usage{PromptTokens: 29, CompletionTokens: 10}, HasUsage: true}, false},
 	{"usage that is none", `{"usage":{"prompt_tokens":null,"completion_tokens":[-1],"total_tokens":"9"},"id":"x"}`, Chunk{ID: []byte("x")}, false},
-	{"usage below 0", `{"usage":{"prompt_tokens":-0.5,"completion_tokens":-7}}`, Chunk{Usage: Usage{PromptTokens: -1, CompletionTokens: -7}, HasUsage: true}, false},
+	{"usage below 0", `{"usage":{"prompt_tokens":-2.0,"completion_tokens":-7}}`, Chunk{Usage: Usage{PromptTokens: -2, CompletionTokens: -7}, HasUsage: true}, false},
+	{"usage with a fraction", `{"usage":{"prompt_tokens":-0.5,"completion_tokens":5.5,"total_tokens":5e0}}`, Chunk{Usage: Usage{PromptTokens: math.MinInt64, CompletionTokens: math.MinInt64, TotalTokens: 5}, HasUsage: true}, false},
 	{"usage beyond int64", `{"usage":{"prompt_tokens":9223372036854775808,"completion_tokens":1e300,"total_tokens":-1e30}}`, Chunk{Usage: Usage{PromptTokens: math.MaxInt64, CompletionTokens: math.MaxInt64, TotalTokens: math.MinInt64}, HasUsage: true}, false},
 
 	// Whole bodies.
