@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/report"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/answer"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // A Run holds the figures of a run.
@@ -85,6 +86,17 @@ func Bounds(m answer.Metric) []int64 {
 	return nil
 }
 
+// loadOf returns the kind of the load of a level and its number. A schedule has none: perf_analyzer writes the request
+// rate 0.0 for it, as for sessions.
+func loadOf(e *analyze.Experiment) (mode, value string) {
+	x := export.Experiment{Mode: e.Mode, Value: e.Value, Meta: &export.ExperimentMeta{Load: e.Load}}
+	mode, value, _ = strings.Cut(x.Name(), ":")
+	if e.Load != "" && mode == export.ModeRequestRate && value == "0.0" {
+		return "", ""
+	}
+	return mode, value
+}
+
 // Report returns the figures of a report by our definitions.
 func Report(in report.Input) *Run {
 	rep := in.Report
@@ -105,7 +117,8 @@ func Report(in report.Input) *Run {
 	names := distinct{}
 	for i := range rep.Experiments {
 		e := &rep.Experiments[i]
-		l := Level{Name: names.name(report.LevelName(e), secondLevel), Mode: e.Mode, Value: e.Value, Start: instant(e.Span.FromNS), End: instant(e.Span.ToNS)}
+		l := Level{Name: names.name(report.LevelName(e), secondLevel), Start: instant(e.Span.FromNS), End: instant(e.Span.ToNS)}
+		l.Mode, l.Value = loadOf(e)
 		r.Missing += len(e.Unavailable)
 		for _, f := range report.Figures(e) {
 			if f.Text == "" {

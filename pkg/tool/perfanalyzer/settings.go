@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
@@ -290,7 +291,7 @@ func SettingsOf(run *export.Run) (Settings, error) {
 	}
 	var c recorded
 	if err := json.Unmarshal(m.Config, &c); err != nil {
-		return s, fmt.Errorf("the recorder's configuration in the file: %w", err)
+		return s, fmt.Errorf("the recorder's configuration in the file: %w", jsonscan.InWords(err))
 	}
 	async := c.Async || m.Streaming != nil && *m.Streaming || s.openAI()
 	s.Async, s.sync = &async, c.Sync
