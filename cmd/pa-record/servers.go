@@ -15,6 +15,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/tlsfiles"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -134,7 +135,7 @@ func (p *parser) openAI(s *settings) {
 	if body := p.c.String("extra-body"); body != "" {
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal([]byte(body), &members); err != nil {
-			p.errorf("--extra-body: not a JSON object (%v)", err)
+			p.errorf("--extra-body: not a JSON object (%v)", jsonscan.InWords(err))
 			return
 		}
 		s.ExtraBody, s.bodies = redactedJSON(body), append(s.bodies, body)

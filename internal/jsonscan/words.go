@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // InWords returns an error of encoding/json in words of JSON, "merged.ranks: expected a whole number, found string",
@@ -17,11 +16,13 @@ func InWords(err error) error {
 	if !errors.As(err, &t) {
 		return err
 	}
-	// The path has the names of embedded types, which are no members.
-	path := slices.DeleteFunc(strings.Split(t.Field, "."), func(name string) bool { return name == "" || unicode.IsUpper(rune(name[0])) })
-	where := strings.Join(path, ".")
-	if where != "" {
-		where += ": "
+	where := ""
+	if t.Field != "" {
+		path := strings.Split(t.Field, ".")
+		last := len(path) - 1
+		// The path has the names of embedded types, which are no members.
+		inner := slices.DeleteFunc(path[:last:last], func(name string) bool { return name != strings.ToLower(name) })
+		where = strings.Join(append(inner, strings.ToLower(path[last])), ".") + ": "
 	}
 	return fmt.Errorf("%sexpected %s, found %s", where, kindInWords(t.Type.Kind()), t.Value)
 }

@@ -9,6 +9,7 @@ import (
 func TestInWords(t *testing.T) {
 	type Embedded struct {
 		Late int `json:"late"`
+		Role string
 	}
 	var v struct {
 		Embedded
@@ -32,6 +33,7 @@ func TestInWords(t *testing.T) {
 		`{"in":{"map":[]}}`:      "in.map: expected an object, found array",
 		`{"in":{"map":{"a":1}}}`: "in.map: expected a string, found number",
 		`{"late":""}`:            "late: expected a whole number, found string",
+		`{"role":7}`:             "role: expected a string, found number",
 		`7`:                      "expected an object, found number",
 	} {
 		if err := json.Unmarshal([]byte(js), &v); err == nil || InWords(err).Error() != want {

@@ -191,24 +191,24 @@ func (d *ScrapeDecoder) Object(b []byte) (*Scrape, error) {
 		return nil, err
 	}
 	if err := json.Unmarshal(rest, &o); err != nil {
-		return nil, fmt.Errorf("telemetry: %w", jsonscan.InWords(err))
+		return nil, jsonscan.InWords(err)
 	}
 	if o.Series == nil {
 		d.scrape = Scrape{Source: o.Source, StartNS: o.StartNS, EndNS: o.EndNS, Error: o.Error, LeftOut: int(o.LeftOut), Samples: d.scrape.Samples[:0]}
 		if err := d.values(values); err != nil {
-			return nil, fmt.Errorf("telemetry: %w", err)
+			return nil, err
 		}
 		return &d.scrape, nil
 	}
 	if *o.Series == maxSeries {
-		return nil, fmt.Errorf("telemetry: more than %d series", maxSeries)
+		return nil, fmt.Errorf("more than %d series", maxSeries)
 	}
 	if *o.Series != len(d.series) {
-		return nil, fmt.Errorf("telemetry: series %d follows %d of them", *o.Series, len(d.series))
+		return nil, fmt.Errorf("series %d follows %d of them", *o.Series, len(d.series))
 	}
 	labels, err := decodeLabels(o.Labels)
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: series %d: labels: %w", *o.Series, err)
+		return nil, fmt.Errorf("series %d: labels: %w", *o.Series, jsonscan.InWords(err))
 	}
 	most := d.MaxBytes
 	if most <= 0 {
@@ -221,7 +221,7 @@ func (d *ScrapeDecoder) Object(b []byte) (*Scrape, error) {
 	d.bytes += memory(s)
 	if d.bytes > most {
 		d.series = append(d.series, nil)
-		return nil, fmt.Errorf("telemetry: the series take more than %d bytes; the samples of series %d are left out", most, *o.Series)
+		return nil, fmt.Errorf("the series take more than %d bytes; the samples of series %d are left out", most, *o.Series)
 	}
 	d.series, d.last = append(d.series, s), s
 	return nil, nil
@@ -249,7 +249,7 @@ func split(b []byte) (rest, values []byte, err error) {
 	start := at + len(`"values":`)
 	end, _, err := jsonscan.Value(append(b[:len(b):len(b)], ' '), start)
 	if err != nil {
-		return nil, nil, fmt.Errorf("telemetry: values: %w", err)
+		return nil, nil, fmt.Errorf("values: %w", err)
 	}
 	rest = append(rest, b[:at]...)
 	rest = append(rest, `"values":null`...)

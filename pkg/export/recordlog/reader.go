@@ -283,7 +283,7 @@ func (r *Reader) Scrapes(ctx context.Context, do func(*export.Scrape) error) err
 			return nil
 		}
 		for line := range bytes.Lines(f.payload) {
-			if err := d.Line(line, do, func(err error) { r.warn("telemetry", off, err.Error()) }); err != nil {
+			if err := d.Line(line, do, func(err error) { r.warn("telemetry", off, "telemetry: "+err.Error()) }); err != nil {
 				return err
 			}
 		}

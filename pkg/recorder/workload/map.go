@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
@@ -106,7 +107,7 @@ func prefixMessages(js []byte, words string) ([]byte, error) {
 		err = json.Unmarshal(messages[0], &first)
 	}
 	if err != nil || len(messages) == 0 {
-		return nil, errors.Join(errors.New("it cannot get a prefix: it is not a conversation"), err)
+		return nil, errors.Join(errors.New("it cannot get a prefix: it is not a conversation"), jsonscan.InWords(err))
 	}
 	content, err := prefixContent(first.Content, words)
 	if err != nil {

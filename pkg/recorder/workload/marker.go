@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/pa-tools/pa/internal/jsonscan"
 )
 
 // A Marker marks the requests of each play of a session with a text of its own, so that a server cannot reuse what it has cached of
@@ -88,7 +90,7 @@ func (m *Marker) Mark(e *Entry, text string) error {
 func (m *Marker) markMessages(js []byte, system bool, put func(string) string, text string) ([]byte, error) {
 	var messages []json.RawMessage
 	if err := json.Unmarshal(js, &messages); err != nil {
-		return nil, err
+		return nil, jsonscan.InWords(err)
 	}
 	for i, message := range messages {
 		var of struct {
@@ -96,7 +98,7 @@ func (m *Marker) markMessages(js []byte, system bool, put func(string) string, t
 			Content json.RawMessage
 		}
 		if err := json.Unmarshal(message, &of); err != nil {
-			return nil, err
+			return nil, jsonscan.InWords(err)
 		}
 		if system != (of.Role == "system" || of.Role == "developer") || !system && of.Role != "user" {
 			continue

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	wire "github.com/pa-tools/pa/pkg/wire/kserve"
 )
@@ -154,7 +155,7 @@ func (c *httpControl) getJSON(ctx context.Context, path string, v any) error {
 // parseAnswer decodes the body of the answer to a GET into v.
 func parseAnswer(path string, body []byte, v any) error {
 	if err := json.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("GET %s: the answer is not the JSON expected: %w", path, err)
+		return fmt.Errorf("GET %s: the answer is not the JSON expected: %w", path, jsonscan.InWords(err))
 	}
 	return nil
 }
@@ -258,7 +259,7 @@ func (c *httpControl) config(ctx context.Context, model, version string) (m mode
 		return m, c.refused("the model", code, body)
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return modelConfig{}, fmt.Errorf("%s: %w", path, err)
+		return modelConfig{}, fmt.Errorf("%s: %w", path, jsonscan.InWords(err))
 	}
 	return m, nil
 }
@@ -270,7 +271,7 @@ func (c *httpControl) index(ctx context.Context) ([]string, error) {
 	}
 	var ms []struct{ Name string }
 	if err := json.Unmarshal(body, &ms); err != nil {
-		return nil, err
+		return nil, jsonscan.InWords(err)
 	}
 	var all []string
 	for _, m := range ms {

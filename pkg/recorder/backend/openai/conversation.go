@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -147,7 +148,7 @@ func (c *conversation) withInstructions(body []byte) ([]byte, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(body, &members); err != nil {
-		return nil, err
+		return nil, jsonscan.InWords(err)
 	}
 	switch own := members[name]; {
 	case own != nil:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -164,7 +165,7 @@ func (f *file) wholeMessages(r *row, messages string, used ...string) (workload.
 func withoutNulls(messages []byte) ([]byte, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(messages, &all); err != nil {
-		return nil, err
+		return nil, jsonscan.InWords(err)
 	}
 	out := []byte("[")
 	for i, js := range all {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -137,7 +138,7 @@ func (w *sessionWriter) request(s *workload.Session, i int) (r sessionRequest, e
 	}
 	if model := take("model"); w.Models && model != nil {
 		if err := json.Unmarshal(model, &r.model); err != nil {
-			return r, fmt.Errorf("%s: \"model\": %w", e.Place(), err)
+			return r, fmt.Errorf("%s: \"model\": %w", e.Place(), jsonscan.InWords(err))
 		}
 	}
 	return r, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -384,7 +385,7 @@ func plainTexts(p *workload.Prompt) ([]string, error) {
 func plainMessages(js []byte) (string, error) {
 	var all []struct{ Content json.RawMessage }
 	if err := json.Unmarshal(js, &all); err != nil {
-		return "", err
+		return "", jsonscan.InWords(err)
 	}
 	var texts []string
 	for _, m := range all {

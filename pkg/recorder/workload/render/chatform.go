@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -36,7 +37,7 @@ type chatCall struct {
 func chatTurns(js []byte, form string, native func(json.RawMessage) bool) ([]chatTurn, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(js, &all); err != nil {
-		return nil, fmt.Errorf("messages: %w", err)
+		return nil, fmt.Errorf("messages: %w", jsonscan.InWords(err))
 	}
 	names := map[string]string{} // of the functions, by the id of their call
 	turns := make([]chatTurn, 0, len(all))
@@ -69,7 +70,7 @@ func chatTurnOf(raw json.RawMessage, form string) (t chatTurn, err error) {
 		Name string `json:"name"`
 	}
 	if err := json.Unmarshal(raw, &m); err != nil {
-		return t, fmt.Errorf(": %w", err)
+		return t, fmt.Errorf(": %w", jsonscan.InWords(err))
 	}
 	t = chatTurn{role: m.Role, callID: m.ToolCallID, name: m.Name}
 	switch m.Role {
@@ -127,7 +128,7 @@ func callOf(form string, js json.RawMessage) (chatCall, error) {
 		} `json:"function"`
 	}
 	if err := json.Unmarshal(js, &c); err != nil {
-		return chatCall{}, err
+		return chatCall{}, jsonscan.InWords(err)
 	}
 	if c.Type != "" && c.Type != "function" || c.Function.Name == "" {
 		return chatCall{}, fmt.Errorf("only calls of functions can be expressed in %s", form)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/jsonscan"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/wire/openai"
@@ -120,7 +121,7 @@ var chatParts = []string{"image_url", "input_audio", "audio_url", "video_url", "
 func anthropicMessages(js []byte) (system, messages []byte, err error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(js, &all); err != nil {
-		return nil, nil, fmt.Errorf("messages: %w", err)
+		return nil, nil, fmt.Errorf("messages: %w", jsonscan.InWords(err))
 	}
 	if !slices.ContainsFunc(all, isChat) {
 		return nil, js, nil
@@ -131,7 +132,7 @@ func anthropicMessages(js []byte) (system, messages []byte, err error) {
 	for i, raw := range all {
 		var m chatMessage
 		if err := json.Unmarshal(raw, &m); err != nil {
-			return nil, nil, fmt.Errorf("messages[%d]: %w", i, err)
+			return nil, nil, fmt.Errorf("messages[%d]: %w", i, jsonscan.InWords(err))
 		}
 		if results && m.Role != "tool" {
 			out, results = append(out, "]}"...), false
@@ -217,7 +218,7 @@ func isNull(js json.RawMessage) bool {
 func noOther(form string, message json.RawMessage, names ...string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(message, &members); err != nil {
-		return fmt.Errorf(": %w", err)
+		return fmt.Errorf(": %w", jsonscan.InWords(err))
 	}
 	var others []string
 	for name, value := range members {
@@ -278,7 +279,7 @@ func translatedPart(part json.RawMessage) ([]byte, error) {
 	}
 	switch err := json.Unmarshal(part, &p); {
 	case err != nil:
-		return nil, err
+		return nil, jsonscan.InWords(err)
 	case p.Type == "image_url":
 		return imageBlock(p.ImageURL.URL)
 	case slices.Contains(chatParts, p.Type):
@@ -391,7 +392,7 @@ func anthropicTools(js []byte) ([]byte, error) {
 			Strict      bool            `json:"strict"`
 		}
 		if err := json.Unmarshal(t.Function, &f); err != nil {
-			return nil, fmt.Errorf("[%d].function: %w", i, err)
+			return nil, fmt.Errorf("[%d].function: %w", i, jsonscan.InWords(err))
 		}
 		var tool object
 		tool.text("name", f.Name)
