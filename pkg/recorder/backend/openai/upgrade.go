@@ -46,6 +46,9 @@ func (u *Upgrade) Refused(x *backend.Exchange, clock *rxclock.Clock, resp *http.
 	(&answer{b: u.b, x: x, resp: resp, whole: body}).failed()
 }
 
+// WithoutSecrets returns a text of the server without the credentials that it repeats.
+func (u *Upgrade) WithoutSecrets(text string) string { return u.b.secrets.Text(text) }
+
 // Failed sets the status and the message of r, whose exchange ended with err.
 func (b *Backend) Failed(ctx context.Context, r *export.Request, err error) {
 	status, msg := classify(b.target, giveUp(ctx, err))

@@ -414,6 +414,33 @@ func TestSessions(t *testing.T) {
 	}
 }
 
+// A server that repeats the key of the client puts it into no member of the recorded request.
+func TestRepeatedKey(t *testing.T) {
+	for name, last := range map[string]string{
+		"error": `{"type":"error","error":"no sesame","code":"sesame"}`,
+		"text":  `{"type":"transcription.done","text":"sesame","usage":{"prompt_tokens":4,"total_tokens":6,"completion_tokens":2}}`,
+	} {
+		srv, received := scripted(false, t, func(s *script) {
+			s.write(`{"type":"session.created","id":"sess of \u0073esame","created":1}`, last)
+		})
+		x := exchange(t, realtime.Config{
+			OpenAI:   openai.Config{URL: srv.URL, Endpoint: endpoint + "?intent=transcription", Model: "m", Headers: []openai.Header{{Name: "Authorization", Value: "Bearer sesame"}}},
+			Settings: realtime.Settings{Chunk: 10 * time.Millisecond, Speed: 10},
+		}, clip(330), 10*time.Second)
+		r := &x.Request
+		recorded := r.Message
+		for i := range r.Responses {
+			for _, f := range r.Responses[i].Outputs {
+				recorded += string(f.Value.Data)
+			}
+		}
+		if r.ServerID != "sess of [redacted]" || recorded == "" || strings.Contains(recorded, "sesame") {
+			t.Errorf("%s: id %q, recorded %q", name, r.ServerID, recorded)
+		}
+		received()
+	}
+}
+
 func TestAnswerMemory(t *testing.T) {
 	srv, received := scripted(false, t, func(s *script) {
 		s.write(created)

@@ -158,7 +158,7 @@ func (s *session) await(ctx context.Context, kind string) (last bool, err error)
 			return false, err
 		}
 		if m.Session != "" && s.x.Request.ServerID == "" {
-			s.x.Request.ServerID = wire.OneLine([]byte(m.Session))
+			s.x.Request.ServerID = wire.OneLine([]byte(s.up.WithoutSecrets(m.Session)))
 		}
 		switch {
 		case m.Type == kind:
