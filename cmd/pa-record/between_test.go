@@ -20,7 +20,7 @@ type flusher struct {
 func (f *flusher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.asked = append(f.asked, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+r.Header.Get("Authorization")))
+	f.asked = append(f.asked, strings.TrimSpace(r.Method+" "+r.URL.Path+" "+strings.Join(r.Header.Values("Authorization"), ",")))
 	if f.fail {
 		http.Error(w, "no cache here for "+r.URL.RawQuery+" "+r.Header.Get("Authorization"), http.StatusNotFound)
 	}
@@ -83,14 +83,20 @@ func TestBetweenLevelsAtTheServer(t *testing.T) {
 	f := &flusher{}
 	srv := httptest.NewServer(f)
 	defer srv.Close()
-	s, err := parse(t, "sk-0123456789", "--service-kind", "openai", "-u", srv.URL, "--between-levels", srv.URL+"/flush")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := postBetween(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	if asked := f.taken(); len(asked) != 1 || asked[0] != "POST /flush Bearer sk-0123456789" {
-		t.Errorf("asked %q", asked)
+	for user, want := range map[string]string{
+		"":       "POST /flush Bearer sk-0123456789",
+		"me:pw@": "POST /flush Basic bWU6cHc=", // and not the key as well
+		"token@": "POST /flush Basic dG9rZW46",
+	} {
+		s, err := parse(t, "sk-0123456789", "--service-kind", "openai", "-u", srv.URL, "--between-levels", strings.Replace(srv.URL, "//", "//"+user, 1)+"/flush")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := postBetween(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+		if asked := f.taken(); len(asked) != 1 || asked[0] != want {
+			t.Errorf("asked %q, want %q", asked, want)
+		}
 	}
 }

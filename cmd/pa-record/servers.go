@@ -172,7 +172,8 @@ func (p *parser) endpointKnown(s *settings) {
 func (p *parser) headers(s *settings, getenv func(string) string) {
 	api, _ := s.api()
 	keyHeader, _ := api.KeyHeader("")
-	authorized, given := false, false // by any header, and by the key's header
+	named := func(u string) bool { return strings.Contains(redact.URL(u), "[redacted]@") } // has a user name
+	authorized, given := false, false                                                      // by any header, and by the key's header
 	for _, h := range p.c.StringSlice("header") {
 		name, value, ok := strings.Cut(h, ":")
 		name = strings.TrimSpace(name)
@@ -196,6 +197,11 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	}
 	if s.ServiceKind != kindOpenAI {
 		return
+	}
+	if strings.EqualFold(keyHeader, "authorization") && slices.ContainsFunc(s.allURLs(), named) {
+		p.refuse(authorized, "-u has a user name, and -H 'Authorization: …' excludes it; drop one")
+		p.refuse(p.c.IsSet("api-key-file"), "-u has a user name, and --api-key-file excludes it; drop one")
+		authorized = true
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":

@@ -149,6 +149,17 @@ func TestSecrets(t *testing.T) {
 	if err := json.NewEncoder(&plan).Encode(s); err != nil || strings.Contains(plan.String(), secret) || !strings.Contains(s.rawURLs[0], secret) {
 		t.Errorf("the URL's secret is in the plan, or is lost (%v):\n%s", err, plan.String())
 	}
+	// The URL is on the command line, and the key in the environment is for every server.
+	basic := []string{"--service-kind", "openai", "-m", "m", "-u", "http://alice:pw@host"}
+	if s, err := parse(t, secret, basic...); err != nil || len(s.Headers) > 0 {
+		t.Errorf("the key in the environment takes the place of the URL's password: %v (%v)", s.Headers, err)
+	}
+	if s, err := parse(t, secret, append(basic, "--endpoint", "v1/messages")...); err != nil {
+		t.Error(s, err)
+	}
+	if _, err := parse(t, "", append(basic, "-H", "authorization: Bearer x")...); err == nil || !strings.Contains(err.Error(), "-u has a user name, and -H 'Authorization: …' excludes it; drop one") {
+		t.Errorf("two ways to authorize: %v", err)
+	}
 	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.Headers) != 0 {
 		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.Headers, err)
 	}

@@ -278,12 +278,13 @@ func postOnce(ctx context.Context, s *settings, u postURL) error {
 	}
 	var secrets redact.Secrets
 	secrets.AddQuery(u.RawQuery)
-	if password, ok := u.User.Password(); ok {
-		req.SetBasicAuth(u.User.Username(), password)
-		secrets.AddHeader("Authorization", req.Header.Get("Authorization"))
+	own := backend.BasicAuthorization(u.User)
+	if own != "" {
+		req.Header.Set("Authorization", own)
+		secrets.AddHeader("Authorization", own)
 	}
 	for _, h := range s.Headers {
-		if u.tested && len(h.places) == 0 {
+		if u.tested && len(h.places) == 0 && (own == "" || !strings.EqualFold(h.name, "authorization")) {
 			req.Header.Add(h.name, h.value)
 			secrets.AddHeader(h.name, h.value)
 		}
