@@ -398,6 +398,22 @@ func TestImpossibleMessages(t *testing.T) {
 	}
 }
 
+// A load that cannot be true is in no list, trace or report of another tool.
+func TestImpossibleLoad(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "run.json")
+	lies[slices.IndexFunc(lies, func(l lie) bool { return l.name == "value" })].tell(t, file, -7)
+	for _, line := range []string{"requests FILE", "requests --format csv FILE", "requests --format jsonl FILE", "trace FILE", "report --dialect vllm --tokenizer built-in FILE", "report --dialect perf_analyzer FILE"} {
+		res := runLine(t, line, file, "")
+		if text := res.stdout + res.stderr; res.stdout == "" || strings.Contains(strings.ReplaceAll(text, "concurrency is -7", ""), "-7") {
+			t.Errorf("%s: %s", line, text)
+		}
+		if strings.HasPrefix(line, "report") && !strings.Contains(res.stderr, "facts of the run are impossible, such as experiment 0: concurrency is -7: the figures leave them out") {
+			t.Errorf("%s: %s", line, res.stderr)
+		}
+	}
+}
+
 // A count of tokens that is no whole number is no count: 5.5 output tokens were once read as 5.
 func TestFractionOfTokens(t *testing.T) {
 	t.Parallel()

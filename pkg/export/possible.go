@@ -21,7 +21,7 @@ func (r *Run) Possible() (p *Run, wrong []string) {
 	meta, wrong := r.Meta.Possible()
 	experiments := r.Experiments
 	for i := range r.Experiments {
-		e, bad := r.Experiments[i].possible()
+		e, bad := r.Experiments[i].Possible()
 		if bad == nil {
 			continue
 		}
@@ -93,8 +93,8 @@ func (m *MergedMeta) possible() (p *MergedMeta, wrong []string) {
 	return &c, wrong
 }
 
-// possible returns what can be true of the experiment, and a text about the rest.
-func (e *Experiment) possible() (p Experiment, wrong []string) {
+// Possible returns what can be true of the experiment, and a text about the rest.
+func (e *Experiment) Possible() (p Experiment, wrong []string) {
 	c := *e
 	v, err := strconv.ParseFloat(e.Value, 64)
 	most := map[string]float64{ModeConcurrency: mostSlots, ModeRequestRate: mostPerSecond}[e.Mode]

@@ -45,7 +45,8 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 	if cfg := l.Config.Quality; cfg != nil {
 		smooth = quality.NewMeter(*cfg)
 	}
-	var ended error // the cause of ctx's end
+	levels := map[int]*export.Experiment{} // without what cannot be true
+	var ended error                        // the cause of ctx's end
 	for n := uint64(0); !l.full() && l.err == nil && r.Next(); n++ {
 		if ended = context.Cause(ctx); ended != nil {
 			break // the rows of earlier requests follow
@@ -57,8 +58,14 @@ func (l *List) Write(ctx context.Context, r export.Reader, w RowWriter) error {
 				l.Refusal = d.NotCounted
 			}
 		}
+		e := levels[level]
+		if e == nil {
+			p, _ := r.Run().Experiments[level].Possible()
+			e = &p
+			levels[level] = e
+		}
 		rowOf := func() Row {
-			row := newRow(level, &r.Run().Experiments[level], n, request, d)
+			row := newRow(level, e, n, request, d)
 			if n < uint64(len(l.Hits)) {
 				row.Possible = l.Hits[n]
 			}

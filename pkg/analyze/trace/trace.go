@@ -231,7 +231,8 @@ func (t *timeline) each(g *group, do func(q *request) bool) (far int) {
 
 // groupName names a process: the level, and the rank in a run of several.
 func groupName(run *export.Run, level, rank int) string {
-	name := report.LevelWords(&run.Experiments[level])
+	e, _ := run.Experiments[level].Possible()
+	name := report.LevelWords(&e)
 	if m := run.Meta; m != nil && m.Merged != nil {
 		name += ", rank " + strconv.Itoa(rank)
 	}

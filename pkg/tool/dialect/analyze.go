@@ -3,6 +3,7 @@ package dialect
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/pa-tools/pa/pkg/analyze/explain"
 	"github.com/pa-tools/pa/pkg/answer"
@@ -40,7 +41,8 @@ func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report,
 
 // analyzeUnchecked trusts every count of the tokenizer.
 func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
-	in := Input{Config: cfg, Run: r.Run(), Explainer: newExplainer(r.Run(), cfg), Parts: cfg.parts, Brief: cfg.brief}
+	run, wrong := r.Run().Possible()
+	in := Input{Config: cfg, Run: run, Explainer: newExplainer(run, cfg), Parts: cfg.parts, Brief: cfg.brief}
 	if cfg.Memory == nil {
 		cfg.Memory = NewMemory(0)
 	}
@@ -75,6 +77,9 @@ func analyzeUnchecked(ctx context.Context, t *Tool, r export.Reader, cfg Config)
 	}
 	if err == nil {
 		err = p.sieve.err()
+	}
+	if err == nil && wrong != nil {
+		err = fmt.Errorf("facts of the run are impossible, such as %s: the figures leave them out", wrong[0])
 	}
 	rep := a.Report()
 	if lost := in.Values.Err(); lost != nil {
