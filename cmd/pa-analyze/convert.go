@@ -106,7 +106,10 @@ func (c *call) writeRun(run recording, out string, create formats.Create, tokens
 			if err != nil {
 				return err
 			}
-			return errors.Join(export.CopyPreview(c.Context, dst, r), b.Flush())
+			if err := export.CopyPreview(c.Context, dst, r); err != nil {
+				return err
+			}
+			return b.Flush()
 		}
 		err := c.writeTo(out, disk.Private, write)
 		if errors.Is(err, export.ErrRunChanged) { // the run is complete now
@@ -194,8 +197,11 @@ func (c *call) convertAs(args copyArguments, foreign dialect.Config) error {
 			})
 		})
 		c.warnings(r)
+		if _, ok := errors.AsType[*disk.OutputError](err); err != nil && !ok {
+			err = toolError(in, err)
+		}
 		if err != nil {
-			return errors.Join(toolError(in, err), named(in, r.Err()))
+			return errors.Join(err, named(in, r.Err()))
 		}
 		for _, w := range written.Warnings {
 			c.warnf("%s: %v", in, w)

@@ -38,9 +38,15 @@ func (c *call) writeTo(path string, perm fs.FileMode, f func(w io.Writer) error)
 	if err := cmdline.CheckFiles(c.commandLine); err != nil { // of files that the action found, too
 		return err
 	}
+	if err := c.checkPath(path); err != nil {
+		return err
+	}
 	err := disk.Write(c.Context, path, disk.Options{Overwrite: c.Bool("overwrite"), Perm: perm}, f)
 	if errors.Is(err, disk.ErrNoReader) {
 		return cmdline.Refusedf("%v", err)
+	}
+	if full, ok := errors.AsType[*disk.OutputError](err); ok {
+		return full // says it once, and not what was being written
 	}
 	return err
 }

@@ -189,6 +189,18 @@ func TestFullOutput(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", command, got.code, got.stderr)
 		}
 	}
+	// A name with an ending leads there by a link.
+	for _, ending := range []string{".json", ".json.gz", ".json.zst", ".parquet", ".arrow"} {
+		link := filepath.Join(t.TempDir(), "x"+ending)
+		if err := os.Symlink(full, link); err != nil {
+			t.Fatal(err)
+		}
+		args, _ := outputArgs(t, t.TempDir(), "convert IN")
+		got := exec(t, "", append(args, link, "--overwrite")...)
+		if want := "pa-analyze: " + link + ": no space left on device\n"; got.code != 1 || got.stderr != want {
+			t.Errorf("convert into %s: exit code %d: %swant %s", ending, got.code, got.stderr, want)
+		}
+	}
 }
 
 // The second interrupt ends the program at once, also as a background job of a shell script,

@@ -47,6 +47,9 @@ func (s *settings) writeInputs(c *cli.Context, env environment) (err error) {
 	if err := s.read(c, env.getenv, false); err != nil {
 		return err
 	}
+	if c.IsSet("profile-export-file") {
+		s.note("--profile-export-file has no effect: nothing is recorded; -o FILE writes the requests into a file")
+	}
 	if c.IsSet("count") && c.Int("count") < 1 {
 		return cmdline.Usagef("-n %d: must be at least 1", c.Int("count"))
 	}
