@@ -91,6 +91,44 @@ func TestCompletionSyntax(t *testing.T) {
 	}
 }
 
+// Zsh completes as bash does. Functions in place of its own print what they would complete.
+func TestZshCompletion(t *testing.T) {
+	zsh := testenv.Program(t, "zsh")
+	script := output(t, "completion", "zsh")
+	for _, tt := range []struct {
+		words string // the last one is completed
+		want  []string
+	}{
+		{"tool con", []string{"convert", "files con"}},
+		{"tool --li", []string{"--limit"}},
+		{"tool report --", []string{"--all", "--config", "--header", "--help", "--interval", "--limit", "--within"}},
+		{"tool convert --", []string{"--help"}},
+		{"tool report -n", []string{"-n"}},
+		{"tool report x.json --li", []string{"--limit"}},
+		{"tool report run", []string{"files run"}},
+		{"tool report --config run", []string{"files run"}},
+		{"tool report --config=run", []string{"files run"}},
+		{"tool --config=", []string{"files "}},
+	} {
+		cmd := exec.Command(zsh, append([]string{"-f", "-c", `compdef() {}
+_describe() { local -a all=("${(@P)argv[-1]}"); print -rl -- ${(M)${all[@]%%:*}:#$PREFIX*} }
+_files() { print -r -- "files $PREFIX" }
+compset() { PREFIX=${PREFIX#$~2} }
+` + script + `
+words=("$@") CURRENT=$# PREFIX=$words[-1]
+_tool`, "zsh"}, strings.Split(tt.words, " ")...)...)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", tt.words, err, out)
+		}
+		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+		slices.Sort(got)
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.words, got, tt.want)
+		}
+	}
+}
+
 // PowerShell's script lists each flag once, in single quotes.
 func TestPowerShellCompletion(t *testing.T) {
 	script := output(t, "completion", "powershell")
