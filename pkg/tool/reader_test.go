@@ -198,7 +198,7 @@ var samples = []struct {
 		"vllm: NaN for gaps that were measured", fmt.Sprintf(servingFrame, "", "", "2", "0.5", "[0.25]", "", `,"mean_itl_ms":NaN`),
 		" ",
 		[]string{`0@1000000000 ok 500000000 750000000 in=4 out=2 "a"`},
-		"the file says mean_itl_ms is NaN, its requests give 250",
+		"the file says mean_itl_ms is no number, its requests give 250",
 	},
 	{
 		"Ray LLMPerf: a status, a failure without one, no text",

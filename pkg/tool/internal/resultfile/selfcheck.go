@@ -51,8 +51,16 @@ func (c *SelfCheck) Within(name string, stored, computed, tolerance float64) {
 	}
 	c.result.Differing++
 	if len(c.differing) < maxDifferences {
-		c.differing = append(c.differing, difference{c.File, c.At, fmt.Sprintf("the file says %s is %s, its requests give %s", name, Digits(stored), Digits(computed))})
+		c.differing = append(c.differing, difference{c.File, c.At, fmt.Sprintf("the file says %s is %s, its requests give %s", name, figure(stored), figure(computed))})
 	}
+}
+
+// figure returns a figure for a message. The file may hold a text or null in place of it.
+func figure(v float64) string {
+	if math.IsNaN(v) {
+		return "no number"
+	}
+	return Digits(v)
 }
 
 // Rest notes which of the stated figures with these names were not compared, and why. A name
