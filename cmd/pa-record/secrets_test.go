@@ -379,6 +379,7 @@ func TestKeysInMistakes(t *testing.T) {
 	t.Parallel()
 	const key = "BODY-KEY-123"
 	for _, args := range [][]string{
+		{"--service-kind", "openai", "-m", "m", "--api-key-file", key},
 		{"--service-kind", "openai", "--extra-body", `{"api_key":"` + key + `"`},
 		{"--service-kind", "openai", "--extra-body", `{"api_key":` + key + `}`},
 		{"--service-kind", "openai", "--extra-bdy", `{"api_key":"` + key + `"}`},

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"net/url"
 	"slices"
@@ -206,6 +207,9 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
 		key, err := disk.ReadFile(p.c.Context, path, tlsfiles.MaxBytes)
+		if errors.Is(err, fs.ErrNotExist) && !strings.ContainsAny(path, `/.\`) {
+			err = errors.New("there is no such file; give a file that holds the key, not the key") // which path may be
+		}
 		p.refuse(err != nil, "--api-key-file: %v", err)
 		s.apiKey = strings.TrimSpace(string(key))
 		p.refuse(err == nil && s.apiKey == "", "--api-key-file: %s is empty", path)

@@ -98,7 +98,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --warmup-request-count -1", "must not be negative"},
 		{"-m x --nosuchflag", "unknown flag --nosuchflag"},
 		{"-m x --api-key-file k", "--api-key-file belongs to"},
-		{"--service-kind openai --api-key-file nowhere", "nowhere"},
+		{"--service-kind openai --api-key-file nowhere.txt", "nowhere"},
 	} {
 		_, err := parse(t, "", strings.Fields(tt.args)...)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
