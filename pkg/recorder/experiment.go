@@ -77,7 +77,7 @@ func (l *levelRun) experiment() *export.Experiment {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
 		if l.cfg.ServerDetails && l.stated < l.out.OK {
-			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no server times; vLLM needs --enable-per-request-metrics and answers with usage (--include-usage), SGLang states them in /generate only, llama.cpp in chats and completions, Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
+			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s %s no server times; vLLM needs --enable-per-request-metrics and answers with usage (--include-usage), SGLang states them in /generate only, llama.cpp in chats and completions, Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer"), plural.Form(l.out.OK-l.stated, "states", "state")))
 		}
 		if w := l.sequences.BrokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)

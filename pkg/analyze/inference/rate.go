@@ -3,6 +3,8 @@ package inference
 import (
 	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // Rate estimates amounts per time, Σ amounts / Σ durations, such as output
@@ -38,7 +40,7 @@ func RateOf(amounts, durations Values) Estimate {
 	}
 	rate := amount / duration
 	if n < minShortRate {
-		e := unavailable(rate, n, fmt.Sprintf("%d values; a rate needs %d", n, minShortRate))
+		e := unavailable(rate, n, fmt.Sprintf("%s; a rate needs %d", plural.Of(n, "value"), minShortRate))
 		e.NA.Needs = minShortRate
 		return e
 	}

@@ -298,7 +298,7 @@ func (w *serverWatch) warnings(all []Figure) (warnings []string) {
 		}
 	}
 	if first != nil {
-		warnings = append(warnings, fmt.Sprintf("%s of gauges left out because they are not numbers; the first is %s of %s", plural.GroupedOf(scrapes, "value"), first.Name, first.Source))
+		warnings = append(warnings, fmt.Sprintf("left out, because not a number: %s of gauges; the first is of %s of %s", plural.GroupedOf(scrapes, "value"), first.Name, first.Source))
 	}
 	return warnings
 }

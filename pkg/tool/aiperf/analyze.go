@@ -334,7 +334,7 @@ func (r *report) dropLacking(run *export.Run) {
 			return slices.ContainsFunc(n.tags, func(tag string) bool { return matches(m.Tag, tag) })
 		})
 		if len(r.Metrics) < before {
-			r.warnings = append(r.warnings, fmt.Errorf("%d metrics are left out: %s", before-len(r.Metrics), why))
+			r.warnings = append(r.warnings, fmt.Errorf("%s left out: %s", plural.Of(before-len(r.Metrics), "metric"), why))
 			r.lacks = why
 		}
 	}
