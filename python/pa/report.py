@@ -773,11 +773,11 @@ class PhasesWaterfall(Object):
 @dataclass(frozen=True)
 class PhasesFigures(Object):
     queue_ns: Optional["LevelFigure"] = None
-    """queue [ns]: mean over the requests that the server ended: growth of the sum / growth of the count; or mean of the times that answers state"""
+    """queue [ns]: mean over the requests that the server ended: growth of its sum of queue times / growth of its count of requests; or mean of the times that answers state"""
     prefill_ns: Optional["LevelFigure"] = None
-    """prefill [ns]: growth of the sum / growth of the count, or mean of the times that answers state, like queue"""
+    """prefill [ns]: as for the queue, of the prefill times"""
     decode_ns: Optional["LevelFigure"] = None
-    """decode [ns]: growth of the sum / growth of the count, or mean of the times that answers state, like queue"""
+    """decode [ns]: as for the queue, of the decode times"""
     other_ns: Optional["LevelFigure"] = None
     """network, client and rest [ns]: mean E2EL − queue − prefill − decode"""
     pooled_acceptance_length: Optional["LevelFigure"] = None
@@ -818,7 +818,7 @@ class AudioMetrics(Object):
     real_time_factor: Optional["Summary"] = None
     """real-time factor [ratio]: E2EL / audio length"""
     underruns: Optional["Summary"] = None
-    """underruns [count]: pieces of audio that came after their deadline: when a player that starts at the first byte of audio had played all before them"""
+    """underruns [count]: pieces of audio that came late: a player that starts at the first byte of audio had played everything before them"""
     underrun_time_ns: Optional["Summary"] = None
     """underrun time [ns]: Σ time of a piece of audio − its deadline, of the pieces after their deadline"""
 
