@@ -103,7 +103,7 @@ func newCalibration(c *cli.Context) (*calibrate.Runner, error) {
 	}
 	var err error
 	if k.Transport, err = openai.ParseTransport(c.String("transport")); err != nil {
-		bad(true, "--transport %s: it is auto, loop or nethttp", c.String("transport"))
+		bad(true, "--transport %s: expected auto, loop or nethttp", c.String("transport"))
 	}
 	bad(c.IsSet("transport") && c.String("service") == calibrate.TritonGRPC, "--transport %s: gRPC has a transport of its own; drop it", c.String("transport"))
 	if errs == nil {

@@ -579,7 +579,7 @@ func (p *parser) models(s *settings) {
 	switch how {
 	case "", workload.RoundRobinModels, workload.RandomModels:
 	default:
-		p.errorf("--model-selection-strategy %s: it is round_robin or random", how)
+		p.errorf("--model-selection-strategy %s: expected round_robin or random", how)
 	}
 	if len(all) < 2 {
 		return // one model needs no strategy

@@ -185,7 +185,7 @@ func TestPrepareBatch(t *testing.T) {
 		es   []*workload.Entry
 		want string
 	}{
-		{[]*workload.Entry{entry("A", "[1,2]")}, "1 entries for a batch of 2"},
+		{[]*workload.Entry{entry("A", "[1,2]")}, "expected 2 entries for a batch, found 1"},
 		{[]*workload.Entry{entry("A", "[1,2]"), entry("A", "[1,2]", "B", "[1,2]")}, `input data, stream 0, step 3: input "B": given for some elements of the batch only`},
 	} {
 		if _, err := b.PrepareBatch(tt.es); fmt.Sprint(err) != tt.want {

@@ -172,7 +172,7 @@ func TestValidationOfBatches(t *testing.T) {
 	if want := p.(*payload).expected; len(want) != 1 || string(want[0].data) != "\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x04\x00\x00\x00" {
 		t.Errorf("expected %q", want)
 	}
-	if _, err := b.PrepareBatch([]*workload.Entry{e("[1,2]"), e("")}); err == nil || !strings.Contains(err.Error(), "0 outputs are expected, and 1 for the first") {
+	if _, err := b.PrepareBatch([]*workload.Entry{e("[1,2]"), e("")}); err == nil || !strings.Contains(err.Error(), "expected 1 output, as for the first element of the batch, found 0") {
 		t.Errorf("one of two expects something: error %v", err)
 	}
 }
