@@ -391,3 +391,18 @@ Every flag can be set by an environment variable, e.g. TOOL_LIMIT.
 		t.Errorf("--help all lacks a flag:\n%s", got)
 	}
 }
+
+// Errors, warnings and notes are reworded, and a usage error names the help page that is set. Other text stays.
+func TestReword(t *testing.T) {
+	app := testApp(nil)
+	app.Action, app.Default, app.HelpPage = func(c *cli.Context) error {
+		fmt.Fprint(c.App.ErrWriter, "tool: warning: old\ntool: note: old\ntool: wrote old\n")
+		return Usagef("old")
+	}, "", "other command"
+	app.Reword = func(message string) string { return strings.ReplaceAll(message, "old", "new") }
+	var stdout, stderr strings.Builder
+	app.Run(t.Context(), []string{"tool"}, strings.NewReader(""), &stdout, &stderr)
+	if want := "tool: warning: new\ntool: note: new\ntool: wrote old\ntool: new\nrun 'other command --help' for usage\n"; stderr.String() != want {
+		t.Errorf("%q, want %q", stderr.String(), want)
+	}
+}
