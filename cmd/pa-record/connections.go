@@ -334,7 +334,7 @@ func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
 	}
 	format := func(name string) string {
 		value := strings.ToUpper(p.c.String(name))
-		p.refuse(value != tlsfiles.PEM && value != tlsfiles.DER, "--%s %s: the format is PEM or DER", name, p.c.String(name))
+		p.refuse(value != tlsfiles.PEM && value != tlsfiles.DER, "--%s %s: expected PEM or DER", name, p.c.String(name))
 		return value
 	}
 	verify := func(name string, most int) bool {

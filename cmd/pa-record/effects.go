@@ -121,7 +121,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{
 			flags: []string{"cache-bust"}, load: true, refused: true,
-			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker is for each play of a session, and none is sent; "+sendConversations),
+			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker marks each play of a session, and no session is played; "+sendConversations),
 		},
 		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker marks each play of a session, and no session is played; drop it")},
 		{
@@ -131,7 +131,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 
 		// Made-up agents.
 		{flags: []string{"agent-subagent-after", "agent-subagent-turns", "agent-subagent-tokens", "agent-background"}, why: when(s.Agents.withoutSubagents(), "no session has sub-agents; add --agent-subagents")},
-		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, and no other one could wait")},
+		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, so no other request could wait")},
 		{flags: []string{"agent-think-time"}, why: when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Tasks }), "a session has one task; add --agent-tasks")},
 		{
 			flags: []string{"agent-tool-tokens", "agent-tool-delay"},
