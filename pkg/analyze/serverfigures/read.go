@@ -283,7 +283,7 @@ func (w *serverWatch) warnings(all []Figure) (warnings []string) {
 		others[f.Name] = 0
 		more := ""
 		if n > 1 {
-			more = fmt.Sprintf("; %d more have none either", n-1)
+			more = fmt.Sprintf("; %d more %s none either", n-1, plural.Form(n-1, "has", "have"))
 		}
 		warnings = append(warnings, fmt.Sprintf("%s of %s has no value: %s%s", f.Name, sanitize.Clip(f.Of, maxQuotedBytes), f.NA, more))
 	}
