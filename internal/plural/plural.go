@@ -20,7 +20,7 @@ func Of(n int, one string) string { return noun(n, strconv.Itoa(n), one) }
 func GroupedOf[T count](n T, one string) string { return noun(n, Grouped(n), one) }
 
 func noun[T count](n T, digits, one string) string {
-	return digits + " " + Form(n, one, one+"s")
+	return digits + " " + one + Form(n, "", "s")
 }
 
 // Grouped formats a number with thousands separators: "12,345".

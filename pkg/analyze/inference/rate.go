@@ -40,7 +40,7 @@ func RateOf(amounts, durations Values) Estimate {
 	}
 	rate := amount / duration
 	if n < minShortRate {
-		e := unavailable(rate, n, fmt.Sprintf("%s; a rate needs %d", plural.Of(n, "value"), minShortRate))
+		e := unavailable(rate, n, fmt.Sprintf(plural.Form(n, "%d value; a rate needs %d", "%d values; a rate needs %d"), n, minShortRate))
 		e.NA.Needs = minShortRate
 		return e
 	}

@@ -50,7 +50,7 @@ func SlopeOf(values []float64) Slope {
 	s := Slope{Change: math.NaN(), P: math.NaN()}
 	n := len(values)
 	if n < minSlope {
-		s.NA = NA{Reason: fmt.Sprintf("%s; at least %d are needed", plural.Of(n, "value"), minSlope), Needs: minSlope}
+		s.NA = NA{Reason: fmt.Sprintf(plural.Form(n, "%d value; at least %d are needed", "%d values; at least %d are needed"), n, minSlope), Needs: minSlope}
 		return s
 	}
 	logs := make([]float64, n)
