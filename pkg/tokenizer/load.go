@@ -236,7 +236,7 @@ func (d *document) readParts() (map[string]*node, *modelFile, error) {
 		if _, err := dec.ReadToken(); err != nil {
 			return nil, nil, d.syntaxError(err, "")
 		}
-		return nil, nil, d.errorAt(0, "", "%s where the object of a tokenizer.json is expected", kindName(kind))
+		return nil, nil, d.errorAt(0, "", "expected the object of a tokenizer.json, found %s", kindName(kind))
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, nil, d.syntaxError(err, "")
@@ -270,7 +270,7 @@ func (d *document) readParts() (map[string]*node, *modelFile, error) {
 		return nil, nil, d.errorAt(0, "", `"model" is missing`)
 	}
 	if v := parts["version"]; v != nil && v.text != "1.0" {
-		return nil, nil, v.errorf("version %s where 1.0 is expected", quote(v.text))
+		return nil, nil, v.errorf("expected version 1.0, found %s", quote(v.text))
 	}
 	return parts, m, nil
 }
