@@ -82,7 +82,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-m x --input-data zero --input-data a.json", "exclude files"},
 		{"-m x -H nocolon", "-H: expected 'Name: value'"},
 		{"-m x --request-parameter a:1:int", "--request-parameter needs -i grpc"},
-		{"-m x -i grpc --request-parameter a:1", "want name:value:type"},
+		{"-m x -i grpc --request-parameter a:1", "expected name:value:type"},
 		{"-m x -i grpc --request-parameter a:z:int", "is not an integer"},
 		{"-m x --shape a", "--shape a: expected name:d1,d2"},
 		{"-m x --shape a:0", `"0" is not a positive whole number`},
