@@ -227,7 +227,7 @@ func (r *repeatedRun) summarize() {
 	}
 	if pattern := r.s.filePattern("", "*"); pattern != "" {
 		fmt.Fprintf(r.stderr, "pa-record: %d of %s recorded; %s\n", len(r.done), plural.Of(len(r.runs), "run"), r.readRuns(""))
-		fmt.Fprintf(r.stderr, "pa-record: to compare them with another series: %s\n", r.comparison("old", "OTHER.*.json", "new", pattern))
+		fmt.Fprintf(r.stderr, "pa-record: to compare %s with another series: %s\n", plural.Them(len(r.done)), r.comparison("old", "OTHER.*.json", "new", pattern))
 	}
 }
 
@@ -235,7 +235,7 @@ func (r *repeatedRun) summarize() {
 // exports of all ranks of one run only.
 func (r *repeatedRun) readRuns(label string) string {
 	if r.ranks == nil {
-		return "read them with: " + r.reportCommand(r.s.filePattern(label, "*"))
+		return "read " + plural.Them(len(r.done)) + " with: " + r.reportCommand(r.s.filePattern(label, "*"))
 	}
 	first := strconv.Itoa(r.done[0].index.number)
 	return "read run " + first + " with: " + r.reportCommand(r.s.filePattern(label, first))

@@ -27,7 +27,7 @@ const latencyUnstable = "the throughput is stable, the latency is not; that is e
 func tooFewRequests(level load.Level, requests int) string {
 	n := level.Slots()
 	if _, open := level.(load.Open); !open && !level.Traits().PlaysData && 0 < requests && requests < n {
-		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests were in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(n))
+		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests %s in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(n), plural.Form(requests, "was", "were"))
 	}
 	return ""
 }
