@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/exporttest"
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/pkg/analyze"
@@ -38,7 +39,7 @@ func TestShardFiles(t *testing.T) {
 	// A journal begins without the facts of its levels. The journal of rank 3 is complete.
 	got := runtest.Report(t, open(names...), analyze.Config{})
 	if want := runtest.Report(t, memrun.Again(whole), analyze.Config{}); got != want {
-		t.Errorf("mixed formats: %s", runtest.FirstDifference(got, want))
+		t.Errorf("mixed formats: %s", golden.FirstDifference([]byte(got), []byte(want)))
 	}
 	tables := []string{"0.parquet", "1.parquet", "2.parquet", "3.parquet"}
 	for i, name := range tables {
@@ -58,7 +59,7 @@ func TestShardFiles(t *testing.T) {
 		want := runtest.Report(t, open(tables...), cfg)
 		for _, name := range merged {
 			if got := runtest.Report(t, exporttest.Open(t, filepath.Join(dir, name)), cfg); got != want {
-				t.Errorf("%s, %s: %s", name, setting, runtest.FirstDifference(got, want))
+				t.Errorf("%s, %s: %s", name, setting, golden.FirstDifference([]byte(got), []byte(want)))
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -397,10 +398,19 @@ func (r *repeatedRun) countsWith() string {
 	if r.s.Hints["dialect"] == "" && (r.uncounted || !r.s.ownSummary()) {
 		name = r.s.Tokenizer
 	}
+	if byDefault := r.s.Hints["default_tokenizer"]; name == "" && isTokenizerPath(byDefault) {
+		name = byDefault
+	}
 	if name == builtin.Name {
 		return ""
 	}
 	return name
+}
+
+// isTokenizerPath reports whether a tokenizer lies at the path name.
+func isTokenizerPath(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil && len(tokenizer.FilesAt(name)) > 0
 }
 
 // reportCommand returns the command that reports an export.

@@ -19,6 +19,7 @@ import (
 	"github.com/pa-tools/pa/internal/redact"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
+	"github.com/pa-tools/pa/pkg/recorder/forecast"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
 	"github.com/pa-tools/pa/pkg/recorder/workload/render"
@@ -43,6 +44,17 @@ type inputData struct {
 	media   *synth.MediaSource    // made-up images and audio; nil for none
 	madeUp  bool                  // all entries are made up
 	set     workload.Set          // the set that Source holds now
+}
+
+// textPerToken returns the length in bytes of a token of the entries' texts, which for usual text is an estimate.
+func (e *inputData) textPerToken() float64 {
+	const tokens = 1000
+	if e.madeUp && e.tokens.texts != nil {
+		if text, _, err := e.tokens.texts.Text(0, tokens); err == nil && text != "" {
+			return float64(len(text)) / tokens
+		}
+	}
+	return forecast.TextPerToken
 }
 
 // openData opens the data of the settings. It also sets s.Encode, and adds its notes about

@@ -55,7 +55,8 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 	history := plural.GroupedOf(data.LaterTurns, "later turn") + " without the history; " + sendConversations
 	return []effectRule{
 		// Load.
-		{flags: []string{"measurement-mode", "measurement-interval", "measurement-request-count", "stability-percentage", "max-trials", "stop-on-unstable"}, load: true, why: s.noWindows()},
+		{flags: []string{"measurement-mode", "measurement-interval", "measurement-request-count", "max-trials", "stop-on-unstable"}, load: true, why: s.noWindows()},
+		{flags: []string{"stability-percentage"}, load: true, why: when(s.Measure.stabilityPct != genAIPerfStability, s.noWindows())}, // GenAI-Perf gives both
 		{flags: []string{"measurement-interval"}, load: true, why: when(s.Measure.windowed && s.Measure.Mode == window.ByCount, "it is the length of time windows; drop --measurement-mode count_windows")},
 		{flags: []string{"measurement-request-count"}, load: true, why: when(s.Measure.windowed && s.Measure.Mode == window.ByTime, "it is the length of count windows; add --measurement-mode count_windows")},
 		{flags: []string{"max-threads"}, load: true, why: "every request in flight has its own connection"},

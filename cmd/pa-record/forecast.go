@@ -114,8 +114,8 @@ func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir 
 }
 
 // dataFacts looks at src, the opened input data, or if that is nil at what the flags say. sessions are the facts of its sessions; nil
-// for other data.
-func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFacts) *forecast.Facts {
+// for other data. textPerToken is the length in bytes of a token of the data's texts.
+func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFacts, textPerToken float64) *forecast.Facts {
 	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
 	if src != nil {
 		d.Entries = src.Len()
@@ -127,7 +127,7 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 	case s.inputLengths != nil:
 		s.madeUpFacts(d)
 	case src != nil:
-		d.Sample(src)
+		d.Sample(src, textPerToken)
 		if sessions != nil {
 			d.Sessions = sessions
 			d.Thinking += sessions.Idle
@@ -188,7 +188,7 @@ func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []stri
 		if !forecast.ReadLater(err) {
 			s.refused = err // a run would fail, too
 		}
-		d := s.dataFacts(nil, nil)
+		d := s.dataFacts(nil, nil, forecast.TextPerToken)
 		d.Why, d.InputBytes = err.Error(), math.NaN()
 		d.Input = recorder.Figure{Basis: d.Why}
 		if !d.Output.Known() {
@@ -200,7 +200,7 @@ func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []stri
 	if e.sessions != nil {
 		notes = e.notes
 	}
-	return s.dataFacts(e.Source, e.sessions), notes
+	return s.dataFacts(e.Source, e.sessions, forecast.TextPerToken), notes
 }
 
 // drySource opens the input data; a nil source is made up.

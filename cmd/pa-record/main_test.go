@@ -90,8 +90,15 @@ func eachScript(t *testing.T, params testscript.Params) {
 		name := strings.TrimSuffix(filepath.Base(script), ".txtar")
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			// testscript leaves its folder behind in a process that -test.run keeps from other scripts. The name is
+			// short, because scripts have Unix sockets.
+			tmp, err := os.MkdirTemp("", "pa")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer os.RemoveAll(tmp)
 			cmd := exec.CommandContext(t.Context(), self, "-test.v", "-test.run=^"+t.Name()[:len(t.Name())-len(name)-1]+"$/^"+name+"$")
-			cmd.Env = append(os.Environ(), scriptEnv+"=1")
+			cmd.Env = append(os.Environ(), scriptEnv+"=1", "GOTMPDIR="+tmp)
 			out, err := cmd.CombinedOutput()
 			if err != nil || !strings.Contains(string(out), "--- PASS: "+t.Name()+" ") {
 				t.Fatalf("%v:\n%s", err, out)

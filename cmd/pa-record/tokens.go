@@ -154,44 +154,36 @@ func (t *tokenCounter) makes(src workload.Source) bool {
 	return true
 }
 
-// Text implements dataset.Texts.
-func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error) {
+// write makes a text of an entry of a file.
+func (t *tokenCounter) write(text func(*synth.Texts) (string, []uint32, error)) (string, []uint32, error) {
 	texts, err := t.loadTexts()
 	if err != nil {
 		return "", nil, err
 	}
 	t.made.Add(1)
-	return texts.Text(number, tokens)
+	return text(texts)
+}
+
+// Text implements dataset.Texts.
+func (t *tokenCounter) Text(number uint64, tokens int) (string, []uint32, error) {
+	return t.write(func(texts *synth.Texts) (string, []uint32, error) { return texts.Text(number, tokens) })
 }
 
 // Blocks implements dataset.Texts.
 func (t *tokenCounter) Blocks(blocks []int64, size, tokens int) (string, []uint32, error) {
-	texts, err := t.loadTexts()
-	if err != nil {
-		return "", nil, err
-	}
-	t.made.Add(1)
-	return texts.Blocks(blocks, size, tokens)
+	return t.write(func(texts *synth.Texts) (string, []uint32, error) { return texts.Blocks(blocks, size, tokens) })
 }
 
 // Scoped implements dataset.Texts.
 func (t *tokenCounter) Scoped(scope string, blocks []int64, size int, number uint64, rest int) (string, []uint32, error) {
-	texts, err := t.loadTexts()
-	if err != nil {
-		return "", nil, err
-	}
-	t.made.Add(1)
-	return texts.Scoped(scope, blocks, size, number, rest)
+	return t.write(func(texts *synth.Texts) (string, []uint32, error) {
+		return texts.Scoped(scope, blocks, size, number, rest)
+	})
 }
 
 // Parts implements dataset.Texts.
 func (t *tokenCounter) Parts(names []uint64, tokens []int) (string, []uint32, error) {
-	texts, err := t.loadTexts()
-	if err != nil {
-		return "", nil, err
-	}
-	t.made.Add(1)
-	return texts.Parts(names, tokens)
+	return t.write(func(texts *synth.Texts) (string, []uint32, error) { return texts.Parts(names, tokens) })
 }
 
 // count returns the number of tokens of a text. An error shows in t.err.

@@ -107,7 +107,7 @@ func TestInheritedPath(t *testing.T) {
 			fd = -1
 		}
 		if fd != want {
-			t.Errorf("Inherited(%q) is %d, want %d", path, fd, want)
+			t.Errorf("inherited(%q) is %d, want %d", path, fd, want)
 		}
 	}
 }

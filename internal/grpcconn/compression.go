@@ -8,8 +8,8 @@ import (
 	"io"
 )
 
-// A Compression is a compression of gRPC messages, by gRPC's name. The options
-// grpc.WithCompressor and WithDecompressor take it, and encoding.RegisterCompressor does.
+// A Compression is a compression of gRPC messages, by gRPC's name. It implements the interface
+// Compressor of google.golang.org/grpc/encoding.
 type Compression string
 
 // The compressions. Deflate is the zlib format (RFC 1950), as in HTTP.
@@ -30,7 +30,7 @@ func CheckCompression(name string) error {
 // Name returns gRPC's name.
 func (f Compression) Name() string { return string(f) }
 
-// Compress returns what compresses into w. Nothing is complete before it is closed.
+// Compress returns a writer that compresses into w. Its Close writes the end.
 func (f Compression) Compress(w io.Writer) (io.WriteCloser, error) {
 	if f == Gzip {
 		return gzip.NewWriter(w), nil
@@ -38,8 +38,8 @@ func (f Compression) Compress(w io.Writer) (io.WriteCloser, error) {
 	return zlib.NewWriter(w), nil
 }
 
-// Decompress is the inverse of Compress. The error is that r does not begin as it
-// should; of nothing at all it is io.ErrUnexpectedEOF.
+// Decompress returns a reader of the text that Compress compressed into r. The error says that r does not begin
+// as the format does; it is io.ErrUnexpectedEOF if r is empty.
 func (f Compression) Decompress(r io.Reader) (z io.Reader, err error) {
 	if f == Gzip {
 		z, err = gzip.NewReader(r)

@@ -18,8 +18,8 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Msg }
 
-// Expected returns the error for a b[i] that the grammar does not allow.
-func Expected(what string, b []byte, i int) error {
+// expected returns the error for a b[i] that the grammar does not allow.
+func expected(what string, b []byte, i int) error {
 	if i >= len(b) {
 		return ErrMore
 	}
@@ -221,7 +221,7 @@ func integer(b []byte, i int) int {
 // scanDigits scans one or more digits.
 func scanDigits(b []byte, i int) (end int, err error) {
 	if i >= len(b) || b[i] < '0' || b[i] > '9' {
-		return i, Expected("a digit", b, i)
+		return i, expected("a digit", b, i)
 	}
 	for i < len(b) && '0' <= b[i] && b[i] <= '9' {
 		i++
@@ -243,7 +243,7 @@ func Literal(b []byte, i int) (end int, err error) {
 	case 'f':
 		lit = "false"
 	default:
-		return i, Expected("a value", b, i)
+		return i, expected("a value", b, i)
 	}
 	return scanWord(b, i, lit)
 }
@@ -252,7 +252,7 @@ func Literal(b []byte, i int) (end int, err error) {
 func scanWord(b []byte, i int, word string) (end int, err error) {
 	for k := range len(word) {
 		if i+k >= len(b) || b[i+k] != word[k] {
-			return i, Expected(word, b, i+k)
+			return i, expected(word, b, i+k)
 		}
 	}
 	return i + len(word), nil
@@ -304,14 +304,14 @@ func scanValue(b []byte, i int, python bool) (end int, spaced bool, err error) {
 	}
 	key := func(i int) (int, error) {
 		if i >= len(b) || b[i] != '"' {
-			return i, Expected("a member name", b, i)
+			return i, expected("a member name", b, i)
 		}
 		i, err := String(b, i)
 		if err != nil {
 			return i, err
 		}
 		if i = space(i); i >= len(b) || b[i] != ':' {
-			return i, Expected("':'", b, i)
+			return i, expected("':'", b, i)
 		}
 		return space(i + 1), nil
 	}
@@ -364,9 +364,9 @@ func scanValue(b []byte, i int, python bool) (end int, spaced bool, err error) {
 				depth--
 				continue
 			case inObject:
-				return i, spaced, Expected("',' or '}'", b, i)
+				return i, spaced, expected("',' or '}'", b, i)
 			default:
-				return i, spaced, Expected("',' or ']'", b, i)
+				return i, spaced, expected("',' or ']'", b, i)
 			}
 			break
 		}
@@ -407,7 +407,7 @@ func NextElem(b []byte, i int, first bool) (next int, more bool, err error) {
 	case first:
 		return i, true, nil
 	case b[i] != ',':
-		return i, false, Expected("',' or ']'", b, i)
+		return i, false, expected("',' or ']'", b, i)
 	}
 	i = SkipSpace(b, i+1)
 	if i >= len(b) {

@@ -124,12 +124,12 @@ func (a *Arena) Key(b []byte, i int, first bool) (name []byte, next int, more bo
 		return nil, i + 1, false, nil
 	case first:
 	case b[i] != ',':
-		return nil, i, false, Expected("',' or '}'", b, i)
+		return nil, i, false, expected("',' or '}'", b, i)
 	default:
 		i = SkipSpace(b, i+1)
 	}
 	if i >= len(b) || b[i] != '"' {
-		return nil, i, false, Expected("a member name", b, i)
+		return nil, i, false, expected("a member name", b, i)
 	}
 	name, i, err = a.Text(b, i)
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *Arena) Key(b []byte, i int, first bool) (name []byte, next int, more bo
 		i = SkipSpace(b, i)
 	}
 	if i >= len(b) || b[i] != ':' {
-		return nil, i, false, Expected("':'", b, i)
+		return nil, i, false, expected("':'", b, i)
 	}
 	i = SkipSpace(b, i+1)
 	if i >= len(b) {

@@ -87,7 +87,7 @@ type write struct {
 	err     error
 }
 
-// controlBytes is the room for control messages that [Recv] needs.
+// controlBytes is the room for control messages that recv needs.
 const controlBytes = 128
 
 // Wrap returns a Conn that takes over nc, with all stamps that the kernel
@@ -177,7 +177,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		err = c.rd.err
 	}
 	switch {
-	case err == io.EOF: //nolint:errorlint // Recv does not wrap it, and callers compare
+	case err == io.EOF: //nolint:errorlint // recv does not wrap it, and callers compare
 		return 0, err
 	case err != nil:
 		return 0, c.callError("read", err)

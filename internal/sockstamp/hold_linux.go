@@ -39,7 +39,7 @@ func Hold() (release func()) {
 			return release
 		}
 		// Loopback delivers inside the call.
-		if _, st, err := Recv(fd, p[:], oob[:]); err == nil && st.Source == Kernel {
+		if _, st, err := recv(fd, p[:], oob[:]); err == nil && st.Source == Kernel {
 			return release
 		}
 		time.Sleep(time.Millisecond)

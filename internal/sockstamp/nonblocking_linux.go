@@ -39,13 +39,13 @@ func (s *Socket) Stamps() (receive, transmit bool, why string) {
 	return s.on != 0, s.on&transmitFlags != 0, s.why
 }
 
-// Read is one [Recv]; p must not be empty. The stamp has its ordinal. Stamps of
+// Read is one recv; p must not be empty. The stamp has its ordinal. Stamps of
 // writes that are there are collected before, see receive.
 func (s *Socket) Read(p []byte) (n int, st Stamp, err error) {
 	if s.on&transmitFlags != 0 && s.sent.expected() {
 		s.sent.drain(s.fd)
 	}
-	n, st, err = Recv(s.fd, p, s.oob[:])
+	n, st, err = recv(s.fd, p, s.oob[:])
 	if err == nil {
 		s.read++
 		st.Ordinal = s.read

@@ -98,7 +98,7 @@ func setFlags(fd, flags int) error {
 	return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING_OLD, flags)
 }
 
-// Recv reads from a socket that has stamps enabled, once and without waiting,
+// recv reads from a socket that has stamps enabled, once and without waiting,
 // as recvmsg with MSG_DONTWAIT does. oob is room for control messages, at least
 // controlBytes. It allocates nothing.
 //
@@ -106,7 +106,7 @@ func setFlags(fd, flags int) error {
 // The error is [io.EOF] at the end of the stream and a [unix.Errno] otherwise,
 // EAGAIN when there is nothing to read (then the error queue may hold
 // something), never EINTR. p must not be empty.
-func Recv(fd int, p, oob []byte) (n int, st Stamp, err error) {
+func recv(fd int, p, oob []byte) (n int, st Stamp, err error) {
 	n, oobn, flags, errno := recvmsg(fd, p, oob, unix.MSG_DONTWAIT)
 	switch {
 	case errno != 0:
@@ -163,10 +163,10 @@ func (c *Conn) receive(fd uintptr) bool {
 		c.mu.Unlock()
 	}
 	var st Stamp
-	if r.n, st, r.err = Recv(int(fd), r.p, r.oob[:]); r.err == nil {
+	if r.n, st, r.err = recv(int(fd), r.p, r.oob[:]); r.err == nil {
 		c.noteOn(int(fd), st)
 	}
-	if r.err != unix.EAGAIN { //nolint:errorlint // Recv does not wrap it
+	if r.err != unix.EAGAIN { //nolint:errorlint // recv does not wrap it
 		return true
 	}
 	// Nothing to read. Was it the error queue that woke the reader? Then it

@@ -75,14 +75,14 @@ func TestFlagsBefore62Unacknowledged(t *testing.T) {
 	}
 }
 
-// Loops over their own sockets read with Recv.
+// Loops over their own sockets read with recv.
 func TestRecv(t *testing.T) {
 	defer Hold()()
 	c, peer := pair(t, Options{})
 	needKernel(t, c)
 	p, oob := make([]byte, 8), make([]byte, controlBytes)
 	recv := func() (n int, st Stamp, err error) {
-		if cerr := c.rc.Control(func(fd uintptr) { n, st, err = Recv(int(fd), p, oob) }); cerr != nil {
+		if cerr := c.rc.Control(func(fd uintptr) { n, st, err = recv(int(fd), p, oob) }); cerr != nil {
 			t.Fatal(cerr)
 		}
 		return n, st, err
@@ -117,7 +117,7 @@ func TestRecvAllocatesNothing(t *testing.T) {
 	needKernel(t, c)
 	p, oob, token := make([]byte, 8), make([]byte, controlBytes), []byte("token")
 	var err error
-	recv := func(fd uintptr) { _, _, err = Recv(int(fd), p, oob) }
+	recv := func(fd uintptr) { _, _, err = recv(int(fd), p, oob) }
 	if n := testing.AllocsPerRun(200, func() {
 		if _, err := peer.Write(token); err != nil {
 			t.Fatal(err)

@@ -18,7 +18,7 @@ type Blocks struct {
 
 	mu   sync.Mutex
 	used int64      // bytes in memory
-	file *Temporary // the other blocks; nil before the first
+	file *temporary // the other blocks; nil before the first
 	size int64      // bytes of the file
 	full error      // why no more blocks go to the file
 	err  error      // why a block could not be read back

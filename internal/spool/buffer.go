@@ -17,7 +17,7 @@ type Buffer struct {
 	What string
 
 	buf  []byte
-	file *Temporary
+	file *temporary
 	n    int64 // bytes in file
 }
 

@@ -49,7 +49,7 @@ type Spool struct {
 	// Err is what ended the stream early. What came before is in the file.
 	Err error
 
-	temporary *Temporary // File
+	temporary *temporary // File
 }
 
 // Compression returns "gzip", "zstd" or "" by the magic number that head starts

@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// A Temporary is a temporary file that is gone when it is closed. Where the system removes
+// A temporary is a temporary file that is gone when it is closed. Where the system removes
 // open files it has no name, so that it goes even if the process is killed.
-type Temporary struct {
+type temporary struct {
 	*os.File
 
 	name string // to be removed on Close; "" when the file has no name any more
@@ -15,12 +15,12 @@ type Temporary struct {
 
 // createTemporary creates a file for reading and writing in dir; "" is the system's folder
 // for temporary files. pattern is as in [os.CreateTemp].
-func createTemporary(dir, pattern string) (*Temporary, error) {
+func createTemporary(dir, pattern string) (*temporary, error) {
 	f, err := os.CreateTemp(dir, pattern)
 	if err != nil {
 		return nil, err
 	}
-	t := &Temporary{File: f, name: f.Name()}
+	t := &temporary{File: f, name: f.Name()}
 	if os.Remove(t.name) == nil {
 		t.name = ""
 	}
@@ -28,7 +28,7 @@ func createTemporary(dir, pattern string) (*Temporary, error) {
 }
 
 // Close closes and removes the file.
-func (t *Temporary) Close() error {
+func (t *temporary) Close() error {
 	err := t.File.Close()
 	if t.name != "" {
 		err = errors.Join(err, os.Remove(t.name))

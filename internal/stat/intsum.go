@@ -117,8 +117,8 @@ func (s *IntSquares) Sub(t IntSquares) {
 	s.high -= t.high + borrow
 }
 
-// Big returns the sum as a big integer.
-func (s *IntSquares) Big() *big.Int {
+// big returns the sum as a big integer.
+func (s *IntSquares) big() *big.Int {
 	z := new(big.Int)
 	for _, part := range [...]uint64{s.high, s.mid, s.low} {
 		z.Lsh(z, 64)
@@ -131,7 +131,7 @@ func (s *IntSquares) Big() *big.Int {
 // this sum: √(n·Σx² − (Σx)²) ÷ n, exact up to the root, which is rounded. n must not be 0.
 func (s *IntSquares) Std(sum IntSum, n int) float64 {
 	count := big.NewInt(int64(n))
-	z := new(big.Int).Mul(count, s.Big())
+	z := new(big.Int).Mul(count, s.big())
 	total := sum.Big()
 	z.Sub(z, total.Mul(total, total))
 	variance, _ := new(big.Rat).SetFrac(z, count.Mul(count, count)).Float64()

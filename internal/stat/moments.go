@@ -112,7 +112,7 @@ func (s *Moments) sums() (sum, squares *big.Float) {
 	}
 	sum.Add(sum, float(0).SetInt(s.shared.Big()))
 	share := func(all *IntSquares, k int) { // k·(x/k)²
-		x := float(0).SetInt(all.Big())
+		x := float(0).SetInt(all.big())
 		squares.Add(squares, x.Quo(x, float(int64(k))))
 	}
 	for k := 1; k < fewShares; k++ {

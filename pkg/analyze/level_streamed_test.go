@@ -149,8 +149,7 @@ func TestUnavailableWhy(t *testing.T) {
 	} {
 		f := reader(tt.kind, []export.Request{tt.r})
 		if tt.want == nil {
-			endpoint := "v1/embeddings"
-			f.Header.Endpoint = &endpoint
+			f.Header.Endpoint = new("v1/embeddings")
 		}
 		all := analyzed(t, f, tt.cfg).Experiments[0].Unavailable
 		var got []string

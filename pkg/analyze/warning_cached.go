@@ -44,6 +44,9 @@ func otherCached(c *figure.Cached, part float64) string {
 	if mostCached(c, part) {
 		return ""
 	}
+	if c.Own+c.Earlier+c.Elsewhere-part <= figure.CachedThreshold { // no request explains the rest
+		return ", the rest may be the server's own text, such as a chat template"
+	}
 	return ", the rest is what prompts of this level share, and the server's own text"
 }
 

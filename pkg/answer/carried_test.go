@@ -69,8 +69,7 @@ func TestCarried(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := openaiRequest(append(tt.parts, done)...)
-			yes := true
-			run := &export.Run{Meta: &export.RunMeta{Streaming: &yes}}
+			run := &export.Run{Meta: &export.RunMeta{Streaming: new(true)}}
 			derived := NewDeriver(run).Derive(&r)
 			n := int64(0)
 			for _, e := range derived.Events[1:] {

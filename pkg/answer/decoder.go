@@ -163,10 +163,7 @@ type Decoder struct {
 
 // NewDecoder returns a Decoder for the requests of run.
 func NewDecoder(run *export.Run, keepText bool) Decoder {
-	d := Decoder{KeepText: keepText}
-	if run.ServiceKind != nil {
-		d.ServiceKind = *run.ServiceKind
-	}
+	d := Decoder{KeepText: keepText, ServiceKind: export.TextOf(run.ServiceKind)}
 	if run.Endpoint != nil {
 		var what string
 		what, d.Numbers = openai.Numbers(*run.Endpoint)

@@ -17,8 +17,7 @@ func TestNumbersHoldNoTokens(t *testing.T) {
 		{"classify", `{"id":"classify-1","object":"list","data":[{"index":0,"label":null,"probs":[0.5,0.5],"num_classes":2}],"usage":{"prompt_tokens":7,"total_tokens":7,"completion_tokens":0}}`},
 		{"v1/score", `{"id":"embd-1","object":"list","data":[{"index":0,"object":"score","score":0.5}],"usage":{"prompt_tokens":7,"total_tokens":7,"completion_tokens":0}}`},
 	} {
-		kind := "openai"
-		run := &export.Run{ServiceKind: &kind, Endpoint: &tt.endpoint}
+		run := &export.Run{ServiceKind: new("openai"), Endpoint: &tt.endpoint}
 		m := NewMeter(run, Config{})
 		got := m.Measure(&export.Request{StartNS: 100, Responses: []export.Response{{RecvNS: 350, Outputs: export.Fields{{Name: "response", Value: export.Text(tt.body)}}}}})
 		if !got.Counted || !got.E2EL.OK || got.E2EL.V != 250 || got.TTFT.OK || got.Events != 0 || got.OutputTokens.OK {

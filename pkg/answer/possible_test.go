@@ -14,9 +14,8 @@ import (
 // briefRequest returns a request whose responses a reader left out, and its derived values: three tokens, 10 ns
 // apart, and the end 20 ns after the last of them.
 func briefRequest() (*export.Request, *export.Derived) {
-	yes := true
 	d := &export.Derived{
-		Streamed: &yes, TokenSource: "usage", InputTokens: export.IntOf(9), OutputTokens: export.IntOf(3), TimedTokens: export.IntOf(2), CachedTokens: export.IntOf(4),
+		Streamed: new(true), TokenSource: "usage", InputTokens: export.IntOf(9), OutputTokens: export.IntOf(3), TimedTokens: export.IntOf(2), CachedTokens: export.IntOf(4),
 		TTFT: export.IntOf(10), E2EL: export.IntOf(50), ITL: [][]int64{{10, 10}}, ITLEvents: export.IntOf(3),
 		Responses: &export.ResponseSummary{N: 4, User: 4, First: 5, Last: 50},
 	}

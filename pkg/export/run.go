@@ -32,6 +32,14 @@ type Run struct {
 	Extra Fields
 }
 
+// TextOf returns the text at s; "" for nil, a member that is absent.
+func TextOf(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
 // An Experiment is one load level of a run.
 type Experiment struct {
 	Mode string

@@ -79,10 +79,9 @@ func possibleAndServed(t *testing.T, entries sessionList, cache sim.PrefixCache,
 	}
 	defer b.Close()
 	var file bytes.Buffer
-	kind := "openai"
 	if _, err := recorder.Run(t.Context(), recorder.Config{
 		Backend: b, Entries: entries, Levels: []load.Level{load.SessionRequests{N: 1}}, Writer: profilejson.NewWriter(&file),
-		Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema, Tool: "test"}},
+		Run: export.Run{ServiceKind: new("openai"), Meta: &export.RunMeta{Schema: export.Schema, Tool: "test"}},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -33,10 +33,11 @@ type clientStats struct {
 	// slot backs off.
 	ends       []uint64
 	sent       int
+	scheduled  int // sent requests of the schedule; the request that closes a sequence is none
 	heldBack   int
 	compressed int
 	firstStart uint64
-	lastStart  uint64
+	lastStart  uint64 // of the schedule
 	lastEnd    uint64
 	reads      export.ReadMeta
 	stamps     export.StampCount
@@ -85,7 +86,10 @@ func (s *clientStats) Add(x *backend.Exchange, stamps export.StampCount) {
 		if s.firstStart == 0 || r.StartNS < s.firstStart {
 			s.firstStart = r.StartNS
 		}
-		s.lastStart = max(s.lastStart, r.StartNS)
+		if r.ScheduledNS != 0 {
+			s.scheduled++
+			s.lastStart = max(s.lastStart, r.StartNS)
+		}
 		connecting := connecting(r)
 		if last != 0 && r.ScheduledNS == 0 {
 			s.turnaround.Add(time.Duration(r.StartNS-last) - connecting)
@@ -158,7 +162,7 @@ func (s *clientStats) Finish(offered *load.Offered) *export.ClientMeta {
 	if offered != nil {
 		n, from := offered.Gaps(offered.Requests, offered.FromNS)
 		m.OfferedPerSecond = perSecond(n, from, offered.UntilNS)
-		n, from = offered.Gaps(s.sent, s.firstStart)
+		n, from = offered.Gaps(s.scheduled, s.firstStart)
 		m.AchievedPerSecond = perSecond(n, from, max(offered.UntilNS, s.lastStart))
 	} else {
 		m.AchievedPerSecond = perSecond(s.sent, s.firstStart, s.lastEnd)

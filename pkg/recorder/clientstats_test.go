@@ -10,6 +10,7 @@ import (
 
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
+	"github.com/pa-tools/pa/pkg/recorder/load"
 )
 
 // exchange returns an exchange of slot worker, issued, started and ended at the given
@@ -56,6 +57,22 @@ func TestClientStats(t *testing.T) {
 	got.DurationNS, got.GC, got.SchedLatencyP99NS, got.CPU, got.MaxRSSBytes, got.FDs = 0, nil, 0, nil, 0, nil
 	if d := cmp.Diff(want, got, near); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// The requests that close sequences when a schedule is over do not add to its rate.
+func TestClosingRequestsAreNoRate(t *testing.T) {
+	const ms = 1_000_000
+	v := startClientStats()
+	for i := range uint64(4) {
+		x := exchange(int(i), 100*i, 100*i+100, 100*i+110)
+		x.Request.ScheduledNS = (100*i + 100) * ms
+		v.Add(x, countStamps(x))
+		closing := exchange(int(i), 401, 420+i, 430+i)
+		v.Add(closing, countStamps(closing))
+	}
+	if m := v.Finish(&load.Offered{Requests: 4, FromNS: 100 * ms, UntilNS: 400 * ms}); m.AchievedPerSecond != 10 || m.OfferedPerSecond != 10 {
+		t.Errorf("%v of %v requests/s, want 10 of 10", m.AchievedPerSecond, m.OfferedPerSecond)
 	}
 }
 

@@ -23,7 +23,6 @@ func every(n uint64) func(uint64) answer {
 }
 
 func TestMaxErrorRate(t *testing.T) {
-	limit := func(f float64) *float64 { return &f }
 	all := func(uint64) answer {
 		return answer{after: time.Millisecond, status: export.StatusHTTPError, msg: "no"}
 	}
@@ -35,14 +34,14 @@ func TestMaxErrorRate(t *testing.T) {
 		rows    int    // at least, and not twice as many
 		levels  int
 	}{
-		{"below", every(4), Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: limit(0.25)}, "", 100, 1},
-		{"above, seen at the twentieth", every(4), Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: limit(0.2)}, "concurrency 1: 5 of 20 requests failed, 25%, more than the 20% allowed; 5 of them with http_error: overloaded", 20, 1},
-		{"none allowed, seen at the twentieth", every(7), Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: limit(0)}, "2 of 20 requests failed, 10%, more than the 0% allowed", 20, 1},
-		{"fewer than twenty, seen at the level's end", every(4), Config{Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 8}, MaxErrorRate: limit(0.1)}, "2 of 8 requests failed", 8, 1},
-		{"the second level alone", func(id uint64) answer { return every(max(9-id/100*8, 1))(id) }, Config{Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 99}, MaxErrorRate: limit(0.5)}, "concurrency 2: ", 99, 2},
-		{"warm-up counts", every(2), Config{Warmup: 30, Measure: window.Measure{Requests: 100}, MaxErrorRate: limit(0.4)}, "10 of 20 requests failed", 20, 1},
-		{"it wins over the rule for nothing but failures", all, Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: limit(0.5)}, "5 of 5 requests failed, 100%", 5, 1},
-		{"all may fail: that rule decides", all, Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: limit(1)}, "all of the first 5 requests failed", 5, 1},
+		{"below", every(4), Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: new(0.25)}, "", 100, 1},
+		{"above, seen at the twentieth", every(4), Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: new(0.2)}, "concurrency 1: 5 of 20 requests failed, 25%, more than the 20% allowed; 5 of them with http_error: overloaded", 20, 1},
+		{"none allowed, seen at the twentieth", every(7), Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: new(0.0)}, "2 of 20 requests failed, 10%, more than the 0% allowed", 20, 1},
+		{"fewer than twenty, seen at the level's end", every(4), Config{Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 8}, MaxErrorRate: new(0.1)}, "2 of 8 requests failed", 8, 1},
+		{"the second level alone", func(id uint64) answer { return every(max(9-id/100*8, 1))(id) }, Config{Levels: load.Closed(1, 2), Measure: window.Measure{Requests: 99}, MaxErrorRate: new(0.5)}, "concurrency 2: ", 99, 2},
+		{"warm-up counts", every(2), Config{Warmup: 30, Measure: window.Measure{Requests: 100}, MaxErrorRate: new(0.4)}, "10 of 20 requests failed", 20, 1},
+		{"it wins over the rule for nothing but failures", all, Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: new(0.5)}, "5 of 5 requests failed, 100%", 5, 1},
+		{"all may fail: that rule decides", all, Config{Measure: window.Measure{Requests: 100}, MaxErrorRate: new(1.0)}, "all of the first 5 requests failed", 5, 1},
 		{"not asked for", every(2), Config{Measure: window.Measure{Requests: 100}}, "", 100, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -63,8 +62,7 @@ func TestMaxErrorRate(t *testing.T) {
 
 // A run that the user stops has no error rate to judge.
 func TestMaxErrorRateStopped(t *testing.T) {
-	none := 0.0
-	_, res, _, err := record(t, every(2), Config{Measure: window.Measure{Requests: 10000}, MaxErrorRate: &none}, func(stop chan struct{}, _ context.CancelFunc) {
+	_, res, _, err := record(t, every(2), Config{Measure: window.Measure{Requests: 10000}, MaxErrorRate: new(0.0)}, func(stop chan struct{}, _ context.CancelFunc) {
 		time.Sleep(45 * time.Millisecond)
 		close(stop)
 	})

@@ -41,13 +41,12 @@ func record(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, b.Close()) }()
 
 	var file bytes.Buffer // profile_export.json
-	kind := "openai"
 	res, err := recorder.Run(ctx, recorder.Config{
 		Backend: b,
 		Levels:  load.Closed(1, 2),
 		Measure: window.Measure{Requests: 4},
 		Writer:  profilejson.NewWriter(&file),
-		Run:     export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema, Tool: "example"}},
+		Run:     export.Run{ServiceKind: new("openai"), Meta: &export.RunMeta{Schema: export.Schema, Tool: "example"}},
 	})
 	if err != nil {
 		return err

@@ -113,7 +113,6 @@ func TestSearchByPercentile(t *testing.T) {
 
 // A level without latency is not within the limit, one that is not stable may be.
 func TestWithin(t *testing.T) {
-	no := false
 	for _, tt := range []struct {
 		name   string
 		level  Level
@@ -122,7 +121,7 @@ func TestWithin(t *testing.T) {
 		{"below", Level{Reported: window.Window{Requests: 3}}, true},
 		{"over", Level{Reported: window.Window{Requests: 3}, OverLimit: true}, false},
 		{"nothing in the last windows", Level{OK: 30}, false},
-		{"not stable", Level{Reported: window.Window{Requests: 3}, Stable: &no}, true},
+		{"not stable", Level{Reported: window.Window{Requests: 3}, Stable: new(false)}, true},
 	} {
 		if got := tt.level.Within(); got != tt.within {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.within)

@@ -66,13 +66,12 @@ func testProgress(t *testing.T, streamed bool) {
 // Tokens of answers that take longer than the five seconds of a snapshot count from the
 // beginning: 300 tokens, one every 20 ms, are 50 a second, from two slots 100.
 func TestProgressOfLongAnswers(t *testing.T) {
-	streamed := true
 	var all []Progress
 	_, _, _, err := record(t, func(uint64) answer {
 		return answer{status: export.StatusOK, after: 6 * time.Second, responses: 300}
 	}, Config{
 		Levels: load.Closed(2), Measure: window.Measure{Requests: 4}, Progress: func(p Progress) { all = append(all, p) },
-		Run: export.Run{Meta: &export.RunMeta{Streaming: &streamed}},
+		Run: export.Run{Meta: &export.RunMeta{Streaming: new(true)}},
 	}, nil)
 	if err != nil {
 		t.Fatal(err)

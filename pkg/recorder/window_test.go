@@ -212,8 +212,7 @@ func TestExportGivesTheWindows(t *testing.T) {
 			Stability: 0.3 * rnd.Float64(), MaxTrials: 3 + rnd.IntN(5), Percentile: []int{0, 50, 90}[i%3], LatencyLimit: time.Duration(rnd.IntN(2)*300) * time.Millisecond,
 		}
 		level := []load.Level{load.Concurrency{N: 1 + rnd.IntN(5)}, load.Rate{PerSecond: 5 + 20*rnd.Float64()}}[i/2%2]
-		kind := "openai"
-		w, res, _, err := record(t, answers, Config{Backend: talkative{}, Levels: []load.Level{level}, Measure: m, Run: export.Run{ServiceKind: &kind}}, nil)
+		w, res, _, err := record(t, answers, Config{Backend: talkative{}, Levels: []load.Level{level}, Measure: m, Run: export.Run{ServiceKind: new("openai")}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

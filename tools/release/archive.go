@@ -60,10 +60,7 @@ func tarball(files []file, at time.Time) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-	if err != nil {
-		return nil, err
-	}
+	z := gzip.NewWriter(&b)
 	if _, err := z.Write(plain); err != nil {
 		return nil, err
 	}

@@ -179,6 +179,7 @@ func (s *serving) target() {
 		model = name
 	}
 	s.set("-m", model)
+	s.theirs = map[string]string{"--model": "--served-model-name"} // --model also names the tokenizer
 	s.flag("--async")
 	s.set("--service-kind", kindOpenAI)
 	s.set("-i", "http")

@@ -42,9 +42,11 @@ func (c *Command) InToolsWords(message string) string {
 }
 
 // nameTheirs notes what the given options became. A flag that several of them became, or
-// that the user also wrote, keeps its name.
+// that the user also wrote, keeps its name. Names that the translation noted stay.
 func (b *builder) nameTheirs(a *arguments) {
-	b.theirs = map[string]string{}
+	if b.theirs == nil {
+		b.theirs = map[string]string{}
+	}
 	for _, first := range []bool{true, false} { // an option's first flag says more about it than the others
 		for i := range a.options {
 			o := &a.options[i]

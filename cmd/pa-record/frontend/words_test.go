@@ -20,6 +20,7 @@ func TestInToolsWords(t *testing.T) {
 		{"llm_perf --input-data x --tokenizer-path y -- --tokenizer=z", "--tokenizer z", "--tokenizer z"},
 		{serving + "--dataset-name sharegpt --dataset-path x", "--input-data x, -u sim://", "--dataset-path x, --base-url sim://"},
 		{serving + "--dataset-name random --random-output-len 8 --sharegpt-output-len 9", "--output-tokens-mean 8", "--output-tokens-mean 8"},
+		{serving + "--dataset-name random", "the server lists \"a\"; choose one with --model", "the server lists \"a\"; choose one with --served-model-name"},
 		{genai + "--input-file x --concurrency 3", "--input-data x\n--concurrency-range 3", "--input-file x\n--concurrency 3"},
 		{genai + "--artifact-dir x --profile-export-file y", "--profile-export-file y", "--profile-export-file y"},
 	} {

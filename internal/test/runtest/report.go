@@ -3,8 +3,6 @@ package runtest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/pa-tools/pa/internal/test/memrun"
@@ -46,18 +44,6 @@ func Report(t testing.TB, r export.Reader, cfg analyze.Config) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-// FirstDifference describes the first line in which two reports differ, or their numbers of lines if
-// one report is the beginning of the other.
-func FirstDifference(got, want string) string {
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
-	for i := range min(len(g), len(w)) {
-		if g[i] != w[i] {
-			return fmt.Sprintf("line %d: got %s, want %s", i, g[i], w[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
 // Read reads the run that a spec describes.

@@ -40,8 +40,8 @@ const (
 	leastTested = 30
 	// coarsest is the largest resolution of times, as a part of the mean gap, that is tested.
 	coarsest = 0.5
-	// coarsestUnit is the coarsest power of ten, in ns, that files round times to.
-	coarsestUnit = 1e6
+	// coarsestUnit is the coarsest power of ten, in ns, that files round times to: a second.
+	coarsestUnit = 1e9
 )
 
 // poissonOf tests arrivals; why says why it cannot. It sorts arrivals, and changes rounded ones as undoRounding
@@ -83,10 +83,20 @@ func poissonOf(arrivals []uint64) (p poissonTest, why string) {
 // undoRounding spreads arrivals that a file rounded to a power of ten over the time that each rounded one
 // stands for, evenly and at random. Given how many arrivals of a Poisson process fall into an interval, they
 // lie in it evenly and independently, so that the process is one of Poisson again, and no test of it
-// refuses more of them than without the rounding. The random numbers have a fixed seed. why says that the
-// rounding is too coarse to tell a Poisson process from others.
+// refuses more of them than without the rounding. Even gaps are a schedule, not rounding, and stay. The random
+// numbers have a fixed seed. why says that the rounding is too coarse to tell a Poisson process from others. It
+// sorts arrivals.
 func undoRounding(arrivals []uint64) (why string) {
 	if len(arrivals) < 2 {
+		return ""
+	}
+	slices.Sort(arrivals)
+	first, last := arrivals[0], arrivals[len(arrivals)-1]
+	even := true
+	for i, at := range arrivals {
+		even = even && at-first == uint64(i)*(arrivals[1]-first)
+	}
+	if even {
 		return ""
 	}
 	resolution := uint64(coarsestUnit)
@@ -98,10 +108,7 @@ func undoRounding(arrivals []uint64) (why string) {
 	if resolution == 1 {
 		return ""
 	}
-	mean := float64(slices.Max(arrivals)-slices.Min(arrivals)) / float64(len(arrivals)-1)
-	if mean == 0 {
-		return "" // no gaps to test
-	}
+	mean := float64(last-first) / float64(len(arrivals)-1)
 	if float64(resolution) > coarsest*mean {
 		return fmt.Sprintf("times are rounded to %s, which is too much for gaps of %s on average", milliseconds(float64(resolution)), milliseconds(mean))
 	}

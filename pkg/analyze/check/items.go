@@ -166,7 +166,11 @@ func (c *checker) cache() Item {
 	}
 	switch {
 	case cached == nil:
-		return unknown(name, "no answer states cached tokens")
+		why := "no answer states cached tokens"
+		if kind := c.rep.Run.ServiceKind; kind != nil && *kind == "openai" && c.rep.FromRecorder() {
+			why += "; vLLM states them with --enable-prompt-tokens-details, SGLang with --enable-cache-report"
+		}
+		return unknown(name, why)
 	case cached.Share <= figure.CachedThreshold:
 		return decided(name, true, cached.Share, "ratio", fmt.Sprintf("%.1f %% of the input tokens were in the server's cache", 100*cached.Share))
 	}

@@ -83,11 +83,8 @@ func (c *Certificate) independent() string {
 	return strconv.Itoa(int(c.EffectiveN))
 }
 
-// Schema names the layout of JSON.
-const Schema = "pa-check/1"
-
 func (all Checklist) json() sheet.Object {
-	return sheet.Object{"schema", Schema, "files", sheet.ListOf(all, func(r *Result) sheet.Object {
+	return sheet.Object{"schema", "pa-check/1", "files", sheet.ListOf(all, func(r *Result) sheet.Object {
 		return sheet.Object{"file", r.File, "tool", sheet.Opt(r.Tool), "profile", r.Profile.Name, "passed", r.Failed() == nil, "levels", sheet.List(r.Levels, (*LevelChecklist).json)}
 	})}
 }

@@ -32,11 +32,10 @@ func (r *derivedReader) Row() export.Row {
 
 func TestValidateDerived(t *testing.T) {
 	const start = export.EarliestSummary + 1000 // of a request with a sum of its responses
-	no := false
 	for column, change := range map[string]func(*export.Derived){
 		"":                   func(*export.Derived) {},
 		"token_events":       func(d *export.Derived) { d.Events = d.Events[1:] },
-		"streamed":           func(d *export.Derived) { d.Streamed = &no },
+		"streamed":           func(d *export.Derived) { d.Streamed = new(false) },
 		"stream_error":       func(d *export.Derived) { d.Failure = "x" },
 		"events_assumed":     func(d *export.Derived) { d.Assumed = !d.Assumed },
 		"unreadable_events":  func(d *export.Derived) { d.Unreadable++ },

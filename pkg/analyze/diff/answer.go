@@ -48,8 +48,8 @@ func (a Answer) String() string {
 	}[a]
 }
 
-// Shown reports whether the answer is a difference between the sides.
-func (a Answer) Shown() bool {
+// shown reports whether the answer is a difference between the sides.
+func (a Answer) shown() bool {
 	switch a {
 	case CannotTell, NotComparable, NoDifference:
 		return false
@@ -82,7 +82,7 @@ func (res *Result) answers() {
 		res.Answer = res.Levels[0].Answer
 	case slices.ContainsFunc(res.Levels, func(l *LevelDiff) bool { return l.Answer == FailsMore }):
 		res.Answer = FailsMore
-	case res.Together != nil && (res.Together.Answer.Shown() || res.Together.Answer == NoDifference && res.shownAtLevels() == CannotTell):
+	case res.Together != nil && (res.Together.Answer.shown() || res.Together.Answer == NoDifference && res.shownAtLevels() == CannotTell):
 		res.Answer = res.Together.Answer
 		if at := res.shownAtLevels(); at == BetterAndWorse || at == Worse && res.Answer == Better || at == Better && res.Answer == Worse {
 			res.Answer = BetterAndWorse
@@ -100,7 +100,7 @@ func (res *Result) shownAtLevels() Answer {
 	answer := CannotTell
 	for _, l := range res.Levels {
 		switch a := l.Answer; {
-		case !a.Shown():
+		case !a.shown():
 		case answer == CannotTell:
 			answer = a
 		case answer != a:

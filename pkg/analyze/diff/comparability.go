@@ -664,7 +664,7 @@ func spanOf(x []float64, format func(float64) string) string {
 func betweenLabels(older, newer []*RunLevel) (o, n string, differ bool) {
 	labels := func(levels []*RunLevel) (all []string) {
 		for _, l := range levels {
-			if label := l.Run.Label(); label != "" && !slices.Contains(all, label) {
+			if label := l.Run.label(); label != "" && !slices.Contains(all, label) {
 				all = append(all, label)
 			}
 		}

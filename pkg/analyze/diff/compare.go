@@ -34,7 +34,7 @@ type Options struct {
 	Quality bool
 	// Sides are the names of the two sides.
 	Sides Sides
-	// Margin is the smallest change that matters, as a ratio; 0 means DefaultMargin. The answer is
+	// Margin is the smallest change that matters, as a ratio; 0 means defaultMargin. The answer is
 	// "no difference" only if every judged metric was shown to change by less.
 	Margin float64
 	// LeaveOut names runs that do not count.
@@ -45,11 +45,11 @@ type Options struct {
 	InconclusiveFails bool
 }
 
-// DefaultMargin is the margin of a comparison whose Options have none.
-const DefaultMargin = 0.05
+// defaultMargin is the margin of a comparison whose Options have none.
+const defaultMargin = 0.05
 
 // margin returns the smallest change that matters.
-func (o *Options) margin() float64 { return cmp.Or(o.Margin, DefaultMargin) }
+func (o *Options) margin() float64 { return cmp.Or(o.Margin, defaultMargin) }
 
 // Sides holds the names of the two sides of a comparison, for people and programs. The zero value
 // names them old and new.
@@ -141,16 +141,16 @@ type LevelDiff struct {
 func (r *Result) Unmeasured() error {
 	var errs []error
 	for _, l := range r.Levels {
-		if why := l.Nothing(); why != "" {
+		if why := l.nothing(); why != "" {
 			errs = append(errs, fmt.Errorf("%s: nothing to compare: %s", sanitize.Text(l.Name), sanitize.Text(why)))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Nothing returns why no metric of the level, but for the share of failed
+// nothing returns why no metric of the level, but for the share of failed
 // requests, has a value on both sides; "" where one has.
-func (l *LevelDiff) Nothing() string {
+func (l *LevelDiff) nothing() string {
 	why := ""
 	for _, r := range l.Rows {
 		switch {
@@ -341,7 +341,7 @@ func swapped(side, other string) string {
 
 // labeled reports whether all runs have the label.
 func labeled(runs []*Run, label string) bool {
-	return !slices.ContainsFunc(runs, func(r *Run) bool { return r.Label() != label })
+	return !slices.ContainsFunc(runs, func(r *Run) bool { return r.label() != label })
 }
 
 // byStart returns the runs in the order in which they were made.

@@ -386,7 +386,7 @@ func TestNothing(t *testing.T) {
 		{"nothing starts in the part of some of several", part(runs(empty, good, other(good, 5))), runs(other(good, 8), other(good, 6), other(good, 7)), "1 of 3 old runs has no request that started in the part selected"},
 	} {
 		res := Compare(tt.old, tt.new, Options{})
-		if got := res.Levels[0].Nothing(); got != tt.want {
+		if got := res.Levels[0].nothing(); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 		e, err := (&Options{}).ParseGate("e2el_p50>+1000%")

@@ -30,7 +30,7 @@ func TestLevelFigures(t *testing.T) {
 		t.Fatalf("%+v", several.Server)
 	}
 	r := several.Server[0]
-	if x := r.Interval(confidence); r.NA.Missing() || r.Of() != ofLevel || r.Unit != "J" || !(x.Low > 0.5 && x.Low < 1 && x.High > 1) {
+	if x := r.Interval(confidence); r.NA.Missing() || r.of() != ofLevel || r.Unit != "J" || !(x.Low > 0.5 && x.Low < 1 && x.High > 1) {
 		t.Errorf("%+v: %+v", r, x)
 	}
 	one := &LevelDiff{Old: []*RunLevel{level(1, "")}, New: []*RunLevel{level(2, "")}}

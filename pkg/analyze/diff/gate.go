@@ -40,9 +40,9 @@ func (res *Result) evaluate(exprs []*GateExpr, required bool) (passed bool) {
 		passed = passed && out.State == GateClear
 	}
 	for _, e := range exprs {
-		eval := e.Eval
+		eval := e.eval
 		if required {
-			eval = e.Require
+			eval = e.require
 		}
 		if res.Together != nil && e.needsVerdict() {
 			// A change that no level shows by itself, or the average of changes that matter to none.

@@ -125,10 +125,10 @@ func (e *GateExpr) NeedsChange() bool {
 	return false
 }
 
-// Require decides whether the expression holds, for a gate that passes if it does: its state is
+// require decides whether the expression holds, for a gate that passes if it does: its state is
 // GateClear if the expression holds, and GateTripped if it does not.
-func (e *GateExpr) Require(v gateSource) GateOutcome {
-	out := e.Eval(v)
+func (e *GateExpr) require(v gateSource) GateOutcome {
+	out := e.eval(v)
 	switch out.State {
 	case GateClear:
 		out.State = GateTripped
@@ -149,8 +149,8 @@ func (e *GateExpr) needsVerdict() bool {
 	return false
 }
 
-// Eval decides whether the expression holds.
-func (e *GateExpr) Eval(v gateSource) GateOutcome {
+// eval decides whether the expression holds.
+func (e *GateExpr) eval(v gateSource) GateOutcome {
 	truth, by := e.tree.Decide(func(c *condition) expr.Truth {
 		t, _ := c.eval(v)
 		return t

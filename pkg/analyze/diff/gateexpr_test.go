@@ -108,7 +108,7 @@ func TestGateEval(t *testing.T) {
 			t.Errorf("%q: %v", tt.text, err)
 			continue
 		}
-		got := e.Eval(fixedValues{})
+		got := e.eval(fixedValues{})
 		if because := strings.Join(got.Because, ", "); got.State != tt.want || because != tt.because {
 			t.Errorf("%q = %v (%s), want %v (%s)", tt.text, got.State, because, tt.want, tt.because)
 		}
@@ -121,7 +121,7 @@ func TestGateEvalNaN(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := e.Eval(fixedValues{}); got.State != GateUnknown {
+	if got := e.eval(fixedValues{}); got.State != GateUnknown {
 		t.Errorf("state %v, want n/a", got.State)
 	}
 }
@@ -216,7 +216,7 @@ func FuzzParseGate(f *testing.F) {
 		if err != nil || again.String() != e.String() {
 			t.Fatalf("%q is written as %q, which is %v, %v", text, e, again, err)
 		}
-		got, want := again.Eval(fixedValues{}), e.Eval(fixedValues{})
+		got, want := again.eval(fixedValues{}), e.eval(fixedValues{})
 		if got.State != want.State || strings.Join(got.Because, "|") != strings.Join(want.Because, "|") {
 			t.Fatalf("%q: %+v, but %q: %+v", text, want, e, got)
 		}

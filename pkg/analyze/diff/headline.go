@@ -319,7 +319,7 @@ func (r *Result) sweep() string {
 		if len(f.found) > 1 {
 			parts = append(parts, "of the requests that succeeded "+over+": "+strings.Join(f.found[1:], ", "))
 		}
-	case a.Shown():
+	case a.shown():
 		by := ""
 		if (a == Worse || a == Better) && r.small(t) {
 			by = " by less than " + percent(r.o.margin())
@@ -329,7 +329,7 @@ func (r *Result) sweep() string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %s %s%s: %s", r.o.Sides.new(), a.verb(), over, by, found))
 		parts = append(parts, r.levelsApart()...)
-	case r.shownAtLevels().Shown():
+	case r.shownAtLevels().shown():
 		parts = append(parts, r.atLevels()...)
 		if a == NoDifference {
 			parts = append(parts, fmt.Sprintf("%s no difference within %s", over, percent(t.Within)))
@@ -359,7 +359,7 @@ func (r *Result) sweep() string {
 		}
 		return strings.Join(parts, "; ")
 	}
-	if t.Answer.Shown() {
+	if t.Answer.shown() {
 		if rest := slices.Concat(f.unchanged, f.unclear, f.unjudged); rest != nil {
 			text := strings.Join(rest, ", ")
 			switch {
@@ -434,7 +434,7 @@ func (r *Result) levelsApart() []string {
 func (r *Result) atLevels() []string {
 	var parts []string
 	for _, l := range r.Levels {
-		if l.Answer.Shown() && l.Answer != FailsMore {
+		if l.Answer.shown() && l.Answer != FailsMore {
 			f := r.findings(l)
 			parts = append(parts, fmt.Sprintf("%s %s at %s: %s", r.o.Sides.new(), l.Answer.verb(), sanitize.Text(l.Name), strings.Join(f.found, ", ")))
 		}

@@ -13,9 +13,6 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Schema names the layout of JSON.
-const Schema = "pa-diff/1"
-
 // JSON returns the comparison in the layout of schemas/diff.schema.json.
 func (r *Result) JSON() sheet.Object {
 	mode := "several-runs"
@@ -27,7 +24,7 @@ func (r *Result) JSON() sheet.Object {
 		together = r.Together.json()
 	}
 	return sheet.Object{
-		"schema", Schema, "headline", r.Headline(), "answer", r.jsonAnswer(), "margin", r.o.margin(), "turns", sheet.Opt(r.apart.String()),
+		"schema", "pa-diff/1", "headline", r.Headline(), "answer", r.jsonAnswer(), "margin", r.o.margin(), "turns", sheet.Opt(r.apart.String()),
 		"outlying", sheet.List(r.Outlying, (*Outlying).json),
 		"left_out", sheet.ListOf(r.LeftOut, func(x *Run) sheet.Object { return sheet.Object{"run", r.numbers[x], "file", x.Name} }),
 		"mode", mode, "confidence", confidence, "alpha", alpha, "family", r.Family, "measured", jsonMeasured(&r.Old[0].cfg),
@@ -302,7 +299,7 @@ func (l *LevelDiff) csvServer(r *ServerRow) sheet.CSVRow {
 	i := r.Interval(confidence)
 	number := sheet.CSVNumber
 	row := sheet.CSVRow{
-		"record": "server", "level": l.Name, "name": r.Name + " of " + r.Of(), "unit": r.Unit,
+		"record": "server", "level": l.Name, "name": r.Name + " of " + r.of(), "unit": r.Unit,
 		"old": number(r.Old.Value), "new": number(r.New.Value), "old_n": strconv.Itoa(r.Old.N), "new_n": strconv.Itoa(r.New.N),
 		"change": number(r.Change), "low": number(i.Low), "high": number(i.High), "p": number(r.P),
 	}

@@ -80,8 +80,8 @@ func (r *Run) sameAs(o *Run) bool {
 	return r.requests > 0 && r.requests == o.requests && r.firstNS == o.firstNS
 }
 
-// Label returns the label that pa-record gave to the server of the run; "" without one.
-func (r *Run) Label() string {
+// label returns the label that pa-record gave to the server of the run; "" without one.
+func (r *Run) label() string {
 	if m := r.Header.Meta; m != nil && m.Repeat != nil {
 		return m.Repeat.Label
 	}

@@ -26,8 +26,8 @@ type ServerRow struct {
 	OldRuns, NewRuns []float64
 }
 
-// Of returns the source or GPU of the figure.
-func (r *ServerRow) Of() string {
+// of returns the source or GPU of the figure.
+func (r *ServerRow) of() string {
 	switch {
 	case r.OldOf == "" || r.OldOf == r.NewOf:
 		return r.NewOf
@@ -138,7 +138,7 @@ func (l *LevelDiff) serverTable(u *Units) sheet.Table {
 		return report.Quantity(unit, v, u.server)
 	}
 	name := "server metric"
-	if slices.ContainsFunc(l.Server, func(r *ServerRow) bool { return r.Of() == ofLevel }) {
+	if slices.ContainsFunc(l.Server, func(r *ServerRow) bool { return r.of() == ofLevel }) {
 		name = "figure without verdict"
 	}
 	rows := [][]string{{name, l.sides.old(), l.sides.new(), "change", "95% interval", "n"}}
@@ -149,7 +149,7 @@ func (l *LevelDiff) serverTable(u *Units) sheet.Table {
 			interval = sheet.Changes(x.Low, x.High)
 		}
 		rows = append(rows, []string{
-			r.Name + " of " + sanitize.Text(r.Of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
+			r.Name + " of " + sanitize.Text(r.of()), amount(r.Unit, r.Old.Value), amount(r.Unit, r.New.Value),
 			sheet.Change(r.Change), interval, counts(r.Old.N, r.New.N),
 		})
 	}

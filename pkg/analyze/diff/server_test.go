@@ -42,7 +42,7 @@ func rowsOf(res *Result) string {
 		if x := r.Interval(confidence); !r.NA.Missing() {
 			interval = fmt.Sprintf("%.3f to %.3f", x.Low, x.High)
 		}
-		fmt.Fprintf(&b, "%s of %s: %.6g %.6g change %.3f interval %s\n", r.Name, r.Of(), r.Old.Value, r.New.Value, r.Change, interval)
+		fmt.Fprintf(&b, "%s of %s: %.6g %.6g change %.3f interval %s\n", r.Name, r.of(), r.Old.Value, r.New.Value, r.Change, interval)
 	}
 	return b.String()
 }

@@ -230,7 +230,7 @@ func (s *Set) addAgreeing() {
 func (s *Set) requireOneLabel(ignore []string) {
 	d := &SetDifference{Cause: Cause{Name: labelDifference, Refuses: true, Ignored: slices.Contains(ignore, labelDifference) || slices.Contains(ignore, All)}}
 	for _, r := range s.Runs {
-		if label := r.Label(); label != "" {
+		if label := r.label(); label != "" {
 			d.put(label, r.Name)
 		}
 	}

@@ -92,7 +92,7 @@ func TestParse(t *testing.T) {
 			if got := e.String(); got != tt.want {
 				t.Errorf("Parse(%q) = %s, want %s", tt.text, got, tt.want)
 			}
-			if got := len(e.Conjuncts()); got != tt.conjuncts {
+			if got := len(e.conjuncts()); got != tt.conjuncts {
 				t.Errorf("%d conjuncts, want %d", got, tt.conjuncts)
 			}
 		})
@@ -255,7 +255,7 @@ func TestValues(t *testing.T) {
 
 func TestIsNumber(t *testing.T) {
 	for text, want := range map[string]bool{"1": true, "1.5": true, "007": true, "": false, ".5": false, "5.": false, "1.2.3": false, "1e3": false, "-1": false} {
-		if got := IsNumber(text); got != want {
+		if got := isNumber(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
@@ -300,7 +300,7 @@ func FuzzParse(f *testing.F) {
 		}
 		// A conjunction is the least of its parts.
 		least := True
-		for _, c := range e.Conjuncts() {
+		for _, c := range e.conjuncts() {
 			least = min(least, c.Eval(of))
 		}
 		if got != least {

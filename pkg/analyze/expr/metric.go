@@ -74,7 +74,7 @@ func metricOf(name string) (m Metric, why string) {
 	if i := slices.IndexFunc(metrics, func(m Metric) bool { return m.Name == name }); i >= 0 {
 		return metrics[i], ""
 	}
-	if digits, ok := strings.CutPrefix(name, "itl_p"); ok && IsNumber(digits) {
+	if digits, ok := strings.CutPrefix(name, "itl_p"); ok && isNumber(digits) {
 		p, err := strconv.ParseFloat(digits, 64)
 		if err != nil || p <= 0 || p >= 100 {
 			return Metric{}, "percentiles are above 0 and below 100; itl_min and itl_max are the ends"
@@ -84,7 +84,7 @@ func metricOf(name string) (m Metric, why string) {
 	if name == "itl" {
 		return Metric{}, "itl is the time between two tokens and a request has many; use itl_mean, itl_p99 or itl_max"
 	}
-	if base, rest, ok := strings.Cut(name, "_p"); ok && IsNumber(rest) {
+	if base, rest, ok := strings.Cut(name, "_p"); ok && isNumber(rest) {
 		if m, _ := metricOf(base); m.Name != "" {
 			return Metric{}, "a request has one " + base + ", and an objective judges each request; use " + base + ", and the share of requests that must meet it for the percentile (pa-record --binary-search --slo takes " + name + " of a level)"
 		}
@@ -112,7 +112,7 @@ func levelMetricOf(name string) (m Metric, why string) {
 	}
 	m.Name = name
 	statistic := name[at+1:]
-	if digits, ok := strings.CutPrefix(statistic, "p"); ok && IsNumber(digits) {
+	if digits, ok := strings.CutPrefix(statistic, "p"); ok && isNumber(digits) {
 		p, err := strconv.ParseFloat(digits, 64)
 		if err != nil || p <= 0 || p >= 100 {
 			return Metric{}, "percentiles are above 0 and below 100; _min and _max are the ends"

@@ -86,7 +86,7 @@ func (o *Objective) String() string { return o.tree.String() }
 // the expression itself.
 func (o *Objective) Conditions() []*Objective {
 	var all []*Objective
-	for _, part := range o.tree.Conjuncts() {
+	for _, part := range o.tree.conjuncts() {
 		all = append(all, &Objective{part})
 	}
 	return all
@@ -134,7 +134,7 @@ func (o *Objective) Eval(value func(Metric) (float64, bool)) Truth {
 // if the request meets the objective, negative if the request misses it, and 0 at the limit.
 // value is as for Eval; Margin ignores metrics that the request lacks.
 func (o *Objective) Margin(value func(Metric) (float64, bool)) float64 {
-	m, _ := o.tree.Margin(func(c *comparison) (float64, bool) {
+	m, _ := o.tree.margin(func(c *comparison) (float64, bool) {
 		v, ok := value(c.metric)
 		return c.margin(v), ok
 	})

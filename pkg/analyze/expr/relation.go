@@ -74,7 +74,7 @@ func (p *Parser) Quantity(after, example string, percent bool) (q Quantity, ok b
 		units = "ns, us, ms, s and %"
 	}
 	switch {
-	case len(q.Sign) > 1 || !IsNumber(q.Number):
+	case len(q.Sign) > 1 || !isNumber(q.Number):
 		p.Refuse("no number; write %s", example)
 	case !known || q.Unit == "%" && !percent:
 		p.Refuse("unknown unit %s; there are %s", quote(q.Unit), units)
@@ -110,8 +110,8 @@ func (p *Parser) Value(q Quantity) float64 {
 	return v
 }
 
-// IsNumber reports whether s is digits, or digits with a point between them.
-func IsNumber(s string) bool {
+// isNumber reports whether s is digits, or digits with a point between them.
+func isNumber(s string) bool {
 	whole, fraction, point := strings.Cut(s, ".")
 	return digits(whole) && (!point || digits(fraction))
 }

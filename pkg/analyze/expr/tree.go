@@ -85,9 +85,9 @@ func (e *Expr[C]) write(b *strings.Builder, place op) {
 	}
 }
 
-// Conjuncts returns the parts that must all be true: the parts of the outermost
+// conjuncts returns the parts that must all be true: the parts of the outermost
 // &&, or the expression itself.
-func (e *Expr[C]) Conjuncts() []*Expr[C] {
+func (e *Expr[C]) conjuncts() []*Expr[C] {
 	if e.op != and {
 		return []*Expr[C]{e}
 	}
@@ -133,20 +133,20 @@ func (e *Expr[C]) Eval(of func(*C) Truth) Truth {
 	return t
 }
 
-// Margin returns by how much the expression is true, if a positive margin of a condition is true
+// margin returns by how much the expression is true, if a positive margin of a condition is true
 // and a negative one false: the least margin of the parts of &&, the greatest of ||, and the
-// opposite for !. of returns the margin of a condition. It is not ok for a condition that is
-// Unknown, which Margin ignores. Margin is not ok if all conditions are Unknown.
-func (e *Expr[C]) Margin(of func(*C) (margin float64, ok bool)) (margin float64, ok bool) {
+// opposite for !. of returns the margin of a condition; it is not ok for a condition that is
+// Unknown, which counts in no margin. ok is false if all conditions are Unknown.
+func (e *Expr[C]) margin(of func(*C) (margin float64, ok bool)) (margin float64, ok bool) {
 	switch e.op {
 	case leaf:
 		return of(&e.condition)
 	case not:
-		m, ok := e.parts[0].Margin(of)
+		m, ok := e.parts[0].margin(of)
 		return -m, ok
 	}
 	for _, p := range e.parts {
-		m, known := p.Margin(of)
+		m, known := p.margin(of)
 		if known && (!ok || (m < margin) == (e.op == and)) {
 			margin, ok = m, true
 		}

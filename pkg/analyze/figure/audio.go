@@ -16,7 +16,7 @@ import (
 type Audio struct {
 	// Metrics holds the metrics that have a value, in the order of answer.AudioMetrics.
 	Metrics []summary.Metric
-	// Figures holds the figures that AudioFigures lists.
+	// Figures holds the figures that audioFigures lists.
 	Figures []Figure
 }
 
@@ -31,8 +31,8 @@ const (
 	KeyUnderrunTime  = "underrun_ns"
 )
 
-// AudioFigures are the figures of [Audio] without values, in the order of a report.
-var AudioFigures = [...]Figure{
+// audioFigures are the figures of [Audio] without values, in the order of a report.
+var audioFigures = [...]Figure{
 	{Key: KeyAudioRate, Label: "audio seconds per second", Unit: "1/s", Formula: "Σ audio length / duration of the level"},
 	{Key: KeyAudioTime, Label: "audio", Unit: "ns", Formula: "Σ audio length"},
 	{Key: KeyAudioBytes, Label: "audio bytes", Unit: "bytes", Formula: "Σ bytes of the audio of the answers, without headers of WAV files"},
@@ -118,7 +118,7 @@ func (c *audioCollector) End() (err error) {
 
 // Set implements [Group].
 func (c *audioCollector) Set(x *Level, run *export.Run) {
-	a := &Audio{Figures: append([]Figure{}, AudioFigures[:]...)}
+	a := &Audio{Figures: append([]Figure{}, audioFigures[:]...)}
 	x.Audio = a
 	for i, s := range c.summaries {
 		if s != nil {

@@ -103,13 +103,13 @@ var Parts = [...]Part{
 		}
 		return x.Phases.Metrics, x.Phases.Figures
 	}},
-	{"audio", answer.AudioMetrics, AudioFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+	{"audio", answer.AudioMetrics, audioFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
 		if x.Audio == nil {
 			return nil, nil
 		}
 		return x.Audio.Metrics, x.Audio.Figures
 	}},
-	{"sessions", nil, SessionFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+	{"sessions", nil, sessionFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
 		if x.Sessions == nil {
 			return nil, nil
 		}
@@ -121,13 +121,13 @@ var Parts = [...]Part{
 		}
 		return nil, x.Images.Figures
 	}},
-	{"realtime", nil, RealtimeFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+	{"realtime", nil, realtimeFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
 		if x.Realtime == nil {
 			return nil, nil
 		}
 		return nil, x.Realtime.Figures
 	}},
-	{"stated", nil, StatedFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
+	{"stated", nil, statedFigures[:], func(x *Level) ([]summary.Metric, []Figure) {
 		if x.Stated == nil {
 			return nil, nil
 		}

@@ -32,9 +32,8 @@ func TestJudge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	streamed := true
 	kind, endpoint := "openai", "v1/chat/completions"
-	j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+	j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: new(true)}})
 	warm := answeredRequest(1, 9, 19)
 	warm.Phase = export.PhaseWarmup
 	failed := answeredRequest(1, 9, 19)
@@ -73,7 +72,6 @@ func TestJudge(t *testing.T) {
 // A search over an objective of percentiles has bounds: levels that surely meet it, and that surely
 // do not.
 func TestJudgedMaxLoad(t *testing.T) {
-	streamed := true
 	kind, endpoint := "openai", "v1/chat/completions"
 	failed := answeredRequest(1, 9, 19)
 	failed.Status = export.StatusTimeout
@@ -104,7 +102,7 @@ func TestJudgedMaxLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: &streamed}})
+		j := NewObjectiveJudge(objective, &export.Run{ServiceKind: &kind, Endpoint: &endpoint, Meta: &export.RunMeta{Streaming: new(true)}})
 		var loads []LoadLevel
 		random := rand.New(rand.NewPCG(1, 1))
 		for _, l := range tt.levels {

@@ -13,12 +13,12 @@ import (
 type Realtime struct {
 	// Requests is the number of requests whose times of sending are known.
 	Requests int
-	// Figures holds the figures that RealtimeFigures lists.
+	// Figures holds the figures that realtimeFigures lists.
 	Figures []Figure
 }
 
-// RealtimeFigures are the figures of [Realtime] without values, in the order of a report.
-var RealtimeFigures = [...]Figure{
+// realtimeFigures are the figures of [Realtime] without values, in the order of a report.
+var realtimeFigures = [...]Figure{
 	{Key: "delta_latency_p50_ns", Label: "delta latency p50", Unit: "ns", Formula: "median over token events: arrival − time at which the last chunk of audio before it was sent"},
 	{Key: "delta_latency_p90_ns", Label: "delta latency p90", Unit: "ns", Formula: "90th percentile of the same"},
 	{Key: "delta_latency_p99_ns", Label: "delta latency p99", Unit: "ns", Formula: "99th percentile of the same"},
@@ -61,7 +61,7 @@ func (c *realtimeCollector) Add(q *answer.Measured) {
 // End implements [Group].
 func (c *realtimeCollector) End() error {
 	deltas, final, late := c.deltas.Summary(), c.final.Summary(), c.late.Summary()
-	c.figures = append([]Figure{}, RealtimeFigures[:]...)
+	c.figures = append([]Figure{}, realtimeFigures[:]...)
 	for i, x := range [...]struct {
 		of   *summary.Summary
 		why  string

@@ -55,7 +55,7 @@ type Sessions struct {
 	Unfinished int
 	// GPUs is the number of GPUs, 0 if it is not known.
 	GPUs int
-	// Figures holds the figures that SessionFigures lists, without the ones that were not asked for.
+	// Figures holds the figures that sessionFigures lists, without the ones that were not asked for.
 	Figures []Figure
 	// Depths describes the sessions, and the agents at each depth below their roots.
 	Depths []SessionDepth
@@ -191,8 +191,8 @@ const (
 	KeyHitRateGap         = "hit_rate_gap"
 )
 
-// SessionFigures are the figures of [Sessions] without values, in the order of a report.
-var SessionFigures = [...]Figure{
+// sessionFigures are the figures of [Sessions] without values, in the order of a report.
+var sessionFigures = [...]Figure{
 	{Key: KeyJobsPerHour, Label: "jobs per hour", Unit: "1/h", Formula: "3600 · sessions that finished in the measured time / its seconds", Source: "TensorRT-LLM, blog 27"},
 	{Key: KeyJobsPerHourUser, Label: "jobs per hour and user", Unit: "1/h", Formula: "3600 / mean job time in seconds", Source: "TensorRT-LLM, blog 27"},
 	{Key: KeyJobsPerHourGPU, Label: "jobs per hour and GPU", Unit: "1/h", Formula: "jobs per hour / GPUs", Source: "TensorRT-LLM, blog 27"},
@@ -289,7 +289,7 @@ func (c *SessionCollector) AddTurn(q *answer.Measured, turn int) {
 // request that started at a time belongs to the part that is reported. counts are the recorder's, of a whole level; nil for none.
 // cache is of the whole run.
 func (c *SessionCollector) Finish(x *Level, run *export.Run, span Span, in func(startNS uint64) bool, counts *export.SessionCounts, cache *PromptCache) (*Sessions, error) {
-	s := &Sessions{Config: *c.cfg, Span: span, Figures: slices.Clone(SessionFigures[:])}
+	s := &Sessions{Config: *c.cfg, Span: span, Figures: slices.Clone(sessionFigures[:])}
 	if c.cfg.CacheTokens == 0 {
 		s.Figures = slices.DeleteFunc(s.Figures, func(f Figure) bool { return f.Key == KeyPossibleLimitedHit })
 	}
@@ -682,11 +682,11 @@ type SessionTurn struct {
 	Values   Summaries // in the order of TurnMetrics; without the ones that no request has
 }
 
-// KeyUncachedTokens is the key of input tokens that the server had not cached.
-const KeyUncachedTokens = "uncached_input_tokens"
+// keyUncachedTokens is the key of input tokens that the server had not cached.
+const keyUncachedTokens = "uncached_input_tokens"
 
 // TurnMetrics are the keys of the metrics by turn.
-var TurnMetrics = [...]string{answer.TTFT.Key(), answer.ITL.Key(), answer.InputTokens.Key(), answer.CachedTokens.Key(), KeyUncachedTokens, answer.OutputTokens.Key()}
+var TurnMetrics = [...]string{answer.TTFT.Key(), answer.ITL.Key(), answer.InputTokens.Key(), answer.CachedTokens.Key(), keyUncachedTokens, answer.OutputTokens.Key()}
 
 // singleTurns is the number of turns that have a row of their own; the rows after them have twice as many turns each time.
 const singleTurns = 32

@@ -13,18 +13,18 @@ type Stated struct{ Figures []Figure }
 
 // The keys of the figures.
 const (
-	KeyStatedDuration = "stated_duration_s"
-	KeyStatedRequests = "stated_requests_per_s"
-	KeyStatedOutput   = "stated_output_tokens_per_s"
-	KeyStatedTotal    = "stated_total_tokens_per_s"
+	keyStatedDuration = "stated_duration_s"
+	keyStatedRequests = "stated_requests_per_s"
+	keyStatedOutput   = "stated_output_tokens_per_s"
+	keyStatedTotal    = "stated_total_tokens_per_s"
 )
 
-// StatedFigures are the figures of [Stated] without values, in the order of a report.
-var StatedFigures = [...]Figure{
-	{Key: KeyStatedDuration, Label: "duration that the file states", Unit: "s", Formula: "as the file states it"},
-	{Key: KeyStatedRequests, Label: "requests/s over the stated duration", Unit: "1/s", Formula: "successful requests / duration, both as the file states them"},
-	{Key: KeyStatedOutput, Label: "output tokens/s over the stated duration", Unit: "tokens/s", Formula: "output tokens / duration, both as the file states them"},
-	{Key: KeyStatedTotal, Label: "total tokens/s over the stated duration", Unit: "tokens/s", Formula: "(input tokens + output tokens) / duration, all as the file states them"},
+// statedFigures are the figures of [Stated] without values, in the order of a report.
+var statedFigures = [...]Figure{
+	{Key: keyStatedDuration, Label: "duration that the file states", Unit: "s", Formula: "as the file states it"},
+	{Key: keyStatedRequests, Label: "requests/s over the stated duration", Unit: "1/s", Formula: "successful requests / duration, both as the file states them"},
+	{Key: keyStatedOutput, Label: "output tokens/s over the stated duration", Unit: "tokens/s", Formula: "output tokens / duration, both as the file states them"},
+	{Key: keyStatedTotal, Label: "total tokens/s over the stated duration", Unit: "tokens/s", Formula: "(input tokens + output tokens) / duration, all as the file states them"},
 }
 
 // NewStated returns the rates of stated totals; nil if the file states no duration.
@@ -32,7 +32,7 @@ func NewStated(t *export.StatedTotals) *Stated {
 	if t == nil || !t.Possible() {
 		return nil
 	}
-	x := &Stated{Figures: slices.Clone(StatedFigures[:])}
+	x := &Stated{Figures: slices.Clone(statedFigures[:])}
 	x.Figures[0].Value = t.DurationS
 	rate := func(i int, what string, counts ...*int64) {
 		sum := int64(0)

@@ -13,7 +13,7 @@ func TestStated(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		totals *export.StatedTotals
-		want   []float64 // in the order of StatedFigures, NaN for n/a; nil for no figures
+		want   []float64 // in the order of statedFigures, NaN for n/a; nil for no figures
 	}{
 		{"all", &export.StatedTotals{DurationS: 4, Requests: new(int64(2)), InputTokens: new(int64(8)), OutputTokens: new(int64(6))}, []float64{4, 0.5, 1.5, 3.5}},
 		{"no input tokens", &export.StatedTotals{DurationS: 4, Requests: new(int64(2)), OutputTokens: new(int64(6))}, []float64{4, 0.5, 1.5, math.NaN()}},

@@ -72,8 +72,7 @@ func full(t *testing.T) Run {
 	}
 	quality := quality.Default()
 	r := memrun.New("openai", requests(40), requests(70), requests(20))
-	streamed := true
-	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: &streamed, StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}
+	r.Header.Meta = &export.RunMeta{Tool: "pa-record 1.0", Model: "tiny", Streaming: new(true), StartNS: 1_700_000_000_000_000_000, EndNS: 1_700_000_100_000_000_000}
 	return collected(t, "runs/full.json", r, analyze.Config{
 		SLO: objective, Quality: &quality, Economics: &figure.EconomicsConfig{GPUs: 2, GPUHourPrice: 3}, Prefix: true, Phases: true,
 		Windows: analyze.Windows{Every: 5_000_000_000},

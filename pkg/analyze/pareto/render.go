@@ -124,9 +124,6 @@ func (r *Result) csv() (rows []sheet.CSVRow) {
 	return rows
 }
 
-// Schema names the layout of JSON.
-const Schema = "pa-pareto/1"
-
 func (r *Result) json() sheet.Object {
 	userRate, rate := "1 / mean TPOT", "output_tokens_per_s"
 	if r.Options.WholeRequest {
@@ -142,7 +139,7 @@ func (r *Result) json() sheet.Object {
 		return sheet.Object{"file", c.File, "max_load", report.MaxLoadJSON(c.MaxLoad)}
 	})
 	return sheet.Object{
-		"schema", Schema, "user_rate", userRate, "rate", rate, "stated_by", sheet.Opt(r.Stated), "per_gpu", r.PerGPU,
+		"schema", "pa-pareto/1", "user_rate", userRate, "rate", rate, "stated_by", sheet.Opt(r.Stated), "per_gpu", r.PerGPU,
 		"reference",
 		sheet.Object{"user_rate", r.Options.UserReference, "rate", r.Options.RateReference},
 		"points", sheet.List(r.Points, (*Point).json), "front", r.All.json(), "file_fronts", sheet.Opt(sheet.List(r.Files, (*Front).json)),

@@ -145,8 +145,8 @@ func difference(a, b int64) int64 {
 // uncached is the default of the x axis.
 const uncached, ttft = "uncached_tokens", "ttft"
 
-// Figures are the figures that Scatter can show.
-var Figures = []Figure{
+// figures are the figures that Scatter can show.
+var figures = []Figure{
 	{ttft, "TTFT", svg.Nanoseconds, func(r *view.Request) int64 { return r.TTFTNS }},
 	{"e2el", "E2EL", svg.Nanoseconds, func(r *view.Request) int64 { return r.E2ELNS }},
 	{"decode", "first to last token", svg.Nanoseconds, func(r *view.Request) int64 { return difference(r.LastTokenNS, r.FirstNS) }},
@@ -168,11 +168,11 @@ var Figures = []Figure{
 // FindFigure returns the figure with a name. The error lists all names.
 func FindFigure(name string) (*Figure, error) {
 	var names []string
-	for i := range Figures {
-		if Figures[i].Name == name {
-			return &Figures[i], nil
+	for i := range figures {
+		if figures[i].Name == name {
+			return &figures[i], nil
 		}
-		names = append(names, Figures[i].Name)
+		names = append(names, figures[i].Name)
 	}
 	return nil, fmt.Errorf("%q is not a figure of a request; give one of %s", name, strings.Join(names, ", "))
 }

@@ -535,9 +535,9 @@ func TestFindFigure(t *testing.T) {
 	}
 	r := view.Request{TTFTNS: 1, E2ELNS: 2, StartNS: 10, QueueNS: 4, ConnectNS: view.Absent, FirstNS: 20, LastTokenNS: 50, InputTokens: 8, CachedTokens: 3, OutputTokens: 5}
 	want := map[string]int64{"ttft": 1, "e2el": 2, "decode": 30, "start": 10, "wait": 6, "input_tokens": 8, "cached_tokens": 3, "uncached_tokens": 5, "output_tokens": 5}
-	for i := range Figures {
-		if got := Figures[i].of(&r); got != want[Figures[i].Name] {
-			t.Errorf("%s = %d, want %d", Figures[i].Name, got, want[Figures[i].Name])
+	for i := range figures {
+		if got := figures[i].of(&r); got != want[figures[i].Name] {
+			t.Errorf("%s = %d, want %d", figures[i].Name, got, want[figures[i].Name])
 		}
 	}
 }

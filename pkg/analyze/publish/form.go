@@ -60,9 +60,9 @@ func (f *Form) Prepare(runs []*Run, at time.Time) (notes []string, err error) {
 			return nil, fmt.Errorf("%s: no load level has figures", r.File)
 		}
 		if !at.IsZero() {
-			r.SetTime(at)
+			r.setTime(at)
 		}
-		if f.NeedsTime && !r.Timed() {
+		if f.NeedsTime && !r.timed() {
 			return nil, fmt.Errorf("%s does not say when the run was, which %s needs; give --time, such as --time 2026-01-31T12:00:00Z", r.File, f.Name)
 		}
 		if r.Missing > 0 {

@@ -425,7 +425,7 @@ func TestReport(t *testing.T) {
 	if run.Name != "sweep" || len(run.Levels) != len(in.Report.Experiments) || len(run.Levels) < 2 {
 		t.Fatalf("%q, %d levels", run.Name, len(run.Levels))
 	}
-	if !run.Timed() {
+	if !run.timed() {
 		t.Fatal("the levels have no time")
 	}
 	forms := map[string][]series{

@@ -301,15 +301,15 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// SetTime gives all levels this time.
-func (r *Run) SetTime(t time.Time) {
+// setTime gives all levels this time.
+func (r *Run) setTime(t time.Time) {
 	for i := range r.Levels {
 		r.Levels[i].Start, r.Levels[i].End = t, t
 	}
 }
 
-// Timed reports whether the time of each level is known.
-func (r *Run) Timed() bool {
+// timed reports whether the time of each level is known.
+func (r *Run) timed() bool {
 	for i := range r.Levels {
 		if r.Levels[i].End.IsZero() {
 			return false

@@ -84,10 +84,10 @@ type Timeliness struct {
 	IdleNS int64
 }
 
-// Timeliness measures an answer. pace is at least 1.
+// timeliness measures an answer. pace is at least 1.
 //
 // Source: arXiv 2410.14257, token deadlines d_i = V·i and the user's idle time.
-func (a *Answer) Timeliness(pace int64) Timeliness {
+func (a *Answer) timeliness(pace int64) Timeliness {
 	pace = min(pace, endless)
 	late := a.ttft - pace
 	latest, met := max(late, 0), int64(0)
@@ -108,40 +108,40 @@ func (a *Answer) Timeliness(pace int64) Timeliness {
 	return Timeliness{Tokens: a.tokens(), Met: met, IdleNS: latest}
 }
 
-// Share returns Met/Tokens. There must be a token.
-func (t Timeliness) Share() float64 { return float64(t.Met) / float64(t.Tokens) }
+// share returns Met/Tokens. There must be a token.
+func (t Timeliness) share() float64 { return float64(t.Met) / float64(t.Tokens) }
 
-// Benefit returns the tokens less the tokens that the reader could have read while idle:
+// benefit returns the tokens less the tokens that the reader could have read while idle:
 // Tokens − IdleNS/pace. It can be negative. Divided by the duration of a level, the sum over its
 // requests is the smooth goodput. The weight of the idle time, one token a pace, is ours; arXiv
 // 2410.14257 leaves it to the application.
-func (t Timeliness) Benefit(pace int64) float64 {
+func (t Timeliness) benefit(pace int64) float64 {
 	return float64(t.Tokens) - float64(t.IdleNS)/float64(pace)
 }
 
-// A Deadline says when tokens are due, in nanoseconds: the first token First after the start of the
+// A deadline says when tokens are due, in nanoseconds: the first token First after the start of the
 // request, each later token Next after the previous token. Next is at least 1.
-type Deadline struct{ First, Next int64 }
+type deadline struct{ First, Next int64 }
 
 // A Fluidity counts the deadlines of tokens and the deadlines that were missed.
 type Fluidity struct{ Deadlines, Misses int64 }
 
-// Index returns 1 − Misses/Deadlines, from 0 to 1; ok is false without deadlines.
-func (f Fluidity) Index() (index float64, ok bool) {
+// index returns 1 − Misses/Deadlines, from 0 to 1; ok is false without deadlines.
+func (f Fluidity) index() (index float64, ok bool) {
 	if f.Deadlines == 0 {
 		return 0, false
 	}
 	return 1 - float64(f.Misses)/float64(f.Deadlines), true
 }
 
-// Fluidity counts the deadlines of an answer. A token that comes early adds the time it is early to
+// fluidity counts the deadlines of an answer. A token that comes early adds the time it is early to
 // a slack, which later tokens may use up. A token that comes later than its deadline and the slack,
 // by x, misses ⌊x/Next⌋+1 deadlines, as many as pass until it comes, and resets the slack to 0.
 //
 // Source: Etalon (arXiv 2407.07000) and arXiv 2507.09019.
-func (a *Answer) Fluidity(d Deadline) Fluidity {
+func (a *Answer) fluidity(d deadline) Fluidity {
 	var f Fluidity
-	d = Deadline{min(d.First, endless), min(d.Next, endless)}
+	d = deadline{min(d.First, endless), min(d.Next, endless)}
 	if a.ttft <= d.First && a.longest <= d.Next { // no token is late, not even without slack
 		return Fluidity{Deadlines: a.tokens()}
 	}

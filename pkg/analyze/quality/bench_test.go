@@ -27,7 +27,7 @@ func BenchmarkFluidInterval(b *testing.B) {
 	b.SetBytes(8 * 100)
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		all[i%len(all)].FluidInterval(1000*ms, 0.9)
+		all[i%len(all)].fluidInterval(1000*ms, 0.9)
 	}
 }
 
@@ -43,9 +43,9 @@ func BenchmarkAnswer(b *testing.B) {
 		if x := &all[i%len(all)]; !a.Set(x.ttft, x.gaps) {
 			b.Fatal("out of range")
 		}
-		a.Fluidity(Deadline{1000 * ms, 50 * ms})
-		a.Timeliness(50 * ms)
-		stalls.OfAnswer(&a)
+		a.fluidity(deadline{1000 * ms, 50 * ms})
+		a.timeliness(50 * ms)
+		stalls.ofAnswer(&a)
 		p.Add(&a)
 	}
 }

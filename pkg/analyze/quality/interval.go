@@ -5,7 +5,7 @@ import (
 	"math/bits"
 )
 
-// FluidInterval returns the smallest Deadline.Next, in whole nanoseconds, at which the index of the
+// fluidInterval returns the smallest deadline.Next, in whole nanoseconds, at which the index of the
 // answer is at least target, for a first token that is due after first. ok is false if no interval
 // suffices, because the first token misses too many deadlines.
 //
@@ -16,7 +16,7 @@ import (
 //
 // The fluid token rate of a level is 1/interval, for the smallest interval at which a given share of
 // its requests reaches the target (arXiv 2407.07000).
-func (a *Answer) FluidInterval(first int64, target float64) (ns int64, ok bool) {
+func (a *Answer) fluidInterval(first int64, target float64) (ns int64, ok bool) {
 	n := a.tokens()
 	s := intervalSearch{gaps: a.gaps, first: first - a.ttft, target: target}
 	// With n tokens, more misses than (1−target)/target·n are too many for any index of target.
@@ -25,7 +25,7 @@ func (a *Answer) FluidInterval(first int64, target float64) (ns int64, ok bool) 
 	var low, high int64 // low does not reach the target; high does
 	if s.first >= 0 {
 		low, high = s.punctual(a)
-		if index, _ := (Fluidity{n, 1}).Index(); high == 1 || index < target {
+		if index, _ := (Fluidity{n, 1}).index(); high == 1 || index < target {
 			return high, true
 		}
 	} else { // at an interval of longest+1, the first token misses at most one deadline, the others none
@@ -156,7 +156,7 @@ func (s *intervalSearch) try(interval int64) trial {
 		slack = t.late(&f, need, interval, n)
 		n, need = 0, 0
 	}
-	index, _ := f.Index()
+	index, _ := f.index()
 	t.reached = index >= s.target && float64(f.Misses) <= s.tooMany
 	if !t.reached && s.first >= 0 {
 		s.skip, s.need = firstLate, needBefore

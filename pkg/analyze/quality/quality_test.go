@@ -24,7 +24,7 @@ const ms = 1_000_000
 var (
 	even = given{80 * ms, []int64{40 * ms, 40 * ms, 70 * ms, 70 * ms}}
 	late = given{260 * ms, []int64{40 * ms, 220 * ms, 10 * ms, 60 * ms}}
-	due  = Deadline{100 * ms, 50 * ms}
+	due  = deadline{100 * ms, 50 * ms}
 )
 
 // A given is the times of an answer.
@@ -44,7 +44,7 @@ func TestFluidity(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		a     given
-		d     Deadline
+		d     deadline
 		want  Fluidity
 		index float64
 	}{
@@ -57,16 +57,16 @@ func TestFluidity(t *testing.T) {
 		{"a gap 1 ns beyond all slack", given{0, []int64{150*ms + 1}}, due, Fluidity{2, 1}, 0.5},
 		{"a clock set back", given{0, []int64{-5, 3}}, due, Fluidity{3, 0}, 1},
 	} {
-		got := newAnswer(tt.a).Fluidity(tt.d)
-		if index, ok := got.Index(); got != tt.want || !ok || index-tt.index > 1e-15 || tt.index-index > 1e-15 {
+		got := newAnswer(tt.a).fluidity(tt.d)
+		if index, ok := got.index(); got != tt.want || !ok || index-tt.index > 1e-15 || tt.index-index > 1e-15 {
 			t.Errorf("%s: %+v, index %v, want %+v, %v", tt.name, got, index, tt.want, tt.index)
 		}
 	}
-	a, b := newAnswer(even).Fluidity(due), newAnswer(late).Fluidity(due)
-	if index, _ := (Fluidity{a.Deadlines + b.Deadlines, a.Misses + b.Misses}).Index(); index != 0.5 {
+	a, b := newAnswer(even).fluidity(due), newAnswer(late).fluidity(due)
+	if index, _ := (Fluidity{a.Deadlines + b.Deadlines, a.Misses + b.Misses}).index(); index != 0.5 {
 		t.Errorf("pooled index %v, want 0.5", index)
 	}
-	if _, ok := (Fluidity{}).Index(); ok {
+	if _, ok := (Fluidity{}).index(); ok {
 		t.Error("an index without deadlines")
 	}
 }
@@ -92,7 +92,7 @@ func TestFluidInterval(t *testing.T) {
 		{"one token", given{90 * ms, nil}, 100 * ms, 0.9, 1, true},
 		{"one token, late", given{110 * ms, nil}, 100 * ms, 0.9, 0, false},
 	} {
-		got, ok := newAnswer(tt.a).FluidInterval(tt.first, tt.target)
+		got, ok := newAnswer(tt.a).fluidInterval(tt.first, tt.target)
 		if got != tt.want || ok != tt.ok {
 			t.Errorf("%s: %d, %v, want %d, %v", tt.name, got, ok, tt.want, tt.ok)
 		}
@@ -107,17 +107,17 @@ func TestFluidInterval(t *testing.T) {
 // Benefit of late: 5 − 340/60.
 func TestTimeliness(t *testing.T) {
 	const pace = 60 * ms
-	if got, want := newAnswer(even).Timeliness(pace), (Timeliness{5, 4, 20 * ms}); got != want {
+	if got, want := newAnswer(even).timeliness(pace), (Timeliness{5, 4, 20 * ms}); got != want {
 		t.Errorf("even: %+v, want %+v", got, want)
 	}
-	got, want := newAnswer(late).Timeliness(pace), Timeliness{5, 0, 340 * ms}
+	got, want := newAnswer(late).timeliness(pace), Timeliness{5, 0, 340 * ms}
 	if got != want {
 		t.Errorf("late: %+v, want %+v", got, want)
 	}
-	if b := got.Benefit(pace); math.Abs(b-(5-340.0/60)) > 1e-15 {
+	if b := got.benefit(pace); math.Abs(b-(5-340.0/60)) > 1e-15 {
 		t.Errorf("benefit %v, want %v", b, 5-340.0/60)
 	}
-	if got := newAnswer(given{ttft: 60 * ms}).Timeliness(pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
+	if got := newAnswer(given{ttft: 60 * ms}).timeliness(pace); got != (Timeliness{1, 1, 0}) { // edge: just in time
 		t.Errorf("one token: %+v", got)
 	}
 }
@@ -142,10 +142,10 @@ func TestStalls(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}
 	}
-	if share, ok := (Stall{1, 220, 220, 330}).Share(); share != 220.0/330 || !ok {
+	if share, ok := (Stall{1, 220, 220, 330}).share(); share != 220.0/330 || !ok {
 		t.Errorf("share %v", share)
 	}
-	if _, ok := (Stall{}).Share(); ok {
+	if _, ok := (Stall{}).share(); ok {
 		t.Error("a share of no time")
 	}
 }
@@ -188,14 +188,14 @@ func TestHugeTimes(t *testing.T) {
 	const years, day = 1 << 59, 86_400_000 * ms
 	a := given{0, append(slices.Repeat([]int64{ms}, 1000), years)}
 	// The slack of 1000 intervals must cover the gap: 1000·(D − 1 ms) + D ≥ years.
-	if got, ok := newAnswer(a).FluidInterval(0, 1); !ok || got != (years+1000*ms+1000)/1001 {
+	if got, ok := newAnswer(a).fluidInterval(0, 1); !ok || got != (years+1000*ms+1000)/1001 {
 		t.Errorf("interval %d, %v, want %d", got, ok, (years+1000*ms+1000)/1001)
 	}
-	if got, want := newAnswer(a).Fluidity(Deadline{math.MaxInt64, math.MaxInt64}), (Fluidity{1002, 0}); got != want {
+	if got, want := newAnswer(a).fluidity(deadline{math.MaxInt64, math.MaxInt64}), (Fluidity{1002, 0}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	long := slices.Repeat([]int64{ms}, 200_000) // 200,001 days are more than an int64 holds
-	if got, want := newAnswer(given{ms, long}).Timeliness(day), (Timeliness{200_001, 200_001, 0}); got != want {
+	if got, want := newAnswer(given{ms, long}).timeliness(day), (Timeliness{200_001, 200_001, 0}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -213,9 +213,9 @@ func TestProperties(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		a, k := random(rng), 1+rng.Int64N(1000)
-		d := Deadline{rng.Int64N(200 * ms), 1 + rng.Int64N(100*ms)}
-		f := newAnswer(a).Fluidity(d)
-		index, ok := f.Index()
+		d := deadline{rng.Int64N(200 * ms), 1 + rng.Int64N(100*ms)}
+		f := newAnswer(a).fluidity(d)
+		index, ok := f.index()
 		if !ok || index < 0 || index > 1 || f.Deadlines < int64(len(a.gaps)) {
 			t.Fatalf("%+v, %+v: %+v", a, d, f)
 		}
@@ -224,33 +224,33 @@ func TestProperties(t *testing.T) {
 		for _, g := range a.gaps {
 			scaled.gaps = append(scaled.gaps, g*k)
 		}
-		if got := newAnswer(scaled).Fluidity(Deadline{d.First * k, d.Next * k}); got != f {
+		if got := newAnswer(scaled).fluidity(deadline{d.First * k, d.Next * k}); got != f {
 			t.Fatalf("%+v, %+v times %d: %+v, want %+v", a, d, k, got, f)
 		}
-		one, many := newAnswer(a).Timeliness(d.Next), newAnswer(scaled).Timeliness(d.Next*k)
+		one, many := newAnswer(a).timeliness(d.Next), newAnswer(scaled).timeliness(d.Next*k)
 		if many != (Timeliness{one.Tokens, one.Met, one.IdleNS * k}) {
 			t.Fatalf("timeliness %+v scaled by %d: %+v", one, k, many)
 		}
 		// Every token early: index 1.
-		early := Deadline{a.ttft, 1}
+		early := deadline{a.ttft, 1}
 		for _, g := range a.gaps {
 			early.Next = max(early.Next, g)
 		}
-		if index, _ := newAnswer(a).Fluidity(early).Index(); index != 1 {
+		if index, _ := newAnswer(a).fluidity(early).index(); index != 1 {
 			t.Fatalf("%+v, %+v: index %v, want 1", a, early, index)
 		}
-		if got := newAnswer(a).Timeliness(max(a.ttft, early.Next, 1)); got.Met != got.Tokens || got.IdleNS != 0 {
+		if got := newAnswer(a).timeliness(max(a.ttft, early.Next, 1)); got.Met != got.Tokens || got.IdleNS != 0 {
 			t.Fatalf("%+v: %+v", a, got)
 		}
 		// A longer interval never lowers the index, and the smallest one is the smallest.
-		if longer, _ := newAnswer(a).Fluidity(Deadline{d.First, d.Next + rng.Int64N(50*ms)}).Index(); longer < index {
+		if longer, _ := newAnswer(a).fluidity(deadline{d.First, d.Next + rng.Int64N(50*ms)}).index(); longer < index {
 			t.Fatalf("%+v, %+v: a longer interval lowers the index from %v to %v", a, d, index, longer)
 		}
-		if ns, ok := newAnswer(a).FluidInterval(d.First, 0.9); ok {
-			at, _ := newAnswer(a).Fluidity(Deadline{d.First, ns}).Index()
+		if ns, ok := newAnswer(a).fluidInterval(d.First, 0.9); ok {
+			at, _ := newAnswer(a).fluidity(deadline{d.First, ns}).index()
 			below := 0.0
 			if ns > 1 {
-				below, _ = newAnswer(a).Fluidity(Deadline{d.First, ns - 1}).Index()
+				below, _ = newAnswer(a).fluidity(deadline{d.First, ns - 1}).index()
 			}
 			if at < 0.9 || below >= 0.9 {
 				t.Fatalf("%+v: interval %d has index %v, one less %v", a, ns, at, below)
@@ -305,10 +305,10 @@ func TestFluidIntervalIsSmallest(t *testing.T) {
 		target := []float64{0.1, 0.5, 0.9, 0.99, 1}[rng.IntN(5)]
 		want, wantOK := int64(0), false
 		for next := int64(1); next <= 700 && !wantOK; next++ {
-			index, _ := newAnswer(given{ttft, gaps}).Fluidity(Deadline{first, next}).Index()
+			index, _ := newAnswer(given{ttft, gaps}).fluidity(deadline{first, next}).index()
 			want, wantOK = next, index >= target
 		}
-		got, ok := newAnswer(given{ttft, gaps}).FluidInterval(first, target)
+		got, ok := newAnswer(given{ttft, gaps}).fluidInterval(first, target)
 		if ok != wantOK || ok && got != want {
 			t.Fatalf("TTFT %d due %d, gaps %v, target %v: %d, %v; want %d, %v", ttft, first, gaps, target, got, ok, want, wantOK)
 		}
@@ -324,7 +324,7 @@ func TestFluidIntervalIsSmallest(t *testing.T) {
 // smallestInterval is the fluid interval by its definition: it halves the range in which it is.
 func smallestInterval(a given, first int64, target float64) (ns int64, ok bool) {
 	reached := func(next int64) bool {
-		index, _ := definedFluidity(a, Deadline{first, next}).Index()
+		index, _ := definedFluidity(a, deadline{first, next}).index()
 		return index >= target
 	}
 	low, high := int64(0), int64(Most)
@@ -342,7 +342,7 @@ func smallestInterval(a given, first int64, target float64) (ns int64, ok bool) 
 }
 
 // definedFluidity counts the deadlines of each token, as the definition says.
-func definedFluidity(a given, d Deadline) (f Fluidity) {
+func definedFluidity(a given, d deadline) (f Fluidity) {
 	slack := f.token(d.First-a.ttft, d.Next)
 	for _, g := range a.gaps {
 		slack = f.token(slack+d.Next-g, d.Next)
@@ -368,21 +368,21 @@ func definedTimeliness(a given, pace int64) Timeliness {
 }
 
 // checkDefinitions compares the figures of an answer with the figures that their definitions give.
-func checkDefinitions(t *testing.T, a given, d Deadline, target float64) {
+func checkDefinitions(t *testing.T, a given, d deadline, target float64) {
 	t.Helper()
 	x := newAnswer(a)
 	wantNS, wantOK := smallestInterval(a, d.First, target)
-	if ns, ok := x.FluidInterval(d.First, target); ns != wantNS || ok != wantOK {
+	if ns, ok := x.fluidInterval(d.First, target); ns != wantNS || ok != wantOK {
 		t.Fatalf("%+v, first token due after %d, target %v: interval %d, %v; want %d, %v", a, d.First, target, ns, ok, wantNS, wantOK)
 	}
-	if got, want := x.Fluidity(d), definedFluidity(a, d); got != want {
+	if got, want := x.fluidity(d), definedFluidity(a, d); got != want {
 		t.Fatalf("%+v, %+v: %+v, want %+v", a, d, got, want)
 	}
-	if got, want := x.Timeliness(d.Next), definedTimeliness(a, d.Next); got != want {
+	if got, want := x.timeliness(d.Next), definedTimeliness(a, d.Next); got != want {
 		t.Fatalf("%+v at a pace of %d: %+v, want %+v", a, d.Next, got, want)
 	}
 	stalls := Stalls{ThresholdNS: d.Next, Factor: 2}
-	if got, want := stalls.OfAnswer(x), stalls.Of(a.gaps); got != want {
+	if got, want := stalls.ofAnswer(x), stalls.Of(a.gaps); got != want {
 		t.Fatalf("%+v, stalls from %d on: %+v, want %+v", a, d.Next, got, want)
 	}
 }
@@ -408,7 +408,7 @@ func TestDefinitions(t *testing.T) {
 			for i := range rng.IntN(130) {
 				a.gaps = append(a.gaps, gap(i))
 			}
-			d := Deadline{[]int64{0, 1, 100 * ms, 1000 * ms, 1 << 40}[rng.IntN(5)], 1 + rng.Int64N(60*ms)}
+			d := deadline{[]int64{0, 1, 100 * ms, 1000 * ms, 1 << 40}[rng.IntN(5)], 1 + rng.Int64N(60*ms)}
 			target := []float64{0.001, 0.1, 0.5, 0.9, 0.9, 0.99, 1}[rng.IntN(7)]
 			checkDefinitions(t, a, d, target)
 			if t.Failed() {
@@ -431,7 +431,7 @@ func FuzzDefinitions(f *testing.F) {
 		for i, g := range gaps {
 			a.gaps = append(a.gaps, (int64(g)-16)<<(shift%32)+int64(i%3))
 		}
-		d := Deadline{max(first%most, 0), 1 + max(next%most, 0)}
+		d := deadline{max(first%most, 0), 1 + max(next%most, 0)}
 		checkDefinitions(t, a, d, float64(1+percent%100)/100)
 	})
 }

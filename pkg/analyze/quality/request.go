@@ -37,7 +37,7 @@ type Request struct {
 
 // SmoothTokens returns the part of the request in the smooth goodput of its level, in tokens: the
 // tokens less the tokens that the reader could have read while idle. The request must be Timed.
-func (q *Request) SmoothTokens() float64 { return q.Timeliness.Benefit(q.paceNS) }
+func (q *Request) SmoothTokens() float64 { return q.Timeliness.benefit(q.paceNS) }
 
 // TokenRate returns the fluid token rate of the request in tokens per second, 1/IntervalNS; NaN if the
 // request reaches the target at no rate, or at every rate, because its tokens come early.
@@ -65,11 +65,11 @@ func (q *Request) Value(m answer.Metric) float64 {
 	v, ok := 0.0, true
 	switch m {
 	case answer.Fluidity:
-		v, ok = q.Fluidity.Index()
+		v, ok = q.Fluidity.index()
 	case answer.FluidInterval:
 		v, ok = q.IntervalNS.Float()
 	case answer.TokensInTime:
-		v = q.Timeliness.Share()
+		v = q.Timeliness.share()
 	case answer.ReaderIdle:
 		v = float64(q.Timeliness.IdleNS)
 	case answer.Stalls:
@@ -77,7 +77,7 @@ func (q *Request) Value(m answer.Metric) float64 {
 	case answer.LongestStall:
 		v, ok = float64(q.Stall.LongestNS), q.Stall.N > 0
 	case answer.StallShare:
-		v, ok = q.Stall.Share()
+		v, ok = q.Stall.share()
 	default:
 		ok = false
 	}
@@ -184,12 +184,12 @@ func (q *Request) PerToken(m *answer.Measures) (factor float64, tokens []int32) 
 func (x *Meter) times(q *Request) {
 	cfg, a := &x.Config, &x.Answer
 	q.Timed, q.paceNS = true, cfg.PaceNS
-	q.Fluidity = a.Fluidity(Deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
-	if ns, ok := a.FluidInterval(cfg.FirstTokenNS, cfg.Target); ok {
+	q.Fluidity = a.fluidity(deadline{First: cfg.FirstTokenNS, Next: cfg.TokenNS})
+	if ns, ok := a.fluidInterval(cfg.FirstTokenNS, cfg.Target); ok {
 		q.IntervalNS = export.IntOf(ns)
 	}
-	q.Timeliness = a.Timeliness(cfg.PaceNS)
-	q.Stall = x.stalls.OfAnswer(a)
+	q.Timeliness = a.timeliness(cfg.PaceNS)
+	q.Stall = x.stalls.ofAnswer(a)
 }
 
 // A Config holds the parameters of the measures. Times are nanoseconds, at least 1.

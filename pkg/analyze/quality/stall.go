@@ -15,8 +15,8 @@ type Stall struct {
 	DecodeNS int64
 }
 
-// Share returns TotalNS/DecodeNS; ok is false if all tokens came at one time.
-func (s Stall) Share() (share float64, ok bool) {
+// share returns TotalNS/DecodeNS; ok is false if all tokens came at one time.
+func (s Stall) share() (share float64, ok bool) {
 	if s.DecodeNS <= 0 {
 		return 0, false
 	}
@@ -43,8 +43,8 @@ func (x *Stalls) Of(gaps []int64) Stall {
 	return x.of(gaps, sum, longest)
 }
 
-// OfAnswer returns the stalls of a. The result equals the result of Of for the gaps of a, and takes less time.
-func (x *Stalls) OfAnswer(a *Answer) Stall { return x.of(a.gaps, a.sum, a.longest) }
+// ofAnswer returns the stalls of a. The result equals the result of Of for the gaps of a, and takes less time.
+func (x *Stalls) ofAnswer(a *Answer) Stall { return x.of(a.gaps, a.sum, a.longest) }
 
 // of returns the stalls of an answer. sum is the sum of the gaps; longest is the longest gap, or any length up to 0
 // if no gap is above 0.

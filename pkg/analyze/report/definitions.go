@@ -195,14 +195,11 @@ func DefinitionsMarkdown(d *Definitions) Renderer {
 	}
 }
 
-// DefinitionsSchema names the layout that DefinitionsJSON writes.
-const DefinitionsSchema = "pa-definitions/1"
-
 // DefinitionsJSON writes one object in the layout of
 // schemas/definitions.schema.json, with all measures.
 func DefinitionsJSON(d *Definitions) Renderer {
 	return sheet.JSON(sheet.Object{
-		"schema", DefinitionsSchema, "file", d.Name, "mode", d.Mode, "value", d.Value,
+		"schema", "pa-definitions/1", "file", d.Name, "mode", d.Mode, "value", d.Value,
 		"measures", sheet.List(d.Measures, func(m *explain.MeasureRows) sheet.Object {
 			return sheet.Object{"measure", m.Measure, "words", m.Measure.Words(), "unit", m.Measure.Unit(), "rows", sheet.List(m.Rows, jsonDefinition)}
 		}),

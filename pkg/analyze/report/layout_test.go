@@ -93,6 +93,7 @@ func TestServerUnits(t *testing.T) {
 		want []string
 	}{
 		{figures(4700, 62900, 6e9), []string{"4.700 µs", "62.90 µs", "6.000 s"}},
+		{figures(9700, 6e9), []string{"9.700 µs", "6.000 s"}},
 		{figures(62900, 6e6), []string{"0.0629 ms", "6.000 ms"}},
 	} {
 		u := timeUnitsOf([]Input{{Report: &analyze.Report{Run: &export.Run{}, Experiments: []analyze.Experiment{*tt.e}}}})

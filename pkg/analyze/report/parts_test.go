@@ -34,7 +34,7 @@ type madeLevel struct {
 	requests         []made
 }
 
-// document writes levels as pa-record does, an hour apart.
+// write writes the level as pa-record does. Levels are an hour apart.
 func (l madeLevel) write(b *strings.Builder, index int) {
 	base := 1_700_000_000_000 + index*3_600_000
 	at := func(ms int) string { return fmt.Sprintf("%d000000", base+ms) }

@@ -72,7 +72,7 @@ func farApart(all []serverfigures.Figure) bool {
 		ns = append(ns, figureTimes(&all[i])...)
 	}
 	least, most := extremes(ns)
-	return most >= 1e6*least
+	return most >= 1e5*least
 }
 
 // figureTimes returns the times of a figure; none if it is no time.

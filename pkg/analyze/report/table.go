@@ -121,8 +121,8 @@ func (t *table) head(name string) {
 		}
 	}
 	row("recorded by", Tool(t.rep))
-	service := deref(run.ServiceKind)
-	if e := deref(run.Endpoint); e != "" {
+	service := export.TextOf(run.ServiceKind)
+	if e := export.TextOf(run.Endpoint); e != "" {
 		service = strings.TrimPrefix(service+" "+e, " ")
 	}
 	row("service", service)
@@ -170,7 +170,7 @@ func Tool(rep *analyze.Report) string {
 	if m := rep.Run.Meta; m != nil && m.Tool != "" {
 		return m.Tool
 	}
-	switch v := deref(rep.Run.Version); {
+	switch v := export.TextOf(rep.Run.Version); {
 	case rep.ByRecorder:
 		return "pa-record"
 	case v != "":
@@ -575,13 +575,6 @@ func isDigit(word string) bool {
 	return word != "" && word[len(word)-1] >= '0' && word[len(word)-1] <= '9'
 }
 
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // level returns what text and Markdown say of a level.
 func (t *table) level(e *analyze.Experiment) *sheet.Part {
 	u := t.units
@@ -668,7 +661,7 @@ func Markdown(inputs []Input) Renderer {
 func markdown(in Input, u *timeUnits) *sheet.Sheet {
 	rep := in.Report
 	about := []string{"recorded by " + Tool(rep)}
-	if s := strings.TrimSpace(deref(rep.Run.ServiceKind) + " " + deref(rep.Run.Endpoint)); s != "" {
+	if s := strings.TrimSpace(export.TextOf(rep.Run.ServiceKind) + " " + export.TextOf(rep.Run.Endpoint)); s != "" {
 		about = append(about, s)
 	}
 	if rep.Model != "" {

@@ -193,8 +193,8 @@ func (res *Plan) tooMany() bool {
 	return slices.ContainsFunc(res.Levels, func(l *LevelPlan) bool { return max(l.Find, l.Exclude) > MaxRunsASide })
 }
 
-// Seconds returns the time that k runs a side take; NaN if it is not known.
-func (res *Plan) Seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }
+// seconds returns the time that k runs a side take; NaN if it is not known.
+func (res *Plan) seconds(k int) float64 { return 2 * float64(k) * res.RunSeconds }
 
 // Within holds how much latencies may be off because a run has so few requests. The zero value is empty.
 type Within struct {

@@ -131,7 +131,7 @@ func (res *Plan) side(k int, l *LevelPlan) string {
 		return "more than " + plural.GroupedOf(MaxRunsASide, "run") + " a side"
 	}
 	text := fmt.Sprintf("%s a side of %s", plural.GroupedOf(k, "run"), plural.GroupedOf(l.Requests, "request"))
-	if seconds := res.Seconds(k); !math.IsNaN(seconds) {
+	if seconds := res.seconds(k); !math.IsNaN(seconds) {
 		text += ", " + duration(seconds) + " in all"
 	}
 	return text
@@ -237,16 +237,13 @@ func (res *Plan) notes() []string {
 	return notes
 }
 
-// PlanSchema names the layout of JSON.
-const PlanSchema = "pa-plan/1"
-
 func (res *Plan) json() sheet.Object {
 	var command sheet.Object
 	if c := &res.Command; c.Line != "" {
 		command = sheet.Object{"line", c.Line, "runs", c.Runs, "all_sides", c.AllSides, "files", c.Files, "pilot", c.Pilot, "hidden_credentials", c.Hidden}
 	}
 	return sheet.Object{
-		"schema", PlanSchema, "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
+		"schema", "pa-plan/1", "change", res.Options.Change, "power", res.Options.Power, "alpha", alpha,
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "run_seconds", res.RunSeconds, "command", command, "no_command", sheet.Opt(res.NoCommand),
 		"runs", diff.JSONRuns(res.Set.Runs), "comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
 		"levels", sheet.ListOf(res.Levels, func(l *LevelPlan) sheet.Object {
@@ -279,7 +276,7 @@ func (res *Plan) sides(k int, l *LevelPlan) sheet.Object {
 	if known(k) == nil {
 		return nil
 	}
-	return sheet.Object{"runs_a_side", k, "requests", 2 * k * l.Requests, "seconds", res.Seconds(k)}
+	return sheet.Object{"runs_a_side", k, "requests", 2 * k * l.Requests, "seconds", res.seconds(k)}
 }
 
 // count returns a number of requests; nil for 0.

@@ -119,7 +119,7 @@ func (res *Result) Headlines() []string {
 		}
 		line := "the deviation of every primary metric is unknown"
 		if found != nil {
-			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time%s)", res.Options.RunsASide[at], strings.Join(found, ", "), l.rough())
+			line = fmt.Sprintf("%d runs a side find %s (80 %% of the time if judged alone%s)", res.Options.RunsASide[at], strings.Join(found, ", "), l.rough())
 		}
 		lines = append(lines, ofLevel(res.Set, l.Group, ": ", line))
 	}
@@ -231,12 +231,9 @@ func (res *Result) reasons() []string {
 	return lines
 }
 
-// Schema names the layout of JSON.
-const Schema = "pa-rig/1"
-
 func (res *Result) json() sheet.Object {
 	return sheet.Object{
-		"schema", Schema, "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
+		"schema", "pa-rig/1", "confidence", confidence, "alpha", alpha, "power", power, "effect", sheet.Opt(res.Options.Effect),
 		"measured", res.Set.Runs[0].Measured(), "headlines", res.Headlines(), "runs", diff.JSONRuns(res.Set.Runs),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(),
 		"levels", sheet.ListOf(res.Levels, func(l *LevelSpread) sheet.Object {

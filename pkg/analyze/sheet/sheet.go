@@ -253,7 +253,7 @@ func (p *Part) markdown() (blocks []string) {
 			if t.Caption != "" {
 				blocks = append(blocks, sanitize.Markdown(strings.ToUpper(t.Caption[:1])+t.Caption[1:])+":\n")
 			}
-			blocks = append(blocks, t.Markdown())
+			blocks = append(blocks, t.markdown())
 		case block.List != nil:
 			blocks = append(blocks, bullets(block.List))
 		case block.Code != "":

@@ -97,11 +97,11 @@ func TestTable(t *testing.T) {
 	if d := cmp.Diff("differs  old  new\nload     1.5  b\nhost     12   cc\n", left.Text("", 0)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if d := cmp.Diff("|  | one |  | two | verdict |\n| --- | ---: | ---: | ---: | --- |\n| x | 1.5 |  | 10 | \\~ |\n| long | 12.25 |  | 9 | worse |\n", table.Markdown()); d != "" {
+	if d := cmp.Diff("|  | one |  | two | verdict |\n| --- | ---: | ---: | ---: | --- |\n| x | 1.5 |  | 10 | \\~ |\n| long | 12.25 |  | 9 | worse |\n", table.markdown()); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if none := AllLeft(nil); none.Text("", 0)+none.Markdown() != "" {
-		t.Errorf("a table without rows: %q", none.Text("", 0)+none.Markdown())
+	if none := AllLeft(nil); none.Text("", 0)+none.markdown() != "" {
+		t.Errorf("a table without rows: %q", none.Text("", 0)+none.markdown())
 	}
 }
 

@@ -186,8 +186,8 @@ func (t *Table) line(row []string, widths []int, indent string, columns []int) s
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Markdown formats the table with one row of heads; "" without rows.
-func (t *Table) Markdown() string {
+// markdown formats the table with one row of heads; "" without rows.
+func (t *Table) markdown() string {
 	if len(t.Rows) == 0 {
 		return ""
 	}

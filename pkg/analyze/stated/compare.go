@@ -12,9 +12,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// CompareSchema is the schema of the JSON of a [Comparison].
-const CompareSchema = "pa-stated-diff/1"
-
 // NoInterval says why a comparison of figures decides nothing.
 const NoInterval = "no interval: the file holds figures only, so nothing tells a change from chance"
 
@@ -45,8 +42,8 @@ func (p *LevelPair) name() string {
 // A Row is a figure of both sides.
 type Row struct{ Old, New *Figure }
 
-// Change returns (new − old) / old. It is NaN if a side has no number, or old is 0.
-func (r *Row) Change() float64 {
+// change returns (new − old) / old. It is NaN if a side has no number, or old is 0.
+func (r *Row) change() float64 {
 	if r.Old.Value == 0 {
 		return math.NaN()
 	}
@@ -267,7 +264,7 @@ func (c *Comparison) sheet() *sheet.Sheet {
 		for j := range p.Rows {
 			r := &p.Rows[j]
 			change := ""
-			if v := r.Change(); !math.IsNaN(v) {
+			if v := r.change(); !math.IsNaN(v) {
 				change = sheet.Change(v)
 			}
 			t.Rows = append(t.Rows, []string{r.Old.title(), r.Old.Text, r.New.Text, change})
@@ -279,12 +276,12 @@ func (c *Comparison) sheet() *sheet.Sheet {
 
 func (c *Comparison) json() sheet.Object {
 	return sheet.Object{
-		"schema", CompareSchema, "verdict", "none", "why", NoInterval, "definitions", c.Old.Definitions, "old", c.Old.File, "new", c.New.File,
+		"schema", "pa-stated-diff/1", "verdict", "none", "why", NoInterval, "definitions", c.Old.Definitions, "old", c.Old.File, "new", c.New.File,
 		"levels", sheet.List(c.Levels, func(p *LevelPair) sheet.Object {
 			return sheet.Object{"level", p.name(), "figures", sheet.List(p.Rows, func(r *Row) sheet.Object {
 				return sheet.Object{
 					"metric", r.Old.Metric, "statistic", sheet.Opt(r.Old.Statistic), "unit", sheet.Opt(r.Old.Unit),
-					"old", r.Old.Value, "new", r.New.Value, "change", r.Change(),
+					"old", r.Old.Value, "new", r.New.Value, "change", r.change(),
 				}
 			})}
 		}),
@@ -299,7 +296,7 @@ func (c *Comparison) csv() (lines []sheet.CSVRow) {
 			r := &p.Rows[j]
 			lines = append(lines, sheet.CSVRow{
 				"level": p.name(), "metric": r.Old.Metric, "statistic": r.Old.Statistic, "unit": r.Old.Unit,
-				"old": r.Old.csv(), "new": r.New.csv(), "change": sheet.CSVNumber(r.Change()),
+				"old": r.Old.csv(), "new": r.New.csv(), "change": sheet.CSVNumber(r.change()),
 			})
 		}
 	}

@@ -2,9 +2,6 @@ package stated
 
 import "github.com/pa-tools/pa/pkg/analyze/sheet"
 
-// DefinitionsSchema is the schema of the JSON of [Definitions].
-const DefinitionsSchema = "pa-stated-definitions/1"
-
 // A Formula is how a tool defines a metric.
 type Formula struct {
 	Measure string // in words: "TTFT, time to first token"
@@ -24,7 +21,7 @@ func Definitions(r *Result, all []Formula) *sheet.Formats {
 			return s
 		}),
 		JSON: func() sheet.Object {
-			return sheet.Object{"schema", DefinitionsSchema, "file", r.File, "tool", r.Definitions, "definitions", sheet.List(all, func(f *Formula) sheet.Object {
+			return sheet.Object{"schema", "pa-stated-definitions/1", "file", r.File, "tool", r.Definitions, "definitions", sheet.List(all, func(f *Formula) sheet.Object {
 				return sheet.Object{"measure", f.Measure, "name", f.Name, "formula", f.Rule, "strict", f.Ours}
 			})}
 		},

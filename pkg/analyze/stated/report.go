@@ -9,9 +9,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// Schema is the schema of the JSON of [Report].
-const Schema = "pa-stated/1"
-
 // noRequests says what a file of figures lacks.
 const noRequests = "figures only: the file keeps no requests, so there are no other percentiles, no SLOs and no intervals"
 
@@ -126,7 +123,7 @@ func (f *Figure) row() string {
 
 // document returns the JSON of results.
 func document(all []*Result) sheet.Object {
-	return sheet.Object{"schema", Schema, "results", sheet.ListOf(all, func(r *Result) sheet.Object {
+	return sheet.Object{"schema", "pa-stated/1", "results", sheet.ListOf(all, func(r *Result) sheet.Object {
 		return sheet.Object{
 			"file", r.File, "tool", r.Definitions, "release", sheet.Opt(r.Release), "model", sheet.Opt(r.Model), "url", sheet.Opt(r.URL),
 			"began", sheet.Opt(r.Began), "notes", sheet.Opt(r.Notes),

@@ -171,7 +171,7 @@ func TestCompareSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(c.Levels) != 2 || c.Levels[0].Rows[0].Change() != 0 || c.Levels[1].Rows[0].Change() != 0.505 {
+	if len(c.Levels) != 2 || c.Levels[0].Rows[0].change() != 0 || c.Levels[1].Rows[0].change() != 0.505 {
 		t.Errorf("levels %+v", c.Levels)
 	}
 	if want := "settings of concurrency 4 · seqs 4 differ between a and b: data a and b"; len(c.Lost) != 2 || c.Lost[0] != want {

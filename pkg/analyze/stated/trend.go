@@ -8,9 +8,6 @@ import (
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
 
-// TrendSchema is the schema of the JSON of a [Trend].
-const TrendSchema = "pa-stated-trend/1"
-
 // A Trend has figures of one tool over several results, in the order given. It finds no steps: nothing tells a change from chance.
 type Trend struct {
 	Results []*Result
@@ -45,13 +42,13 @@ func (r *TrendRow) First() (f *Figure, at int) {
 	return r.Figures[at], at
 }
 
-// Change returns (value − first value) / first value of result i; NaN if it has none, or the first value is 0.
-func (r *TrendRow) Change(i int) float64 {
+// change returns (value − first value) / first value of result i; NaN if it has none, or the first value is 0.
+func (r *TrendRow) change(i int) float64 {
 	first, _ := r.First()
 	if r.Figures[i] == nil {
 		return math.NaN()
 	}
-	return (&Row{first, r.Figures[i]}).Change()
+	return (&Row{first, r.Figures[i]}).change()
 }
 
 // NewTrend lines up the figures of results. labels may have "" for the name of the file. Results with one level each are lined up even
@@ -156,7 +153,7 @@ func (t *Trend) sheet() *sheet.Sheet {
 				cell := ""
 				if f != nil {
 					cell = f.Text
-					if v := r.Change(k); k != at && !math.IsNaN(v) {
+					if v := r.change(k); k != at && !math.IsNaN(v) {
 						cell += " " + sheet.Change(v)
 					}
 				}
@@ -183,7 +180,7 @@ func (t *Trend) json() sheet.Object {
 		points[i] = sheet.Object{"label", t.Labels[i], "file", r.File, "release", sheet.Opt(r.Release), "model", sheet.Opt(r.Model)}
 	}
 	return sheet.Object{
-		"schema", TrendSchema, "verdict", "none", "why", NoInterval, "definitions", t.Results[0].Definitions,
+		"schema", "pa-stated-trend/1", "verdict", "none", "why", NoInterval, "definitions", t.Results[0].Definitions,
 		"points", sheet.List(points, func(o *sheet.Object) sheet.Object { return *o }),
 		"levels", sheet.List(t.Levels, func(x *TrendLevel) sheet.Object {
 			return sheet.Object{"level", x.Name, "figures", sheet.List(x.Rows, func(r *TrendRow) sheet.Object {
@@ -191,7 +188,7 @@ func (t *Trend) json() sheet.Object {
 				var values []sheet.Object
 				for i, f := range r.Figures {
 					if f != nil {
-						values = append(values, sheet.Object{"point", t.Labels[i], "value", f.Value, "change", r.Change(i)})
+						values = append(values, sheet.Object{"point", t.Labels[i], "value", f.Value, "change", r.change(i)})
 					}
 				}
 				return sheet.Object{
@@ -214,7 +211,7 @@ func (t *Trend) csv() (lines []sheet.CSVRow) {
 				if f != nil {
 					lines = append(lines, sheet.CSVRow{
 						"level": x.Name, "metric": first.Metric, "statistic": first.Statistic, "unit": first.Unit,
-						"point": t.Labels[k], "file": t.Results[k].File, "value": f.csv(), "change": sheet.CSVNumber(r.Change(k)),
+						"point": t.Labels[k], "file": t.Results[k].File, "value": f.csv(), "change": sheet.CSVNumber(r.change(k)),
 					})
 				}
 			}

@@ -50,7 +50,7 @@ type pickedValues struct {
 	values []float64
 }
 
-// pickedOf returns a picked with room for the values, for the places that exist among n values. It changes places.
+// pickedOf returns pickedValues with room for the values, for the places that exist among n values. It changes places.
 func pickedOf(n int, places []int) pickedValues {
 	places = slices.DeleteFunc(places, func(i int) bool { return i < 0 || i >= n })
 	slices.Sort(places)

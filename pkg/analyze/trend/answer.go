@@ -221,7 +221,7 @@ func (j *Judgement) Refusal(burnIn, noise bool) error {
 	if j.Missing != nil {
 		return fmt.Errorf("the new runs lack %s", strings.Join(clean(j.Missing), ", "))
 	}
-	if outlying := j.New.Outlying(j.Ignore); outlying != nil && !noise {
+	if outlying := j.New.outlying(j.Ignore); outlying != nil && !noise {
 		return fmt.Errorf("%s: record again, with pa-record --warmup-runs 1 if it is the first run, or leave the run out", strings.Join(outlying, "; "))
 	}
 	for _, f := range j.findings() {

@@ -209,7 +209,7 @@ func Accept(dir, name string, files []string, noise string) (folder string, err 
 			err = errors.Join(err, os.RemoveAll(partial))
 		}
 	}()
-	m := &manifest{Schema: ManifestSchema, Noise: noise}
+	m := &manifest{Schema: manifestSchema, Noise: noise}
 	taken := map[string]bool{ManifestName: true}
 	for i, from := range files {
 		base := strings.TrimLeft(filepath.Base(from), ".") // names with a dot are not read

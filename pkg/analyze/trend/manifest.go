@@ -20,8 +20,8 @@ import (
 // ManifestName is the name of the manifest in the folder of a point.
 const ManifestName = "manifest.json"
 
-// ManifestSchema names the layout of manifests.
-const ManifestSchema = "pa-baseline/1"
+// manifestSchema names the layout of manifests.
+const manifestSchema = "pa-baseline/1"
 
 // maxManifestBytes bounds the size of a manifest: some 50,000 files.
 const maxManifestBytes = 8 << 20
@@ -77,8 +77,8 @@ func readManifest(ctx context.Context, folder string) (*manifest, error) {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s is not a manifest: text follows its object", ManifestName)
 	}
-	if m.Schema != ManifestSchema {
-		return nil, fmt.Errorf("%s has the schema %q, and this program reads %s", ManifestName, m.Schema, ManifestSchema)
+	if m.Schema != manifestSchema {
+		return nil, fmt.Errorf("%s has the schema %q, and this program reads %s", ManifestName, m.Schema, manifestSchema)
 	}
 	if len(m.Files) == 0 {
 		return nil, fmt.Errorf("%s lists no file", ManifestName)

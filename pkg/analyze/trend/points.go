@@ -135,10 +135,10 @@ func (p *Point) unfit(ignore []string) error {
 	return errors.Join(errs...)
 }
 
-// Outlying returns a text for each level at which runs of the point differ from its other runs in
+// outlying returns a text for each level at which runs of the point differ from its other runs in
 // primary metrics, with the metric that differs most: "run.1.json has 82 times the TTFT p50 of the
 // other runs at concurrency 1".
-func (p *Point) Outlying(ignore []string) []string {
+func (p *Point) outlying(ignore []string) []string {
 	set := diff.NewSet(p.Runs, ignore)
 	var texts []string
 	for _, l := range set.Levels {

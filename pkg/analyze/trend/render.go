@@ -153,7 +153,7 @@ func (j *Judgement) notes() []string {
 		if p.Noise != "" {
 			notes = append(notes, fmt.Sprintf("accepted point %s was accepted as noise: %s", p.Label, p.Noise))
 		}
-		for _, text := range p.Outlying(j.Ignore) {
+		for _, text := range p.outlying(j.Ignore) {
 			notes = append(notes, fmt.Sprintf("accepted point %s has a run unlike its others, which hides changes: %s; delete the folder of the point to judge without it", p.Label, text))
 		}
 	}
@@ -173,7 +173,7 @@ func (j *Judgement) notes() []string {
 		notes = append(notes, fmt.Sprintf("Changes of up to %s pass.", percent(j.Allow)))
 	}
 	notes = append(notes, j.reasons()...)
-	if len(j.Accepted) > 0 && j.New.Outlying(j.Ignore) != nil {
+	if len(j.Accepted) > 0 && j.New.outlying(j.Ignore) != nil {
 		notes = append(notes, outlyingAdvice)
 	}
 	for _, name := range j.Added {
@@ -221,15 +221,15 @@ func (j *Judgement) reasons() (lines []string) {
 	return lines
 }
 
-// Schema names the layout of JSON.
-const Schema = "pa-trend/1"
+// schema names the layout of JSON.
+const schema = "pa-trend/1"
 
 func (res *Result) json() sheet.Object {
 	levels := sheet.ListOf(res.Levels, func(l *LevelHistory) sheet.Object {
 		return sheet.Object{"name", l.Name, "mode", l.Mode, "value", l.Value, "metrics", sheet.ListOf(l.Rows, (*Row).json)}
 	})
 	return sheet.Object{
-		"schema", Schema, "headline", res.Headline(), "confidence", confidence, "measured", res.Set.Runs[0].Measured(),
+		"schema", schema, "headline", res.Headline(), "confidence", confidence, "measured", res.Set.Runs[0].Measured(),
 		"comparable", len(res.Set.Refused()) == 0, "differences", res.Set.JSONDifferences(), "points", sheet.List(res.Points, (*Point).json), "levels", levels,
 		"findings", sheet.Opt(sheet.List(res.Findings, (*Finding).json)),
 	}
@@ -277,7 +277,7 @@ func (j *Judgement) json() sheet.Object {
 	})
 	leftOut := sheet.List(j.LeftOut, func(l *LeftOut) sheet.Object { return sheet.Object{"label", l.Label, "reason", l.Reason} })
 	return sheet.Object{
-		"schema", Schema, "headline", j.Headline(), "passed", j.passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
+		"schema", schema, "headline", j.Headline(), "passed", j.passed(), "answer", answer, "margin", j.Margin, "confidence", confidence,
 		"measured", j.New.Runs[0].Measured(), "comparable", len(j.Set.Refused()) == 0, "differences", j.Set.JSONDifferences(),
 		"points", append(sheet.List(j.Accepted, (*Point).json), j.New.json()), "levels", levels,
 		"missing_levels", sheet.Opt(j.Missing), "added_levels", sheet.Opt(j.Added), "left_out_points", sheet.Opt(leftOut), "unverified_points", sheet.Opt(j.Unverified), "findings", sheet.Opt(sheet.List(j.findingsBeside(), (*Finding).json)),

@@ -66,7 +66,7 @@ func TestUnusual(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := memrun.New(tt.kind, tt.levels...)
 			run := collect(t, r, Config{})
-			check(t, run, DefaultRows)
+			check(t, run, defaultRows)
 			if run.OriginNS != tt.origin {
 				t.Errorf("origin %d", run.OriginNS)
 			}
@@ -212,7 +212,7 @@ func TestRanks(t *testing.T) {
 	r := memrun.New("", all)
 	r.Header.Meta = &export.RunMeta{Merged: &export.MergedMeta{}}
 	run := collect(t, r, Config{})
-	check(t, run, DefaultRows)
+	check(t, run, defaultRows)
 	l := &run.Levels[0]
 	if l.Lanes != 9 {
 		t.Errorf("%d lanes", l.Lanes)
@@ -439,7 +439,7 @@ func TestLittleMemory(t *testing.T) {
 	requests := manyRequests(rng, 20_000/testenv.Stride(5), 10, 1e9)
 	whole := collect(t, memrun.New("", requests), Config{})
 	little := collect(t, memrun.New("", requests), Config{Analyze: analyze.Config{ValueMemory: 1000}})
-	check(t, little, DefaultRows)
+	check(t, little, defaultRows)
 	if d := difference(whole.Levels, little.Levels); d != "" {
 		t.Errorf("(-whole +little):\n%s", d)
 	}
@@ -503,7 +503,7 @@ func TestFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := collect(t, open(t, file.Bytes()), Config{})
-	check(t, want, DefaultRows)
+	check(t, want, defaultRows)
 	if l := &want.Levels[0]; len(l.Requests) != 300 || l.GapsByTime.N != 294*2 || l.GapsByPosition.N != 294*2 {
 		t.Errorf("%d requests, %d and %d gaps", len(l.Requests), l.GapsByTime.N, l.GapsByPosition.N)
 	}
@@ -536,7 +536,7 @@ func TestForeign(t *testing.T) {
 				t.Fatal(err)
 			}
 			run := collect(t, open(t, data), Config{})
-			check(t, run, DefaultRows)
+			check(t, run, defaultRows)
 			if len(run.Levels) == 0 {
 				t.Fatal("no level")
 			}
@@ -612,7 +612,7 @@ func TestShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := collect(t, merged, Config{})
-	check(t, run, DefaultRows)
+	check(t, run, defaultRows)
 	want := collect(t, memrun.Again(whole), Config{})
 	for i := range want.Levels {
 		a, b := &want.Levels[i], &run.Levels[i]

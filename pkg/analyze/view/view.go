@@ -16,8 +16,8 @@ import (
 // Absent is the value of a field of integers that is not known.
 const Absent = -1
 
-// DefaultRows is the default of Config.Rows. A run of up to 50,000 requests keeps all of its requests.
-const DefaultRows = 25_000
+// defaultRows is the default of Config.Rows. A run of up to 50,000 requests keeps all of its requests.
+const defaultRows = 25_000
 
 // A Config says what to collect. The zero value is the strict default.
 type Config struct {
@@ -28,7 +28,7 @@ type Config struct {
 	// Parts are the parts of levels that a picture shows; 0 means all. Levels lack the others.
 	Parts Part
 	// Rows is the largest number of requests that the waterfall keeps of a run with more than 2·Rows requests.
-	// It keeps all requests of a smaller run. 0 means DefaultRows.
+	// It keeps all requests of a smaller run. 0 means defaultRows.
 	Rows int
 	// Stalls finds the stalls of requests. The zero value stands for the stalls of
 	// [quality.Default].
@@ -234,7 +234,7 @@ func Collect(ctx context.Context, r export.Reader, cfg Config) (_ *Run, err erro
 		usual := quality.Default()
 		cfg.Stalls = quality.Stalls{ThresholdNS: usual.StallNS, Factor: usual.StallFactor}
 	}
-	cfg.Rows, cfg.Parts = cmp.Or(cfg.Rows, DefaultRows), cmp.Or(cfg.Parts, allParts)
+	cfg.Rows, cfg.Parts = cmp.Or(cfg.Rows, defaultRows), cmp.Or(cfg.Parts, allParts)
 	memory := cmp.Or(cfg.Analyze.ValueMemory, analyze.ValueMemory(cfg.Analyze.MemoryLimit))
 	own := stat.NewStore(memory/memoryShare, "")
 	defer func() { err = errors.Join(err, own.Close()) }()

@@ -85,7 +85,7 @@ func TestByHand(t *testing.T) {
 	if g := &l.GapsByTime; g.N != 4 || g.Most != 3 {
 		t.Errorf("%+v", g)
 	}
-	check(t, run, DefaultRows)
+	check(t, run, defaultRows)
 	if len(l.Distributions) != 4 || l.Distributions[1].Metric != answer.ITL || l.Distributions[1].Summary.N != 4 {
 		t.Errorf("%+v", l.Distributions)
 	}

@@ -349,8 +349,7 @@ func TestEventTokens(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			want := requests(1)
 			*want.requests[0] = export.Request{StartNS: 100, HasMeta: true, Responses: []export.Response{{RecvNS: 105}, {RecvNS: 109}, {RecvNS: 110}}}
-			yes := true
-			d := &export.Derived{Streamed: &yes, ITL: [][]int64{{4, 1}}, EventTokens: true}
+			d := &export.Derived{Streamed: new(true), ITL: [][]int64{{4, 1}}, EventTokens: true}
 			for i, n := range v.tokens {
 				d.Events = append(d.Events, export.TokenEvent{Response: int32(i), Tokens: n})
 			}

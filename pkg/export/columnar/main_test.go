@@ -19,8 +19,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-func str(s string) *string { return &s }
-
 // A random makes runs with hostile strings.
 type random struct{ memrun.Random }
 
@@ -38,7 +36,7 @@ func (s random) run(most int) *result {
 	res := &result{run: &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}}
 	run := res.run
 	if s.IntN(2) == 0 {
-		run.Version, run.ServiceKind, run.Endpoint = str(s.Text()), str(s.Text()), str(s.Text())
+		run.Version, run.ServiceKind, run.Endpoint = new(s.Text()), new(s.Text()), new(s.Text())
 		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.Uint(), Pauses: []export.Pause{{StartNS: s.Uint(), EndNS: s.Uint(), DurationNS: 7, Cause: export.PauseStopped}}, Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Label: "a-b_c.d", Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
 			Schema: export.CalibrationSchema, Services: []export.CalibratedService{{
 				Service: "openai", TokensPerSecond: 0.1, Recordings: []export.CalibratedRecording{{Stamps: "user", Receive: &export.ClockError{MedianNS: -1, MaxNS: 1 << 62}}},
@@ -55,9 +53,8 @@ func (s random) run(most int) *result {
 			e.WindowBoundaries = []uint64{s.Uint(), s.Uint()}
 		}
 		if s.IntN(2) == 0 {
-			stable := true
 			e.Meta = &export.ExperimentMeta{
-				Stable: &stable, StartNS: s.Uint(),
+				Stable: new(true), StartNS: s.Uint(),
 				RequestCounts: export.RequestCounts{Measured: 3, OutputsDropped: s.IntN(2), Resent: s.IntN(2)},
 				Client:        &export.ClientMeta{AchievedPerSecond: 0.1, Turnaround: &export.LatencySummary{N: 1, MaxNS: int64(s.IntN(9))}, FDs: &export.FDMeta{Limit: s.Uint()}},
 			}
@@ -323,8 +320,8 @@ func TestRoundTripEdges(t *testing.T) {
 func TestHeader(t *testing.T) {
 	for _, run := range []*export.Run{
 		{},
-		{Version: str("")},
-		{Version: str("\xff"), Endpoint: str("v1/chat")},
+		{Version: new("")},
+		{Version: new("\xff"), Endpoint: new("v1/chat")},
 		{Experiments: []export.Experiment{{}, {Mode: "\xfe", Value: "1e3", WindowBoundaries: []uint64{}}, {WindowBoundaries: []uint64{0, 1<<64 - 1}}}},
 		{Extra: export.Fields{{Name: "requests", Value: export.JSON(`[{"timestamp":1,"response_timestamps":[]}]`)}}},
 	} {

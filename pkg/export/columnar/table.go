@@ -32,7 +32,7 @@ type Table struct {
 	name     string
 	src      io.ReaderAt
 	r        *file.Reader
-	size     int64
+	size     int64 // bytes
 	maxBytes int64
 	columns  []tableColumn
 	leftOut  []string

@@ -132,8 +132,7 @@ func writeShards(dir string) error {
 	}
 	for rank := range 2 {
 		run := header()
-		streaming := true
-		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "pa-record 0.1.0", Streaming: &streaming, Shard: &export.ShardMeta{
+		run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "pa-record 0.1.0", Streaming: new(true), Shard: &export.ShardMeta{
 			Rank: rank, WorldSize: 2, Run: "r", PlanSHA256: "p", DividedBy: export.DividedByRequest,
 		}}
 		if rank > 0 {

@@ -56,7 +56,6 @@ func full(t *testing.T) []byte {
 			Stated: &export.Stated{InputTokens: &n, OutputTokens: &n, ReasoningTokens: &n, CachedTokens: &n, TokenEvents: &n, Silent: []int{0}, Text: &version},
 		}
 	}
-	stable := true
 	series := &export.Series{Source: "http://h:8002/metrics", Name: "n", Type: "gauge", Labels: []export.Label{{Name: "a", Value: "b"}}}
 	err := errors.Join(
 		w.WriteScrape(&export.Scrape{Source: "http://h:8002/metrics", StartNS: 1, EndNS: 2, Samples: []export.Sample{{Series: series, Value: 0.5}}}),
@@ -70,7 +69,7 @@ func full(t *testing.T) []byte {
 		w.EndExperiment(&export.Experiment{
 			WindowBoundaries: []uint64{0, 1<<64 - 1},
 			Meta: &export.ExperimentMeta{
-				StartNS: 1, EndNS: 2, Stable: &stable, RequestCounts: export.RequestCounts{Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5, Resent: 7, OutputsDropped: 6},
+				StartNS: 1, EndNS: 2, Stable: new(true), RequestCounts: export.RequestCounts{Measured: 1, Failed: 2, Warmup: 3, Late: 4, Cancelled: 5, Resent: 7, OutputsDropped: 6},
 				Interrupted: true, Warnings: []string{"w"}, ServerStats: fullServerStats(), Client: &export.ClientMeta{
 					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.LatencySummary{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
 					Turnaround: &export.LatencySummary{}, IssueToStart: &export.LatencySummary{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},

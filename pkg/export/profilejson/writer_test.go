@@ -37,14 +37,12 @@ func write(t testing.TB, e *export.Experiment, run *export.Run, requests ...*exp
 	return out.Bytes()
 }
 
-func str(s string) *string { return &s }
-
 // The document that perf_analyzer's own unit test expects for these values,
 // member by member.
 func TestWriterLayout(t *testing.T) {
 	got := write(t,
 		&export.Experiment{Mode: "concurrency", Value: "15", WindowBoundaries: []uint64{1, 5, 6}},
-		&export.Run{Version: str("1.2.3"), ServiceKind: str("triton"), Endpoint: str("")},
+		&export.Run{Version: new("1.2.3"), ServiceKind: new("triton"), Endpoint: new("")},
 		&export.Request{
 			StartNS: 1, SequenceID: 1,
 			Inputs: export.Fields{
@@ -294,7 +292,7 @@ func TestRoundTrip(t *testing.T) {
 		s := memrun.NewRandom(seed, 1)
 		run := &export.Run{Experiments: make([]export.Experiment, s.IntN(4))}
 		if s.IntN(2) == 0 {
-			run.Version, run.ServiceKind, run.Endpoint = str(s.Text()), str(s.Text()), str(s.Text())
+			run.Version, run.ServiceKind, run.Endpoint = new(s.Text()), new(s.Text()), new(s.Text())
 			run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.Uint(), Pauses: []export.Pause{{StartNS: s.Uint(), EndNS: s.Uint(), DurationNS: 7, Cause: export.PauseStopped}}, Warnings: []string{"<é>"}, Stamps: &export.StampCount{Kernel: 1}, Repeat: &export.RepeatMeta{Label: "a-b_c.d", Index: 2, Of: 5, Group: "é"}, Calibration: &export.Calibration{
 				Schema: export.CalibrationSchema, Services: []export.CalibratedService{{
 					Service: "openai", TokensPerSecond: 0.1, Recordings: []export.CalibratedRecording{{Stamps: "user", Receive: &export.ClockError{MedianNS: -1, MaxNS: 1 << 62}}},
@@ -315,8 +313,7 @@ func TestRoundTrip(t *testing.T) {
 				e.WindowBoundaries = []uint64{s.Uint(), s.Uint()}
 			}
 			if s.IntN(2) == 0 {
-				stable := true
-				e.Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 3}, Stable: &stable, StartNS: s.Uint()}
+				e.Meta = &export.ExperimentMeta{RequestCounts: export.RequestCounts{Measured: 3}, Stable: new(true), StartNS: s.Uint()}
 			}
 			if s.IntN(4) == 0 {
 				e.Extra = export.Fields{{Name: "x" + s.Text(), Value: s.Value()}}

@@ -34,7 +34,7 @@ func record(t testing.TB) *recorded {
 	t.Helper()
 	var out bytes.Buffer
 	rec := &recorded{}
-	w, err := NewWriter(To(&out), &export.Run{Version: str("1"), Meta: &export.RunMeta{Tool: "t", StartNS: 5}})
+	w, err := NewWriter(To(&out), &export.Run{Version: new("1"), Meta: &export.RunMeta{Tool: "t", StartNS: 5}})
 	var experiments []export.Experiment
 	mark := func(errs ...error) {
 		t.Helper()
@@ -64,7 +64,7 @@ func record(t testing.TB) *recorded {
 		experiments[level] = e
 		mark(w.EndExperiment(&e))
 	}
-	mark(w.Close(&export.Run{Version: str("2"), Meta: &export.RunMeta{Tool: "t", StartNS: 5, EndNS: 9}}))
+	mark(w.Close(&export.Run{Version: new("2"), Meta: &export.RunMeta{Tool: "t", StartNS: 5, EndNS: 9}}))
 	rec.data = out.Bytes()
 	return rec
 }
@@ -316,7 +316,7 @@ func TestWholeFrames(t *testing.T) {
 		if want == 0 {
 			continue
 		}
-		end, err := End(&export.Run{Version: str("3")})
+		end, err := End(&export.Run{Version: new("3")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,8 +17,6 @@ import (
 	"github.com/pa-tools/pa/pkg/export/profilejson"
 )
 
-func str(s string) *string { return &s }
-
 // A result is all that a log holds.
 type result struct {
 	run      *export.Run
@@ -34,7 +32,7 @@ func randomRun(seed uint64, most int) *result {
 	s := memrun.NewRandom(seed, 2)
 	res := &result{run: &export.Run{}}
 	if s.IntN(2) == 0 {
-		res.run.Version, res.run.Endpoint = str(s.Text()), str(s.Text())
+		res.run.Version, res.run.Endpoint = new(s.Text()), new(s.Text())
 		res.run.Meta = &export.RunMeta{Schema: export.Schema, Tool: "t", StartNS: s.Uint(), Warnings: []string{"<é>"}}
 	}
 	for i := range s.IntN(4) {

@@ -19,7 +19,7 @@ const windowBytes = 256 << 10
 // A scanner reads the frames of a file that may end anywhere, one after the other.
 type scanner struct {
 	src  io.ReaderAt
-	size int64
+	size int64  // bytes
 	off  int64  // of the next frame
 	sum  uint32 // checksum of the frame before
 

@@ -115,8 +115,8 @@ func (cfg *ClientConfig) check(all []Shard) (bound int64, err error) {
 		first := all[0].Reader.Run()
 		for _, x := range [...]struct{ what, a, b string }{
 			{"models", metaText(first, func(m *export.RunMeta) string { return m.Model }), metaText(run, func(m *export.RunMeta) string { return m.Model })},
-			{"kinds of service", text(first.ServiceKind), text(run.ServiceKind)},
-			{"endpoints", text(first.Endpoint), text(run.Endpoint)},
+			{"kinds of service", export.TextOf(first.ServiceKind), export.TextOf(run.ServiceKind)},
+			{"endpoints", export.TextOf(first.Endpoint), export.TextOf(run.Endpoint)},
 			{"kinds of file", importOf(first), importOf(run)},
 		} {
 			if x.a != x.b && (x.a != "" && x.b != "" || x.what == "kinds of file") {
@@ -133,13 +133,6 @@ func (cfg *ClientConfig) check(all []Shard) (bound int64, err error) {
 		return refuse("a bound of %s is not above 0", time.Duration(cfg.BoundNS))
 	}
 	return cfg.BoundNS, nil
-}
-
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 func metaText(run *export.Run, of func(*export.RunMeta) string) string {

@@ -26,9 +26,8 @@ func pair() [2]*memrun.Reader {
 		if rank == 1 {
 			s.OffsetBefore = &export.ClockOffset{OffsetNS: offset, BoundNS: 10, Exchanges: 1}
 		}
-		kind := "openai"
 		all[rank] = &memrun.Reader{
-			Header: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{
+			Header: export.Run{ServiceKind: new("openai"), Meta: &export.RunMeta{
 				Schema: export.Schema, Shard: s, Host: &export.HostMeta{Name: string(rune('a' + rank))},
 			}, Experiments: []export.Experiment{{
 				Mode: export.ModeConcurrency, Value: "4",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/memrun"
 	"github.com/pa-tools/pa/internal/test/runtest"
 	"github.com/pa-tools/pa/internal/test/testenv"
@@ -48,7 +49,7 @@ func TestDividedRunIsTheWhole(t *testing.T) {
 			}
 			got, want := runtest.Report(t, merged, cfg), runtest.Report(t, memrun.Again(whole), cfg)
 			if got != want {
-				t.Fatalf("seed %d, %d shards, %s:\n%s", seed, n, name, runtest.FirstDifference(got, want))
+				t.Fatalf("seed %d, %d shards, %s:\n%s", seed, n, name, golden.FirstDifference([]byte(got), []byte(want)))
 			}
 		}
 	}

@@ -18,15 +18,15 @@ const (
 const (
 	MaxStreams         = 8192
 	maxTokensPerSecond = 10000
-	MaxDuration        = 10 * time.Minute
+	maxDuration        = 10 * time.Minute
 	// maxRoundRequests and maxRoundTokens bound one round.
 	maxRoundRequests = 9000
 	maxRoundTokens   = 2 << 20
 )
 
-// Rounds is the number of rounds. Each round has a turn of both recordings, so that other
+// rounds is the number of rounds. Each round has a turn of both recordings, so that other
 // activity of the machine does not affect only one of them.
-const Rounds = 2
+const rounds = 2
 
 // A Config is the load of a calibration. The zero value means the defaults.
 type Config struct {
@@ -50,7 +50,7 @@ func (c Config) Validate() error {
 	}
 	bad(c.Streams < 0 || c.Streams > MaxStreams, "%d streams: from 1 to %d can be calibrated", c.Streams, MaxStreams)
 	bad(!(c.TokensPerSecond >= 0 && c.TokensPerSecond <= maxTokensPerSecond), "%v tokens per second and stream: the rate must be above 0 and at most %d", c.TokensPerSecond, maxTokensPerSecond)
-	bad(c.Duration < 0 || c.Duration > MaxDuration, "%v: the duration must be above 0 and at most %v", c.Duration, MaxDuration)
+	bad(c.Duration < 0 || c.Duration > maxDuration, "%v: the duration must be above 0 and at most %v", c.Duration, maxDuration)
 	bad(c.Tokens < 0, "%d tokens: there must be at least 1", c.Tokens)
 	if errs == nil {
 		if c = c.withDefaults(); c.tokens() > maxRoundTokens/c.Streams {
@@ -79,7 +79,7 @@ func (c Config) tokens() int {
 	if n == 0 {
 		n = int(math.Ceil(c.Duration.Seconds() * c.TokensPerSecond))
 	}
-	return (max(n, 1)-1)/Rounds + 1 // rounded up
+	return (max(n, 1)-1)/rounds + 1 // rounded up
 }
 
 // A Plan is the load of a round.
@@ -95,8 +95,8 @@ type Plan struct {
 // compare, and some starts.
 const requestTokens = 50
 
-// Plan returns the plan of c, which must be valid.
-func (c Config) Plan() Plan {
+// plan returns the plan of c, which must be valid.
+func (c Config) plan() Plan {
 	c = c.withDefaults()
 	tokens := c.tokens()
 	requests := max(min(tokens/requestTokens, maxRoundRequests/c.Streams), 1)

@@ -27,7 +27,7 @@ func TestPlan(t *testing.T) {
 			t.Errorf("%s: %v", row.name, err)
 			continue
 		}
-		if d := cmp.Diff(row.want, row.c.Plan()); d != "" {
+		if d := cmp.Diff(row.want, row.c.plan()); d != "" {
 			t.Errorf("%s (-want +got):\n%s", row.name, d)
 		}
 	}

@@ -41,7 +41,7 @@ type Runner struct {
 
 // Run performs the calibration. An interruption by Stop or ctx is an error.
 func (k *Runner) Run(ctx context.Context) (*export.Calibration, error) {
-	plan := k.Config.Plan()
+	plan := k.Config.plan()
 	srv, err := k.Simulator.start(ctx, plan)
 	if err != nil {
 		return nil, err
@@ -67,10 +67,10 @@ func (k *Runner) Run(ctx context.Context) (*export.Calibration, error) {
 // service calibrates one service.
 func (k *Runner) service(ctx context.Context, srv *server, name string, plan Plan) (export.CalibratedService, error) {
 	s := export.CalibratedService{
-		Service: name, Streams: plan.Streams, TokensPerSecond: plan.TokensPerSecond, TokensPerRequest: plan.TokensPerRequest, Rounds: Rounds,
+		Service: name, Streams: plan.Streams, TokensPerSecond: plan.TokensPerSecond, TokensPerRequest: plan.TokensPerRequest, Rounds: rounds,
 	}
 	kernel, user := newRecording("kernel"), newRecording("user")
-	for round := range Rounds {
+	for round := range rounds {
 		turns := []*Recording{kernel, user}
 		if round%2 == 1 {
 			turns[0], turns[1] = user, kernel
@@ -81,7 +81,7 @@ func (k *Runner) service(ctx context.Context, srv *server, name string, plan Pla
 				stamps = "user-space"
 			}
 			if k.Progress != nil {
-				k.Progress(fmt.Sprintf("calibrating %s, round %d of %d: %s with %s times", name, round+1, Rounds, plural.Of(plan.Streams, "stream"), stamps))
+				k.Progress(fmt.Sprintf("calibrating %s, round %d of %d: %s with %s times", name, round+1, rounds, plural.Of(plan.Streams, "stream"), stamps))
 			}
 			var err error
 			if s.Transport, err = k.record(ctx, srv, name, plan, r, r == user); err != nil {

@@ -41,8 +41,9 @@ const (
 	TextPerToken = 4
 )
 
-// Sample looks at entries at equal distances, and takes them for all.
-func (d *Facts) Sample(src workload.Source) {
+// Sample looks at entries at equal distances, and takes them for all. textPerToken is the length in bytes of a token of their
+// texts.
+func (d *Facts) Sample(src workload.Source, textPerToken float64) {
 	n := min(src.Len(), mostSampled)
 	var seen, withLength, bytes int
 	var tokens, lengths float64
@@ -53,7 +54,7 @@ func (d *Facts) Sample(src workload.Source) {
 		if err != nil {
 			break // the recorder reports it
 		}
-		one := lengthsOf(&e)
+		one := lengthsOf(&e, textPerToken)
 		seen++
 		bytes += one.bytes
 		tokens += one.tokens
@@ -76,7 +77,7 @@ func (d *Facts) Sample(src workload.Source) {
 		basis += " of " + plural.Grouped(src.Len())
 	}
 	if prompts {
-		how := fmt.Sprintf("%s, at %d bytes a token", basis, TextPerToken)
+		how := fmt.Sprintf("%s, at %.2g bytes a token", basis, textPerToken)
 		if counted {
 			how = basis
 		}
@@ -102,15 +103,15 @@ type entryLengths struct {
 	prompt  bool    // the entry is a prompt, or the body of a request
 }
 
-// lengthsOf returns the lengths of an entry.
-func lengthsOf(e *workload.Entry) (l entryLengths) {
+// lengthsOf returns the lengths of an entry whose texts have tokens of textPerToken bytes.
+func lengthsOf(e *workload.Entry, textPerToken float64) (l entryLengths) {
 	if p := e.Prompt; p != nil && p.Body == nil {
 		l.prompt = true
 		l.bytes = len(p.Messages) + len(p.System) + len(p.Text)
 		for _, text := range p.More {
 			l.bytes += len(text)
 		}
-		l.tokens = float64(l.bytes) / TextPerToken
+		l.tokens = float64(l.bytes-len(p.Messages)+contentBytes(p.Messages)) / textPerToken
 		if l.counted = p.IDs != nil && len(p.Text) == l.bytes; l.counted {
 			l.tokens = float64(len(p.IDs))
 		}
@@ -134,7 +135,7 @@ func lengthsOf(e *workload.Entry) (l entryLengths) {
 	for _, body := range bodies {
 		l.prompt = true
 		l.bytes += len(body)
-		l.tokens += float64(len(body)) / TextPerToken
+		l.tokens += float64(len(body)) / textPerToken
 		l.output += LengthIn(body, []string{"max_tokens", "max_completion_tokens", "max_output_tokens"})
 	}
 	if !l.prompt {
@@ -146,6 +147,24 @@ func lengthsOf(e *workload.Entry) (l entryLengths) {
 		}
 	}
 	return l
+}
+
+// contentBytes returns the length in bytes of the texts of messages, or of all messages if a content is not a text.
+func contentBytes(messages []byte) int {
+	var all []struct {
+		Content *string `json:"content"`
+	}
+	if json.Unmarshal(messages, &all) != nil {
+		return len(messages)
+	}
+	n := 0
+	for _, m := range all {
+		if m.Content == nil { // a call of a tool, for example
+			return len(messages)
+		}
+		n += len(*m.Content)
+	}
+	return n
 }
 
 // LengthIn returns the first of the members of a request's body that is a number; 0 if there is none.

@@ -24,8 +24,23 @@ func TestSampledOutput(t *testing.T) {
 			src[i].Prompt = &workload.Prompt{Text: "Hello", MaxTokens: 8}
 		}
 		var d Facts
-		if d.Sample(src); d.Output.Value != 8 || d.Output.Bound != tt.want {
+		if d.Sample(src, TextPerToken); d.Output.Value != 8 || d.Output.Bound != tt.want {
 			t.Errorf("%d entries: %v, want %v 8", tt.entries, d.Output, tt.want)
+		}
+	}
+}
+
+// The texts of messages are tokens, their JSON is not.
+func TestSampledInput(t *testing.T) {
+	t.Parallel()
+	for messages, want := range map[string]float64{
+		`[{"role":"user","content":"12345678"},{"role":"assistant","content":"1234"}]`: 6,
+		`[{"role":"assistant","content":null}]`:                                        18.5,
+		`[`:                                                                            0.5,
+	} {
+		var d Facts
+		if d.Sample(workload.List{{Prompt: &workload.Prompt{Messages: []byte(messages)}}}, 2); d.Input.Value != want || d.InputBytes != float64(len(messages)) {
+			t.Errorf("%s: %v tokens of %v bytes, want %v", messages, d.Input.Value, d.InputBytes, want)
 		}
 	}
 }

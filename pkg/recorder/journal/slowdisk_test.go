@@ -94,11 +94,10 @@ func TestSlowDisk(t *testing.T) {
 	openWriter(t, rec)
 	w := &slowWriter{Writer: rec, disk: stillDisk{rec.file, make(chan struct{})}}
 	rec.queue.dst = w.disk // nothing was written yet
-	kind := "openai"
 	const slots = 4
 	_, err = recorder.Run(t.Context(), recorder.Config{
 		Backend: b, Clock: clock, Writer: w, Entries: workload.Builtin(), Levels: load.Closed(slots),
-		Measure: window.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: &kind, Meta: &export.RunMeta{Schema: export.Schema}},
+		Measure: window.Measure{Requests: 1_000_000}, Run: export.Run{ServiceKind: new("openai"), Meta: &export.RunMeta{Schema: export.Schema}},
 	})
 	var be *recorder.BacklogError
 	if !errors.As(err, &be) || be.Decode {

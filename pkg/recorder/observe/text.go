@@ -51,14 +51,14 @@ func (b *BadLines) add(line int) {
 	}
 }
 
-// ErrLine is the error for a malformed line, which [ReadText] counts and skips.
-var ErrLine = errors.New("no sample")
+// errLine is the error for a malformed line, which [ReadText] counts and skips.
+var errLine = errors.New("no sample")
 
 // errNothing is the error for a text with malformed lines and no sample.
 var errNothing = errors.New("no metrics")
 
 // ReadText calls do for each sample of r. bad counts the malformed lines; a line is also
-// malformed if do returns an [ErrLine] for it.
+// malformed if do returns an errLine for it.
 //
 // ReadText returns the error of do or r, or an error that names the exceeded limit. If the
 // text has malformed lines and no sample, the error quotes its beginning.
@@ -94,7 +94,7 @@ func ReadText(r io.Reader, lim TextLimits, do func(Sample) error) (bad BadLines,
 				switch err := do(s); {
 				case err == nil:
 					good++
-				case errors.Is(err, ErrLine):
+				case errors.Is(err, errLine):
 					bad.add(number)
 				default:
 					return bad, err
@@ -226,7 +226,7 @@ func typeOf(name []byte, types map[string]string) string {
 }
 
 // Labels parses the head. It returns copies, which stay valid after the callback. The error
-// is an [ErrLine].
+// is an errLine.
 func (s *Sample) Labels() (name string, labels []Label, err error) {
 	n := nameEnd(s.Head)
 	name = string(s.Head[:n])
@@ -243,11 +243,11 @@ func (s *Sample) Labels() (name string, labels []Label, err error) {
 		label, after, ok := strings.Cut(rest, "=")
 		after = strings.TrimLeft(after, " \t")
 		if !ok || !strings.HasPrefix(after, `"`) {
-			return name, nil, fmt.Errorf("%w: %s: expected label=\"value\", found %.40q", ErrLine, name, rest)
+			return name, nil, fmt.Errorf("%w: %s: expected label=\"value\", found %.40q", errLine, name, rest)
 		}
 		value, end := unquote(after)
 		if end < 0 {
-			return name, nil, fmt.Errorf("%w: %s: the value of label %.40q does not end", ErrLine, name, label)
+			return name, nil, fmt.Errorf("%w: %s: the value of label %.40q does not end", errLine, name, label)
 		}
 		labels = append(labels, Label{strings.TrimSpace(label), strings.ToValidUTF8(value, "\uFFFD")})
 		rest = after[end:]

@@ -104,12 +104,12 @@ func (r *client) handshake() error {
 	if err := r.c.receive(&h, handshakeTimeout); err != nil {
 		return err
 	}
-	if h.Version != Version {
-		return refused(fmt.Sprintf("rank 0 speaks %.40q, this rank %s; use the same pa-record everywhere", h.Version, Version))
+	if h.Version != version {
+		return refused(fmt.Sprintf("rank 0 speaks %.40q, this rank %s; use the same pa-record everywhere", h.Version, version))
 	}
 	r.strangers = h.Strangers
 	ours := newNonce()
-	j := join{Version: Version, Rank: w.Rank, Size: w.Size, Nonce: ours}
+	j := join{Version: version, Rank: w.Rank, Size: w.Size, Nonce: ours}
 	j.MAC = proof(secret, "join", h.Nonce, ours, fmt.Sprint(w.Rank), fmt.Sprint(w.Size))
 	if err := r.c.send(j); err != nil {
 		return err

@@ -25,14 +25,14 @@ type MissingError struct {
 	Text  string // "did not come to the barrier within 10s"
 }
 
-func (e *MissingError) Error() string { return Ranks(e.Ranks) + " " + e.Text }
+func (e *MissingError) Error() string { return ranks(e.Ranks) + " " + e.Text }
 
 // A LostError reports that ranks were lost during a run: their processes died, or were
 // silent for too long. Their requests are missing.
 type LostError struct{ Ranks []int }
 
 func (e *LostError) Error() string {
-	return Ranks(e.Ranks) + " " + plural.Form(len(e.Ranks), "was", "were") + " lost during the run; the share of the load is missing"
+	return ranks(e.Ranks) + " " + plural.Form(len(e.Ranks), "was", "were") + " lost during the run; the share of the load is missing"
 }
 
 // A RefusedError reports that rank 0 refused this rank, or is no rank 0.
@@ -40,8 +40,8 @@ type RefusedError struct{ Addr, Reason string }
 
 func (e *RefusedError) Error() string { return fmt.Sprintf("barrier %s: %s", e.Addr, e.Reason) }
 
-// Ranks names ranks: "rank 3", "ranks 1 and 3", "ranks 1, 2 and 11 more".
-func Ranks(ranks []int) string {
+// ranks names ranks: "rank 3", "ranks 1 and 3", "ranks 1, 2 and 11 more".
+func ranks(ranks []int) string {
 	const most = 8
 	ranks = slices.Clone(ranks)
 	slices.Sort(ranks)
@@ -75,5 +75,5 @@ func (e *DifferentError) Error() string {
 	if len(e.Parts) > 0 {
 		what = " (" + strings.Join(e.Parts, ", ") + ")"
 	}
-	return Ranks(e.Ranks) + " " + plural.Form(len(e.Ranks), "has", "have") + " other settings or input data than rank 0" + what + "; start all ranks with the same command line and files"
+	return ranks(e.Ranks) + " " + plural.Form(len(e.Ranks), "has", "have") + " other settings or input data than rank 0" + what + "; start all ranks with the same command line and files"
 }

@@ -10,7 +10,6 @@ import (
 // The environments are what the launchers set, as far as it matters here: Open MPI 4.1.4,
 // Slurm 22.05.8, and the documented variables of the others.
 func TestFind(t *testing.T) {
-	n := func(i int) *int { return &i }
 	for _, tt := range []struct {
 		name  string
 		env   string // NAME=value, separated by spaces
@@ -41,20 +40,20 @@ func TestFind(t *testing.T) {
 		{name: "RANK and WORLD_SIZE by hand", env: "RANK=1 WORLD_SIZE=2", want: ranks.World{Rank: 1, Size: 2, Launcher: "torchrun"}},
 		{name: "RANK alone is something else's", env: "RANK=1"},
 		{name: "Kubernetes", env: "JOB_COMPLETION_INDEX=3 PA_RECORD_WORLD_SIZE=5", want: ranks.World{Rank: 3, Size: 5, Launcher: "kubernetes"}},
-		{name: "Kubernetes with --world-size", env: "JOB_COMPLETION_INDEX=3", flags: ranks.Flags{Size: n(5)}, want: ranks.World{Rank: 3, Size: 5, Launcher: "kubernetes"}},
+		{name: "Kubernetes with --world-size", env: "JOB_COMPLETION_INDEX=3", flags: ranks.Flags{Size: new(5)}, want: ranks.World{Rank: 3, Size: 5, Launcher: "kubernetes"}},
 		{name: "independent pods", env: "JOB_COMPLETION_INDEX=3"},
 		{name: "one rank", env: "OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1", want: ranks.World{Size: 1, Launcher: "openmpi"}},
-		{name: "flags", flags: ranks.Flags{Rank: n(0), Size: n(2)}, want: ranks.World{Size: 2, Launcher: "flags"}},
-		{name: "flags win", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", flags: ranks.Flags{Rank: n(1), Size: n(2)}, want: ranks.World{Rank: 1, Size: 2, Launcher: "flags"}},
-		{name: "flags win over nonsense", env: "OMPI_COMM_WORLD_RANK=x", flags: ranks.Flags{Rank: n(1), Size: n(2)}, want: ranks.World{Rank: 1, Size: 2, Launcher: "flags"}},
-		{name: "alone in spite of a launcher", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", flags: ranks.Flags{Size: n(1)}, want: ranks.World{Size: 1, Launcher: "flags"}},
+		{name: "flags", flags: ranks.Flags{Rank: new(0), Size: new(2)}, want: ranks.World{Size: 2, Launcher: "flags"}},
+		{name: "flags win", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", flags: ranks.Flags{Rank: new(1), Size: new(2)}, want: ranks.World{Rank: 1, Size: 2, Launcher: "flags"}},
+		{name: "flags win over nonsense", env: "OMPI_COMM_WORLD_RANK=x", flags: ranks.Flags{Rank: new(1), Size: new(2)}, want: ranks.World{Rank: 1, Size: 2, Launcher: "flags"}},
+		{name: "alone in spite of a launcher", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", flags: ranks.Flags{Size: new(1)}, want: ranks.World{Size: 1, Launcher: "flags"}},
 
-		{name: "rank without size", flags: ranks.Flags{Rank: n(1)}, err: "--rank 1 needs --world-size"},
-		{name: "size without rank", flags: ranks.Flags{Size: n(2)}, err: "--world-size 2 needs --rank"},
-		{name: "rank beyond", flags: ranks.Flags{Rank: n(2), Size: n(2)}, err: "--rank is 2, but --world-size is 2; ranks count from 0 to 1"},
-		{name: "negative rank", flags: ranks.Flags{Rank: n(-1), Size: n(2)}, err: "--rank is -1"},
-		{name: "no ranks", flags: ranks.Flags{Rank: n(0), Size: n(0)}, err: "--world-size 0: must be"},
-		{name: "other size", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", flags: ranks.Flags{Size: n(8)}, err: "--world-size 8 contradicts OMPI_COMM_WORLD_SIZE=4"},
+		{name: "rank without size", flags: ranks.Flags{Rank: new(1)}, err: "--rank 1 needs --world-size"},
+		{name: "size without rank", flags: ranks.Flags{Size: new(2)}, err: "--world-size 2 needs --rank"},
+		{name: "rank beyond", flags: ranks.Flags{Rank: new(2), Size: new(2)}, err: "--rank is 2, but --world-size is 2; ranks count from 0 to 1"},
+		{name: "negative rank", flags: ranks.Flags{Rank: new(-1), Size: new(2)}, err: "--rank is -1"},
+		{name: "no ranks", flags: ranks.Flags{Rank: new(0), Size: new(0)}, err: "--world-size 0: must be"},
+		{name: "other size", env: "OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", flags: ranks.Flags{Size: new(8)}, err: "--world-size 8 contradicts OMPI_COMM_WORLD_SIZE=4"},
 		{name: "rank beyond the launcher's size", env: "PMI_RANK=4 PMI_SIZE=4", err: "the rank of pmi is 4, but PMI_SIZE is 4"},
 		{name: "no number", env: "PMI_RANK=a PMI_SIZE=4", err: `PMI_RANK="a"`},
 		{name: "huge", env: "PMI_RANK=99999999999999999999 PMI_SIZE=4", err: "PMI_RANK="},

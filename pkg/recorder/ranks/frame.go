@@ -18,8 +18,8 @@ import (
 	"github.com/pa-tools/pa/internal/sanitize"
 )
 
-// Version is the version of the protocol. Ranks of different versions do not meet.
-const Version = "pa-barrier/1"
+// version is the version of the protocol. Ranks of different versions do not meet.
+const version = "pa-barrier/1"
 
 // Bounds of the protocol.
 const (
@@ -131,7 +131,7 @@ func proof(secret, purpose string, parts ...string) string {
 
 func derive(secret, purpose string, parts ...string) []byte {
 	h := hmac.New(sha256.New, []byte(secret))
-	for _, p := range append([]string{Version, purpose}, parts...) {
+	for _, p := range append([]string{version, purpose}, parts...) {
 		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(p))))
 		h.Write([]byte(p))
 	}

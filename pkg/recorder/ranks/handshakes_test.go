@@ -303,7 +303,7 @@ func TestTimeoutsTellOfStrangers(t *testing.T) {
 	t.Run("a rank that does not get in", func(t *testing.T) {
 		t.Parallel()
 		addr := nettest.StartServer(t, func(nc net.Conn) {
-			_ = newConn(nc).send(hello{Version, newNonce(), Strangers{3, 1}})
+			_ = newConn(nc).send(hello{version, newNonce(), Strangers{3, 1}})
 			_ = nc.(*net.TCPConn).CloseWrite()
 			_, _ = io.Copy(io.Discard, nc)
 		})

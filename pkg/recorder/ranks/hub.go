@@ -183,7 +183,7 @@ var errSlotLost = errors.New("too many connections; connect again")
 // this world.
 func (h *hub) handshake(shake *handshake, patience time.Duration) (*member, error) {
 	c, ours := newConn(shake.nc), newNonce()
-	if err := c.send(hello{Version, ours, h.refused()}); err != nil {
+	if err := c.send(hello{version, ours, h.refused()}); err != nil {
 		return nil, err
 	}
 	var j join
@@ -197,8 +197,8 @@ func (h *hub) handshake(shake *handshake, patience time.Duration) (*member, erro
 		return nil, errors.New(reason)
 	}
 	size := h.cfg.World.Size
-	if j.Version != Version {
-		return refuse("rank 0 speaks %s; use the same pa-record everywhere", Version)
+	if j.Version != version {
+		return refuse("rank 0 speaks %s; use the same pa-record everywhere", version)
 	}
 	want := proof(h.cfg.Secret, "join", ours, j.Nonce, fmt.Sprint(j.Rank), fmt.Sprint(j.Size))
 	if !hmac.Equal([]byte(j.MAC), []byte(want)) {

@@ -340,9 +340,9 @@ func TestImpostorsOfRank0(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, hello, answer, want string }{
 		{"another protocol", `{"version":"x"}`, "", `rank 0 speaks "x"`},
-		{"no proof", `{"version":"` + Version + `","nonce":"0"}`, `{"session":"a"}`, "does not know the secret"},
-		{"a wrong proof", `{"version":"` + Version + `","nonce":"0"}`, `{"session":"a","mac":"00"}`, "does not know the secret"},
-		{"refusal", `{"version":"` + Version + `","nonce":"0"}`, `{"refused":"` + strings.Repeat("x", 3000) + `"}`, "xxxx…"},
+		{"no proof", `{"version":"` + version + `","nonce":"0"}`, `{"session":"a"}`, "does not know the secret"},
+		{"a wrong proof", `{"version":"` + version + `","nonce":"0"}`, `{"session":"a","mac":"00"}`, "does not know the secret"},
+		{"refusal", `{"version":"` + version + `","nonce":"0"}`, `{"refused":"` + strings.Repeat("x", 3000) + `"}`, "xxxx…"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -669,7 +669,7 @@ func TestRanksText(t *testing.T) {
 		{[]int{3, 1}, "ranks 1 and 3"},
 		{[]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, "ranks 0, 1, 2, 3, 4, 5, 6, 7 and 2 more"},
 	} {
-		if got := Ranks(tt.ranks); got != tt.want {
+		if got := ranks(tt.ranks); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.ranks, got, tt.want)
 		}
 	}
@@ -775,7 +775,7 @@ func FuzzSigned(f *testing.F) {
 			go func() {
 				defer close(done)
 				r.receive()
-				_ = Ranks(r.lostRanks())
+				_ = ranks(r.lostRanks())
 			}()
 		}
 		select {

@@ -78,7 +78,7 @@ func TestSample(t *testing.T) {
 	c := New()
 	for range 1000 {
 		before, wall0 := c.NowNS(), time.Now().UnixNano()
-		s := c.Sample()
+		s := c.sample()
 		wall1, after := time.Now().UnixNano(), c.NowNS()
 		if s.AtNS < before || s.AtNS > after {
 			t.Fatalf("sample at %d, not between %d and %d", s.AtNS, before, after)

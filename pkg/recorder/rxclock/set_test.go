@@ -14,7 +14,7 @@ func TestSet(t *testing.T) {
 			c := NewSet(time.Second, by)
 			var d Drift
 			sample := func() {
-				d.Add(c.Sample())
+				d.Add(c.sample())
 				now := uint64(time.Now().UnixNano())
 				if got := c.NowNS(); got != now {
 					t.Errorf("set by %v: the run's clock is off by %d", by, int64(got-now))

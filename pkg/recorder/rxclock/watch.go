@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Sample measures the offset of the wall clock. It reads the wall clock between two
+// sample measures the offset of the wall clock. It reads the wall clock between two
 // readings of c, a few times, and uses the two closest readings. The error is at most half
 // their distance, some ten nanoseconds, unless the process is interrupted each time.
-func (c *Clock) Sample() Sample {
+func (c *Clock) sample() Sample {
 	const tries = 5
 	var best Sample
 	closest := uint64(1<<64 - 1)
@@ -29,10 +29,10 @@ func (c *Clock) Watch(ctx context.Context, interval time.Duration, d *Drift) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
-		d.Add(c.Sample())
+		d.Add(c.sample())
 		select {
 		case <-ctx.Done():
-			d.Add(c.Sample())
+			d.Add(c.sample())
 			return
 		case <-tick.C:
 		}

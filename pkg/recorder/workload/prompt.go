@@ -35,6 +35,39 @@ type Prompt struct {
 // isIDs reports whether p has token ids and no text.
 func (p *Prompt) isIDs() bool { return p.Text == "" && p.Messages == nil && p.IDs != nil }
 
+// TextParts are the parts of a made-up text. Parts with one name and one length are equal.
+type TextParts struct {
+	Names  []uint64
+	Tokens []int
+}
+
+// Add adds a part; one without tokens is left out.
+func (p *TextParts) Add(name uint64, tokens int) {
+	if tokens > 0 {
+		p.Names, p.Tokens = append(p.Names, name), append(p.Tokens, tokens)
+	}
+}
+
+// Total returns the length of the text in tokens.
+func (p *TextParts) Total() (tokens int) {
+	for _, n := range p.Tokens {
+		tokens += n
+	}
+	return tokens
+}
+
+// Cut leaves out what is after most tokens.
+func (p *TextParts) Cut(most int) {
+	for i, n := range p.Tokens {
+		if n >= most {
+			p.Names, p.Tokens = p.Names[:i+1], p.Tokens[:i+1]
+			p.Tokens[i] = most
+			return
+		}
+		most -= n
+	}
+}
+
 // A Medium is an image or an audio clip.
 type Medium struct {
 	Kind MediumKind

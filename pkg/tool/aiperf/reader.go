@@ -69,7 +69,7 @@ type fileError struct {
 	CauseChain []string `json:"cause_chain"`
 }
 
-// An fileResponse is a server-sent event, cut into its lines, or a whole body.
+// A fileResponse is a server-sent event, cut into its lines, or a whole body.
 type fileResponse struct {
 	PerfNS  uint64 `json:"perf_ns"`
 	Packets []struct {

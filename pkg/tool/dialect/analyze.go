@@ -18,7 +18,7 @@ import (
 // error also says that requests have numbers that cannot be true, which the report leaves out. A
 // file at which the tool itself would have stopped is no error: the report warns about it.
 func Analyze(ctx context.Context, t *Tool, r export.Reader, cfg Config) (Report, error) {
-	checked := Checked(cfg.Tokenizer)
+	checked := checked(cfg.Tokenizer)
 	if checked != nil {
 		cfg.Tokenizer = checked
 	}
@@ -141,8 +141,7 @@ func Requests(ctx context.Context, r export.Reader, f func(level int, q *export.
 // Meter returns a Meter for tools that treat every answer as streamed. Such tools
 // decide themselves which figures of other answers they print.
 func Meter(run *export.Run) *answer.Meter {
-	streamed := true
-	return answer.NewMeter(run, answer.Config{Streaming: &streamed})
+	return answer.NewMeter(run, answer.Config{Streaming: new(true)})
 }
 
 // Meter returns what the function Meter returns for the run, and shares the decoding of answers with other tools.

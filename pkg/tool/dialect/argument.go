@@ -53,7 +53,7 @@ var ErrUnknownArg = errors.New("unknown")
 // win. It ignores hints for which set returns ErrUnknownArg. A hint with an unreadable value is an error if
 // the hints name the tool; otherwise it is left out with a warning. An error is an *ArgError.
 func SetArgs(run *export.Run, name string, args map[string]string, set func(key, value string) error) (warnings []error, _ error) {
-	hints, named := Hints(run, name)
+	hints, named := hints(run, name)
 	for _, key := range slices.Sorted(maps.Keys(hints)) {
 		if _, replaced := args[key]; replaced || key == "tool" {
 			continue
@@ -75,11 +75,11 @@ func SetArgs(run *export.Run, name string, args map[string]string, set func(key,
 	return warnings, nil
 }
 
-// Hints returns the run's analysis hints for the dialect of that name, of any release. It
+// hints returns the run's analysis hints for the dialect of that name, of any release. It
 // returns nil if the hints name another tool. named reports whether they name this tool.
 // Hints that name no tool may use any tool's words, so a dialect skips hints that it
 // cannot read, with a warning.
-func Hints(run *export.Run, name string) (hints map[string]string, named bool) {
+func hints(run *export.Run, name string) (hints map[string]string, named bool) {
 	if run.Meta == nil {
 		return nil, false
 	}

@@ -20,12 +20,12 @@ func TestHints(t *testing.T) {
 		{"genai-perf-25.08", "vllm", false, false},
 		{"trtllm-main", "vllm", false, false},
 	} {
-		hints, named := Hints(run(tt.asked), tt.name)
+		hints, named := hints(run(tt.asked), tt.name)
 		if (hints != nil) != tt.found || named != tt.named {
 			t.Errorf("hints for %q, of dialect %s: %v, named %t", tt.asked, tt.name, hints, named)
 		}
 	}
-	if hints, named := Hints(&export.Run{}, "vllm"); hints != nil || named {
+	if hints, named := hints(&export.Run{}, "vllm"); hints != nil || named {
 		t.Errorf("no metadata: %v, %t", hints, named)
 	}
 }

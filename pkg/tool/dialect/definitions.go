@@ -65,7 +65,7 @@ func Define(ctx context.Context, r export.Reader, level int, tools []*Tool, conf
 // measures. The tools read the requests in lockstep.
 type strictMeter struct {
 	answers   *answers
-	tokenizer *CheckedTokenizer // nil: without one
+	tokenizer *checkedTokenizer // nil: without one
 	meter     *answer.Meter
 	measured  perTurn[*answer.Measured]
 }
@@ -132,7 +132,7 @@ func (s *strictMeters) meter(cfg Config) *strictMeter {
 	}
 	m := s.all[key]
 	if m == nil {
-		m = &strictMeter{answers: s.answers, tokenizer: Checked(cfg.Tokenizer), measured: perTurn[*answer.Measured]{source: s.source}}
+		m = &strictMeter{answers: s.answers, tokenizer: checked(cfg.Tokenizer), measured: perTurn[*answer.Measured]{source: s.source}}
 		m.meter = answer.NewMeter(s.source.Run(), answer.Config{Counter: m.tokenizer.counter(), Streaming: cfg.Streaming})
 		s.all[key] = m
 	}

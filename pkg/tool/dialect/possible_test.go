@@ -11,7 +11,6 @@ import (
 // A tool gets no request at an impossible time, and no number of tokens that cannot be true.
 func TestSieve(t *testing.T) {
 	t.Parallel()
-	number := func(v int64) *int64 { return &v }
 	for _, tt := range []struct {
 		name  string
 		start uint64
@@ -21,10 +20,10 @@ func TestSieve(t *testing.T) {
 		kept  *int64 // OutputTokens
 		err   string // "" for none
 	}{
-		{"honest", 1000, 1010, &export.Stated{OutputTokens: number(5)}, true, number(5), ""},
+		{"honest", 1000, 1010, &export.Stated{OutputTokens: new(int64(5))}, true, new(int64(5)), ""},
 		{"nothing stated", 1000, 1010, nil, true, nil, ""},
-		{"below 0", 1000, 1010, &export.Stated{OutputTokens: number(-5)}, true, nil, "numbers in 1 request are impossible, such as -5 tokens: the figures leave them out"},
-		{"too many", 1000, 1010, &export.Stated{OutputTokens: number(math.MaxInt64)}, true, nil, "numbers in 1 request are impossible, such as 9223372036854775807 tokens: the figures leave them out"},
+		{"below 0", 1000, 1010, &export.Stated{OutputTokens: new(int64(-5))}, true, nil, "numbers in 1 request are impossible, such as -5 tokens: the figures leave them out"},
+		{"too many", 1000, 1010, &export.Stated{OutputTokens: new(int64(math.MaxInt64))}, true, nil, "numbers in 1 request are impossible, such as 9223372036854775807 tokens: the figures leave them out"},
 		{"start", 1 << 63, 1<<63 + 1, nil, false, nil, "numbers in 1 request are impossible, such as the time 9223372036854775808: the figures leave them out"},
 		{"end", 1000, math.MaxUint64, nil, false, nil, "numbers in 1 request are impossible, such as the time 18446744073709551615: the figures leave them out"},
 	} {

@@ -8,28 +8,28 @@ import (
 	"github.com/pa-tools/pa/pkg/answer"
 )
 
-// Checked returns a Tokenizer that counts with t and keeps the first error after a
+// checked returns a Tokenizer that counts with t and keeps the first error after a
 // count of its own; nil for a nil t. t fails if it has a method Err() error that
 // returns one, as [github.com/pa-tools/pa/pkg/tokenizer.Tokenizer] does for a text that
-// it cannot count. A report that was made with a Checked whose Err is not nil holds
+// it cannot count. A report that was made with a checkedTokenizer whose Err is not nil holds
 // wrong counts.
-func Checked(t Tokenizer) *CheckedTokenizer {
+func checked(t Tokenizer) *checkedTokenizer {
 	if t == nil {
 		return nil
 	}
-	return &CheckedTokenizer{t: t}
+	return &checkedTokenizer{t: t}
 }
 
-// A CheckedTokenizer is what Checked returns. It may be used by several goroutines at
+// A checkedTokenizer is what checked returns. It may be used by several goroutines at
 // once if the Tokenizer below may.
-type CheckedTokenizer struct {
+type checkedTokenizer struct {
 	t   Tokenizer
 	mu  sync.Mutex
 	err error
 }
 
 // Count implements Tokenizer.
-func (c *CheckedTokenizer) Count(text string) int {
+func (c *checkedTokenizer) Count(text string) int {
 	n := c.t.Count(text)
 	if err := refusal(c.t); err != nil {
 		c.mu.Lock()
@@ -42,10 +42,10 @@ func (c *CheckedTokenizer) Count(text string) int {
 }
 
 // AddSpecial implements Tokenizer.
-func (c *CheckedTokenizer) AddSpecial(ids []uint32) []uint32 { return c.t.AddSpecial(ids) }
+func (c *checkedTokenizer) AddSpecial(ids []uint32) []uint32 { return c.t.AddSpecial(ids) }
 
 // counter returns c for pa-analyze's own definitions; nil for a nil c.
-func (c *CheckedTokenizer) counter() answer.TokenCounter {
+func (c *checkedTokenizer) counter() answer.TokenCounter {
 	if c == nil {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (c *CheckedTokenizer) counter() answer.TokenCounter {
 
 // Err returns an error that wraps ErrNotCounted if a text was not counted. It returns
 // nil for a nil c.
-func (c *CheckedTokenizer) Err() error {
+func (c *checkedTokenizer) Err() error {
 	if c == nil {
 		return nil
 	}

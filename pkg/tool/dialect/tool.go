@@ -214,7 +214,7 @@ type Companion struct {
 // WriteResult calls t.Result.Write with a tokenizer whose failures are noticed. The
 // error wraps ErrNotCounted if a text was not counted; w then holds wrong counts.
 func WriteResult(ctx context.Context, t *Tool, r export.Reader, cfg Config, out string, w io.Writer) (*Written, error) {
-	checked := Checked(cfg.Tokenizer)
+	checked := checked(cfg.Tokenizer)
 	if checked != nil {
 		cfg.Tokenizer = checked
 	}

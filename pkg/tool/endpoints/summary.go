@@ -138,7 +138,7 @@ var reasonNames = []string{"stop", "length", "tool_calls", "content_filter", "fu
 
 const otherReason = "other"
 
-// An block is a time of performance tracking, up to the last end of a sample that was
+// A block is a time of performance tracking, up to the last end of a sample that was
 // issued in it.
 type block struct{ startNS, endNS uint64 }
 

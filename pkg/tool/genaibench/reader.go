@@ -173,15 +173,11 @@ func (s *source) request(r *export.Request, q *fileRequest) *resultfile.BadEntry
 		r.Stated.ReasoningTokens = q.Reasoning
 	}
 	if q.ErrorCode != nil {
-		message := ""
-		if q.Message != nil {
-			message = *q.Message
-		}
 		code := *q.ErrorCode
 		if code < 300 || code > 599 {
 			code = 0
 		}
-		resultfile.Fail(r, code, message)
+		resultfile.Fail(r, code, export.TextOf(q.Message))
 		r.Stated.ErrorType = strconv.Itoa(*q.ErrorCode)
 		return nil
 	}

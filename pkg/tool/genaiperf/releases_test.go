@@ -36,9 +36,8 @@ func threeChats() string {
 func TestReleasesDiffer(t *testing.T) {
 	report := func(release string) *report {
 		r := find(release)
-		streaming := true
 		rep, err := reportOf(r, runtest.Open(t, []byte(threeChats())), dialect.Config{
-			Tokenizer: words{}, Streaming: &streaming, Goodput: []dialect.Limit{{Metric: requestLatency, Value: 50}},
+			Tokenizer: words{}, Streaming: new(true), Goodput: []dialect.Limit{{Metric: requestLatency, Value: 50}},
 		})
 		if err != nil {
 			t.Fatal(err)

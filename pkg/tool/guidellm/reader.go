@@ -605,7 +605,7 @@ func (s *source) request(r *export.Request, q *fileRequest) *resultfile.BadEntry
 		}
 	}
 	if q.Output != nil || q.Reasoning != nil {
-		r.Stated.Text = new(deref(q.Reasoning) + deref(q.Output))
+		r.Stated.Text = new(export.TextOf(q.Reasoning) + export.TextOf(q.Output))
 	}
 	return nil
 }
@@ -616,13 +616,6 @@ func (s *source) due(t *fileTimings) *float64 {
 		return nil
 	}
 	return t.TargetedStart
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // responses adds the first token, the last token, and the end after it.
@@ -664,7 +657,7 @@ func (s *source) setOutcome(r *export.Request, q *fileRequest, t *fileTimings) {
 		r.Status = export.StatusCancelled
 		return
 	}
-	reason := deref(q.Info.Error)
+	reason := export.TextOf(q.Info.Error)
 	if q.Error != nil {
 		reason = *q.Error
 	}

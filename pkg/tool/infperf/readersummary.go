@@ -150,7 +150,7 @@ func (t *fileTotals) compare(c *resultfile.SelfCheck) {
 // oneLevel is the warning about requests whose stages are not known.
 const oneLevel = formatName + " does not say which stage a request belongs to: all are in one level"
 
-// An fileStage is a stage of the load in the settings.
+// A fileStage is a stage of the load in the settings.
 type fileStage struct {
 	Rate        float64  `yaml:"rate"`
 	Duration    float64  `yaml:"duration"` // in seconds

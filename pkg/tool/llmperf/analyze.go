@@ -1,6 +1,7 @@
 package llmperf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -116,10 +117,7 @@ func (v *release) newAnalysis(in dialect.Input) (*analysis, error) {
 // checkLevels makes sure that the run is of a service that the tool speaks to, and has
 // a level that the arguments name.
 func (a *analysis) checkLevels() error {
-	kind := a.cfg.ServiceKind
-	if kind == "" && a.run.ServiceKind != nil {
-		kind = *a.run.ServiceKind
-	}
+	kind := cmp.Or(a.cfg.ServiceKind, export.TextOf(a.run.ServiceKind))
 	if kind != "" && kind != "triton" {
 		return fmt.Errorf("%s measures Triton servers, and this is a run of service kind %q; --service-kind triton treats it as one", a.version.Name, kind)
 	}

@@ -45,7 +45,7 @@ type fileResult struct {
 	Output  *int64   `json:"output_tokens"`
 }
 
-// An fileLevel is one level of concurrency.
+// A fileLevel is one level of concurrency.
 type fileLevel struct {
 	results int64 // offset of the '[', 0 for none
 	kept    int64 // number of results

@@ -26,8 +26,7 @@ func TestLevelDelayed(t *testing.T) {
 		Windows: []pawindow.Summary{{}, {Duration: time.Second, Requests: 1, Mean: time.Millisecond, StdDevUS: pawindow.NoDeviation}},
 		Times:   &pawindow.MeanTimes{Request: 6681 * time.Microsecond, Send: 100 * time.Microsecond, Receive: 16 * time.Microsecond},
 	}
-	busy := 50.006
-	l.OverheadPct = &busy
+	l.OverheadPct = new(50.006)
 	s := Settings{Verbose: true, Protocol: "http"}
 	var out strings.Builder
 	if err := s.WriteLevel(&out, &l); err != nil {

@@ -276,10 +276,7 @@ type recorded struct {
 // SettingsOf returns the settings of a run from its metadata; without metadata, from
 // the rest of the file.
 func SettingsOf(run *export.Run) (Settings, error) {
-	s := Settings{Release: releaseOf(run)}
-	if run.ServiceKind != nil {
-		s.ServiceKind = *run.ServiceKind
-	}
+	s := Settings{Release: releaseOf(run), ServiceKind: export.TextOf(run.ServiceKind)}
 	m := run.Meta
 	if m == nil {
 		return s, nil

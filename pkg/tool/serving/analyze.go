@@ -130,10 +130,7 @@ func (t *release) newAnalysis(in dialect.Input) (*analysis, error) {
 
 // checkKind refuses runs of services that the tools do not support.
 func checkKind(tool *release, run *export.Run, cfg dialect.Config) error {
-	kind := cfg.ServiceKind
-	if kind == "" && run.ServiceKind != nil {
-		kind = *run.ServiceKind
-	}
+	kind := cmp.Or(cfg.ServiceKind, export.TextOf(run.ServiceKind))
 	if kind != "" && kind != "openai" {
 		return fmt.Errorf("%s measures OpenAI servers, and this is a run of service kind %q; --service-kind openai treats it as one", tool.Name, kind)
 	}

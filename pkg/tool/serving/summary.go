@@ -60,7 +60,7 @@ type levelReport struct {
 	notes          []string
 }
 
-// Stats are the statistics of a metric. Without values they are 0, as in the tools;
+// stats are the statistics of a metric. Without values they are 0, as in the tools;
 // SGLang's latency is then NaN.
 type stats struct {
 	N                                int

@@ -32,11 +32,11 @@ func (e *Error) Error() string {
 	return "the server reports an error without a message"
 }
 
-// MaxMessageBytes bounds the messages of this package.
-const MaxMessageBytes = 512
+// maxMessageBytes bounds the messages of this package.
+const maxMessageBytes = 512
 
 // ParseError returns the error that an answer with an HTTP status of 400 and above holds,
-// as one line of at most MaxMessageBytes: the message of any of the JSON shapes that
+// as one line of at most maxMessageBytes: the message of any of the JSON shapes that
 // servers use, the title of an HTML page, the text of anything else. For an empty body it
 // returns the name of the status.
 func ParseError(status int, contentType string, body []byte) string {
@@ -218,7 +218,7 @@ func htmlText(page []byte) string {
 	return ""
 }
 
-// OneLine returns b as one line of at most MaxMessageBytes. White space and control
+// OneLine returns b as one line of at most maxMessageBytes. White space and control
 // characters become single spaces, bytes that are not UTF-8 become U+FFFD.
 func OneLine(b []byte) string {
 	const ellipsis = "…"
@@ -231,7 +231,7 @@ func OneLine(b []byte) string {
 			space = out.Len() > 0
 			continue
 		}
-		if out.Len()+utf8.RuneLen(r)+1 > MaxMessageBytes-len(ellipsis) {
+		if out.Len()+utf8.RuneLen(r)+1 > maxMessageBytes-len(ellipsis) {
 			out.WriteString(ellipsis)
 			break
 		}

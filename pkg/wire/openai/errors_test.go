@@ -54,8 +54,8 @@ func FuzzParseError(f *testing.F) {
 	f.Add("", []byte("İ<html><title>\xff"))
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		got := ParseError(500, contentType, body)
-		if got == "" || len(got) > MaxMessageBytes || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00\x1b") {
-			t.Errorf("ParseError(%q, %q) = %q: not a line of 1 to %d bytes", contentType, body, got, MaxMessageBytes)
+		if got == "" || len(got) > maxMessageBytes || !utf8.ValidString(got) || strings.ContainsAny(got, "\r\n\x00\x1b") {
+			t.Errorf("ParseError(%q, %q) = %q: not a line of 1 to %d bytes", contentType, body, got, maxMessageBytes)
 		}
 	})
 }

@@ -2,8 +2,8 @@ package sse
 
 import "fmt"
 
-// DefaultMaxFrameBytes is the default of Splitter.MaxFrameBytes.
-const DefaultMaxFrameBytes = 64 << 20
+// defaultMaxFrameBytes is the default of Splitter.MaxFrameBytes.
+const defaultMaxFrameBytes = 64 << 20
 
 // A Splitter cuts a byte stream into frames. It is fed with pieces of any size
 // and delivers each frame with the piece that completes it:
@@ -24,7 +24,7 @@ const DefaultMaxFrameBytes = 64 << 20
 // It is for one goroutine.
 type Splitter struct {
 	// MaxFrameBytes bounds a frame, and so the memory for an endless line;
-	// 0 means DefaultMaxFrameBytes. A longer frame ends the splitting, see Err.
+	// 0 means defaultMaxFrameBytes. A longer frame ends the splitting, see Err.
 	MaxFrameBytes int
 
 	// in[start:pos] has been scanned and belongs to the present frame, which
@@ -138,7 +138,7 @@ func (s *Splitter) Reset() {
 
 func (s *Splitter) max() int {
 	if s.MaxFrameBytes <= 0 {
-		return DefaultMaxFrameBytes
+		return defaultMaxFrameBytes
 	}
 	return s.MaxFrameBytes
 }

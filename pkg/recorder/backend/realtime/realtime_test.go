@@ -164,8 +164,7 @@ func TestSimulated(t *testing.T) {
 				t.Errorf("sources %v and %v", r.StartSource, r.Responses[0].Source)
 			}
 			run := &export.Run{}
-			kind := "openai"
-			run.ServiceKind = &kind
+			run.ServiceKind = new("openai")
 			dec := answer.NewDecoder(run, true)
 			a := dec.Decode(r)
 			if len(a.Events) != 8 || a.Failure != "" || a.Unreadable != 0 || a.Usage.Output != export.IntOf(8) {

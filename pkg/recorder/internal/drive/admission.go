@@ -21,7 +21,7 @@ type Limits struct {
 	// and includes every request that is due before the instant.
 	Warmup      int
 	WarmUntilNS uint64
-	// Held keeps the warm-up going until Release is called.
+	// Held keeps the warm-up going until release is called.
 	Held     bool
 	Measured int           // requests to measure; 0 makes all of the stage a warm-up, < 0 is no bound
 	Longest  time.Duration // of the measurement; 0 is no bound
@@ -47,7 +47,7 @@ type Admission struct {
 	held     bool
 	shut     bool
 	expired  bool   // shut because of untilNS or overNS
-	overNS   uint64 // when Over was called; 0 before
+	overNS   uint64 // when over was called; 0 before
 }
 
 // NewAdmission returns an admission whose warm-up has begun.
@@ -117,8 +117,8 @@ func (a *Admission) Measure(nowNS uint64) {
 	}
 }
 
-// Release ends what Held keeps going, and begins the measurement if nothing else of the warm-up is left.
-func (a *Admission) Release(nowNS uint64) {
+// release ends what Held keeps going, and begins the measurement if nothing else of the warm-up is left.
+func (a *Admission) release(nowNS uint64) {
 	a.mu.Lock()
 	a.held = false
 	due := !a.shut && nowNS >= a.WarmUntilNS
@@ -128,8 +128,8 @@ func (a *Admission) Release(nowNS uint64) {
 	}
 }
 
-// Over ends the measurement at nowNS: no further request is admitted.
-func (a *Admission) Over(nowNS uint64) {
+// over ends the measurement at nowNS: no further request is admitted.
+func (a *Admission) over(nowNS uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.shut {
@@ -138,7 +138,7 @@ func (a *Admission) Over(nowNS uint64) {
 	}
 }
 
-// OverNS returns when Over ended the measurement; 0 if it did not.
+// OverNS returns when over ended the measurement; 0 if it did not.
 func (a *Admission) OverNS() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -74,7 +74,7 @@ func (q *Sequencer) Check(level load.Level) error {
 type sequence struct {
 	id     uint64
 	stream []int
-	length int
+	length int // requests
 	sent   int
 }
 

@@ -339,7 +339,7 @@ func (d *sessionSlots) slot(ctx, sending context.Context, i int, begun nextSessi
 		}
 	}
 	if d.Refill && d.Err() == nil {
-		d.Admission.Over(d.Clock.NowNS())
+		d.Admission.over(d.Clock.NowNS())
 	}
 }
 

@@ -19,7 +19,7 @@ func (d *sessionSlots) beginWithin(ctx, sending context.Context, begun []nextSes
 		d.each(func(i int) { begun[i] = d.press(ctx, sending, until, i, begun[i]) })
 	}
 	startNS := d.Clock.NowNS()
-	d.Admission.Release(startNS)
+	d.Admission.release(startNS)
 	return startNS
 }
 

@@ -365,17 +365,14 @@ func (x *execution) entry(i int) (workload.Entry, error) {
 	var out []byte
 	for k := 0; k < len(q.parts); {
 		role := q.parts[k].role
-		var names []uint64
-		var tokens []int
+		var parts workload.TextParts
 		for ; k < len(q.parts) && q.parts[k].role == role; k++ {
-			if q.parts[k].tokens > 0 {
-				names, tokens = append(names, q.parts[k].name), append(tokens, q.parts[k].tokens)
-			}
+			parts.Add(q.parts[k].name, q.parts[k].tokens)
 		}
-		if len(names) == 0 {
+		if len(parts.Names) == 0 {
 			continue
 		}
-		text, ids, err := x.o.Texts.Parts(names, tokens)
+		text, ids, err := x.o.Texts.Parts(parts.Names, parts.Tokens)
 		if err = noIDs(text, ids, err); err != nil {
 			return e, err
 		}

@@ -16,14 +16,14 @@ import (
 	"github.com/pa-tools/pa/internal/spool"
 )
 
-// DefaultMaxRowBytes is the default of Options.MaxRowBytes.
-const DefaultMaxRowBytes = 64 << 20
+// defaultMaxRowBytes is the default of Options.MaxRowBytes.
+const defaultMaxRowBytes = 64 << 20
 
 // A source is the decompressed content of a file.
 type source struct {
 	io.ReaderAt
 	name   string
-	size   int64
+	size   int64  // bytes
 	sum    string // SHA-256 of the content in hexadecimal, before blanks were cut
 	maxRow int64  // limit for one row, in bytes
 	close  func() error

@@ -217,11 +217,10 @@ func TestMooncakeSessions(t *testing.T) {
 
 // TestMooncakeDelays checks that the facts count the delays of turns.
 func TestMooncakeDelays(t *testing.T) {
-	half := 0.5
 	for _, tt := range []struct {
 		delays workload.Delays
 		want   time.Duration
-	}{{want: 2500 * time.Millisecond}, {workload.Delays{Ratio: &half}, 1250 * time.Millisecond}, {workload.Delays{Kind: workload.NoDelays}, 0}} {
+	}{{want: 2500 * time.Millisecond}, {workload.Delays{Ratio: new(0.5)}, 1250 * time.Millisecond}, {workload.Delays{Kind: workload.NoDelays}, 0}} {
 		s, err := open(t, "in", `{"session_id":"s","input_length":512,"hash_ids":[1]}
 			{"session_id":"s","delay":1500,"input_length":600,"hash_ids":[3,4]}
 			{"session_id":"s","delay":1000,"input_length":600,"hash_ids":[5,6]}`, Options{Texts: numbered{}, Sessions: true, Delays: tt.delays})

@@ -89,7 +89,7 @@ type file struct {
 }
 
 // Open reads paths: files, "-" for Options.Stdin, or folders. In a folder it reads all files
-// with one of [Suffixes], in the order of their names, or without such files each audio file as a prompt: see audioSuffixes. It reads everything once, and returns
+// with one of suffixes, in the order of their names, or without such files each audio file as a prompt: see audioSuffixes. It reads everything once, and returns
 // the first error. The error for a bad row is an *Error.
 func Open(ctx context.Context, paths []string, o Options) (*Set, error) {
 	return newSet(strings.Join(paths, ", "), &o, func(s *Set) error {
@@ -153,9 +153,9 @@ func newSet(name string, o *Options, fill func(*Set) error) (*Set, error) {
 	return s, nil
 }
 
-// Suffixes lists the suffixes of the files that Open reads in a folder, each also with .gz or
+// suffixes lists the suffixes of the files that Open reads in a folder, each also with .gz or
 // .zst appended.
-var Suffixes = []string{".json", ".jsonl", ".ndjson", ".csv", ".parquet"}
+var suffixes = []string{".json", ".jsonl", ".ndjson", ".csv", ".parquet"}
 
 // audioSuffixes lists the suffixes of the audio files that Open reads in a folder without data files.
 var audioSuffixes = []string{".wav", ".flac", ".mp3", ".ogg"}
@@ -191,7 +191,7 @@ func audioFolder(path string) (rows []byte) {
 // IsDataFile reports whether Open reads a file of this name in a folder.
 func IsDataFile(name string) bool {
 	name = strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
-	return slices.Contains(Suffixes, filepath.Ext(name))
+	return slices.Contains(suffixes, filepath.Ext(name))
 }
 
 // A dataFile is a file to open.
@@ -233,7 +233,7 @@ func filesOf(path string) ([]dataFile, error) {
 		}
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s: no file in it ends in %s", path, strings.Join(Suffixes, ", "))
+		return nil, fmt.Errorf("%s: no file in it ends in %s", path, strings.Join(suffixes, ", "))
 	}
 	return all, nil
 }

@@ -96,7 +96,7 @@ func (o *Options) maxRow() int64 {
 	if o.MaxRowBytes > 0 {
 		return o.MaxRowBytes
 	}
-	return DefaultMaxRowBytes
+	return defaultMaxRowBytes
 }
 
 // mostRequests is the default of Options.MaxSessionRequests.

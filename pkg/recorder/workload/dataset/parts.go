@@ -11,22 +11,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// textParts are the parts of a made-up text: their names and their lengths. Parts with one name and one length are equal.
-type textParts struct {
-	names  []uint64
-	tokens []int
-}
-
-// add adds a part; one without tokens is left out.
-func (p *textParts) add(name uint64, tokens int) {
-	if tokens > 0 {
-		p.names, p.tokens = append(p.names, name), append(p.tokens, tokens)
-	}
-}
-
-// first returns the first n parts.
-func (p *textParts) first(n int) textParts { return textParts{p.names[:n], p.tokens[:n]} }
-
 // partName returns the name of the part of a text that is called by these, and begins at a token of it.
 func partName(of string, number, begin int) uint64 {
 	h := fnv.New64a()
@@ -45,12 +29,12 @@ func noIDs(text string, ids []uint32, err error) error {
 }
 
 // partsPrompt returns a prompt of a text of parts.
-func (o *Options) partsPrompt(parts textParts) (p *workload.Prompt, err error) {
+func (o *Options) partsPrompt(parts workload.TextParts) (p *workload.Prompt, err error) {
 	if o.Texts == nil {
 		return nil, errNoTexts
 	}
 	p = &workload.Prompt{}
-	p.Text, p.IDs, err = o.Texts.Parts(parts.names, parts.tokens)
+	p.Text, p.IDs, err = o.Texts.Parts(parts.Names, parts.Tokens)
 	return p, err
 }
 
@@ -65,25 +49,25 @@ type lengthsStep struct {
 // lengthsSession returns a session of requests that are known by their lengths. The history of a request is all before it, with a made-up
 // answer of the recorded length. The new tokens of the first step are the same in all sessions with one head.
 func lengthsSession(f *file, o *Options, id, head string, row int, steps []lengthsStep) (*workload.Session, error) {
-	var all textParts
+	var all workload.TextParts
 	total := 0
 	waits, ends := make([]time.Duration, len(steps)), make([]int, len(steps))
 	for i, one := range steps {
 		waits[i] = one.wait
 		if i == 0 {
-			all.add(partName(head, 0, 0), one.added)
+			all.Add(partName(head, 0, 0), one.added)
 		} else {
-			all.add(partName(id, 2*i-1, 0), steps[i-1].answer)
-			all.add(partName(id, 2*i, 0), one.added)
+			all.Add(partName(id, 2*i-1, 0), steps[i-1].answer)
+			all.Add(partName(id, 2*i, 0), one.added)
 		}
-		ends[i] = len(all.names)
+		ends[i] = len(all.Names)
 		if total += one.added; total > mostTokens {
 			return nil, tooLong(total)
 		}
 		total += one.answer
 	}
 	return &workload.Session{ID: id, Nodes: chained(waits), Recorded: true, Entry: func(i int) (workload.Entry, error) {
-		p, err := o.partsPrompt(all.first(ends[i]))
+		p, err := o.partsPrompt(workload.TextParts{Names: all.Names[:ends[i]], Tokens: all.Tokens[:ends[i]]})
 		if err != nil {
 			return workload.Entry{}, f.rows.fault(row, err)
 		}

@@ -113,7 +113,7 @@ func tracelabSessions(f *file, o *Options, rows []groupRow) ([]*workload.Session
 	}
 	opening := f.opening // only what is asked for counts
 	s.Entry = func(i int) (workload.Entry, error) {
-		var parts textParts
+		var parts workload.TextParts
 		if !opening {
 			parts = context.prompt(i)
 		}
@@ -355,14 +355,14 @@ func (x *tracelabContext) step() (cut tracelabPiece, foreign bool) {
 }
 
 // prompt returns the parts of the prompt of round i.
-func (x *tracelabContext) prompt(i int) textParts {
+func (x *tracelabContext) prompt(i int) workload.TextParts {
 	if i < x.at {
 		x.pieces, x.at = nil, -1
 	}
 	for x.at < i {
 		x.step()
 	}
-	var all textParts
+	var all workload.TextParts
 	for _, p := range x.pieces {
 		of, begin := x.session, 0
 		if p.number == 0 {
@@ -370,7 +370,7 @@ func (x *tracelabContext) prompt(i int) textParts {
 		}
 		add := func(end int) {
 			if end > begin {
-				all.add(partName(of, p.number, begin), end-begin)
+				all.Add(partName(of, p.number, begin), end-begin)
 				begin = end
 			}
 		}

@@ -250,8 +250,7 @@ func TestWekaFiles(t *testing.T) {
 
 // The facts of sessions count the delays that are asked for, as FactsOf counts them of the sessions with these delays.
 func TestFactsWithDelays(t *testing.T) {
-	half := 0.5
-	for _, d := range []workload.Delays{{}, {Kind: workload.NoDelays}, {Kind: workload.ThinkOnly, Ratio: &half}, {Kind: workload.StartToStart, Cap: time.Second}, {IdleCap: time.Second}} {
+	for _, d := range []workload.Delays{{}, {Kind: workload.NoDelays}, {Kind: workload.ThinkOnly, Ratio: new(0.5)}, {Kind: workload.StartToStart, Cap: time.Second}, {IdleCap: time.Second}} {
 		s, err := open(t, "in", wekaExample, Options{Texts: numbered{}, Delays: d})
 		if err != nil {
 			t.Fatal(err)

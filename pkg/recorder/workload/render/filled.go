@@ -140,7 +140,7 @@ func (v *placeholderValues) make(name string) (js []byte, ok bool, err error) {
 		}
 		js, err := json.Marshal(v.ids)
 		return js, true, err
-	case PlaceholderInputLength:
+	case placeholderInputLength:
 		if err := v.encode(); err != nil {
 			return nil, false, err
 		}

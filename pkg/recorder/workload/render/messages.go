@@ -13,9 +13,9 @@ import (
 	"github.com/pa-tools/pa/pkg/wire/openai"
 )
 
-// DefaultMaxTokens is the length of the answer that a request to v1/messages asks for if nothing else says one, because
+// defaultMaxTokens is the length of the answer that a request to v1/messages asks for if nothing else says one, because
 // it must ask for one.
-const DefaultMaxTokens = 1024
+const defaultMaxTokens = 1024
 
 const anthropicForm = "Anthropic Messages"
 
@@ -434,7 +434,7 @@ func toolChoice(js []byte) ([]byte, error) {
 	return js, nil
 }
 
-// WithLength returns the body of a request with DefaultMaxTokens if it asks for no length of the answer.
+// WithLength returns the body of a request with defaultMaxTokens if it asks for no length of the answer.
 func WithLength(body []byte) ([]byte, error) {
 	var b struct {
 		MaxTokens json.RawMessage `json:"max_tokens"`
@@ -442,10 +442,10 @@ func WithLength(body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &b); err != nil || b.MaxTokens != nil {
 		return body, nil //nolint:nilerr // the merge of the other members says what is wrong
 	}
-	return openai.MergeRequest(body, fmt.Appendf(nil, `{"max_tokens":%d}`, DefaultMaxTokens))
+	return openai.MergeRequest(body, fmt.Appendf(nil, `{"max_tokens":%d}`, defaultMaxTokens))
 }
 
-// LengthNote returns the note that requests ask for DefaultMaxTokens; "" if the API needs no length, or the first entries of src
+// LengthNote returns the note that requests ask for defaultMaxTokens; "" if the API needs no length, or the first entries of src
 // say one.
 func LengthNote(api API, src workload.Source) string {
 	const most = 1000
@@ -461,7 +461,7 @@ func LengthNote(api API, src workload.Source) string {
 			continue
 		}
 		if _, own := e.Prompt.Extra.Get("max_tokens"); !own {
-			return fmt.Sprintf("requests without a length of the answer ask for max_tokens %d, because the endpoint needs one; --output-tokens N sets another", DefaultMaxTokens)
+			return fmt.Sprintf("requests without a length of the answer ask for max_tokens %d, because the endpoint needs one; --output-tokens N sets another", defaultMaxTokens)
 		}
 	}
 	return ""

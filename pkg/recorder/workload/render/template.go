@@ -29,14 +29,14 @@ const (
 	PlaceholderDocuments   = "documents"    // the ranked texts, an array of strings
 	PlaceholderMaxTokens   = "max_tokens"   // the requested output length
 	PlaceholderInputIDs    = "input_ids"    // the tokens of the text, an array of integers
-	PlaceholderInputLength = "input_length" // the number of tokens of the text
+	placeholderInputLength = "input_length" // the number of tokens of the text
 )
 
 // Placeholders lists the names of all placeholders.
 var Placeholders = []string{
 	PlaceholderModel, PlaceholderPrompt, PlaceholderTexts, PlaceholderMessages, PlaceholderContent, PlaceholderInputs, PlaceholderPictures,
 	PlaceholderMarkdown, PlaceholderQuery, PlaceholderPassages, PlaceholderDocuments, PlaceholderMaxTokens, PlaceholderInputIDs,
-	PlaceholderInputLength,
+	placeholderInputLength,
 }
 
 // A Template is a parsed request template. It is safe for concurrent use.

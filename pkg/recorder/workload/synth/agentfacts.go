@@ -73,14 +73,14 @@ func (a *Agents) possible(p *agentPlan, q *agentRequest, seen map[uint64]bool) i
 	case q.before >= 0:
 		return p.requests[q.before].prompt
 	case q.turn > 0: // a reset
-		return p.heads[q.agent].total()
+		return p.heads[q.agent].Total()
 	}
 	n := 0
-	for i, name := range p.heads[q.agent].names {
+	for i, name := range p.heads[q.agent].Names {
 		if !seen[name] {
 			break
 		}
-		n += p.heads[q.agent].tokens[i]
+		n += p.heads[q.agent].Tokens[i]
 	}
 	return n
 }

@@ -116,7 +116,7 @@ func TestAgentHistory(t *testing.T) {
 			// The answers of sub-agents are in what is new, if the history is not cut short by the context.
 			for _, e := range p.nodes[i].After {
 				from := p.requests[e.From]
-				if q.agent != 0 || from.agent == 0 || q.added.total() == a.c.Context/4 {
+				if q.agent != 0 || from.agent == 0 || q.added.Total() == a.c.Context/4 {
 					continue
 				}
 				if j := slices.IndexFunc(p.nodes, func(n workload.Node) bool {
@@ -366,7 +366,7 @@ func TestAgentMeans(t *testing.T) {
 		for i, q := range p.requests {
 			add("answers", float64(q.answer))
 			if after := p.nodes[i].After; q.turn > 0 && q.agent > 0 {
-				add("tools", float64(q.added.total()))
+				add("tools", float64(q.added.Total()))
 				add("delays", after[0].Delay.Seconds()*1000)
 			}
 		}

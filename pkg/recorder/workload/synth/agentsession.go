@@ -14,40 +14,6 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
-// agentParts are the parts of a text: see [Texts.Parts].
-type agentParts struct {
-	names  []uint64
-	tokens []int
-}
-
-// add adds a part; one without tokens is left out.
-func (p *agentParts) add(name uint64, tokens int) {
-	if tokens > 0 {
-		p.names, p.tokens = append(p.names, name), append(p.tokens, tokens)
-	}
-}
-
-// total returns the length of the text.
-func (p *agentParts) total() int {
-	total := 0
-	for _, n := range p.tokens {
-		total += n
-	}
-	return total
-}
-
-// cut leaves out what is after most tokens.
-func (p *agentParts) cut(most int) {
-	for i, n := range p.tokens {
-		if n >= most {
-			p.names, p.tokens = p.names[:i+1], p.tokens[:i+1]
-			p.tokens[i] = most
-			return
-		}
-		most -= n
-	}
-}
-
 // The parts of the texts of agents.
 const (
 	partSystem = iota
@@ -77,17 +43,17 @@ type agentRequest struct {
 	turn  int // of the agent, from 0
 	// before is the request whose prompt and answer the prompt goes on from; −1 for a prompt that begins with the system prompt.
 	before  int
-	summary int        // tokens of the text in place of the history before a reset; 0 for none
-	added   agentParts // what is new
-	answer  int        // tokens
-	prompt  int        // tokens, with the history
+	summary int                // tokens of the text in place of the history before a reset; 0 for none
+	added   workload.TextParts // what is new
+	answer  int                // tokens
+	prompt  int                // tokens, with the history
 }
 
 // An agentPlan is a session without its texts.
 type agentPlan struct {
 	session  int
 	agents   []workload.Agent
-	heads    []agentParts // system prompt of each agent
+	heads    []workload.TextParts // system prompt of each agent
 	requests []agentRequest
 	nodes    []workload.Node
 	resets   int
@@ -102,7 +68,7 @@ func (a *Agents) plan(k int) *agentPlan {
 	s, counts := &a.c.AgentShape, a.counts(k)
 	p := &agentPlan{session: k, shape: s, r: source(a.c.Seed, forAgentLengths, uint64(k))} //nolint:gosec // not negative
 	p.agents = []workload.Agent{{Parent: -1}}
-	p.heads, p.last = []agentParts{a.head(k, p.r)}, []int{-1}
+	p.heads, p.last = []workload.TextParts{a.head(k, p.r)}, []int{-1}
 	n := counts.requests()
 	p.requests, p.nodes = make([]agentRequest, 0, n), make([]workload.Node, 0, n)
 
@@ -134,28 +100,28 @@ func (a *Agents) lengthOf(law Amount, kind, of int) int {
 }
 
 // head returns the system prompt of session k, whose own part r draws.
-func (a *Agents) head(k int, r *rand.Rand) (p agentParts) {
+func (a *Agents) head(k int, r *rand.Rand) (p workload.TextParts) {
 	s := &a.c.AgentShape
-	p.add(agentPart(partSystem), a.lengthOf(s.SystemTokens, partSystem, 0))
+	p.Add(agentPart(partSystem), a.lengthOf(s.SystemTokens, partSystem, 0))
 	if s.Groups > 0 {
 		group := k % s.Groups
-		p.add(agentPart(partGroup, group), a.lengthOf(s.GroupTokens, partGroup, group))
+		p.Add(agentPart(partGroup, group), a.lengthOf(s.GroupTokens, partGroup, group))
 	}
-	p.add(agentPart(partSession, k), s.SessionTokens.Draw(r))
-	p.cut(s.Context / 2)
+	p.Add(agentPart(partSession, k), s.SessionTokens.Draw(r))
+	p.Cut(s.Context / 2)
 	return p
 }
 
 // subagentHead returns the system prompt of sub-agents.
-func (a *Agents) subagentHead() (p agentParts) {
-	p.add(agentPart(partSubagent), a.lengthOf(a.c.SubagentTokens, partSubagent, 0))
-	p.cut(a.c.Context / 2)
+func (a *Agents) subagentHead() (p workload.TextParts) {
+	p.Add(agentPart(partSubagent), a.lengthOf(a.c.SubagentTokens, partSubagent, 0))
+	p.Cut(a.c.Context / 2)
 	return p
 }
 
 // addTurn adds request i of a task of the session's agent. waits are last requests of sub-agents.
 func (p *agentPlan) addTurn(task, i int, waits []int) {
-	var added agentParts
+	var added workload.TextParts
 	var after []workload.Edge
 	last := p.last[0]
 	delay := &p.shape.ToolDelay
@@ -172,30 +138,30 @@ func (p *agentPlan) addTurn(task, i int, waits []int) {
 	for _, w := range waits {
 		q := &p.requests[w]
 		after = append(after, workload.Edge{From: w, Delay: wait})
-		added.add(agentPart(partAnswer, p.session, q.agent, q.turn), q.answer)
+		added.Add(agentPart(partAnswer, p.session, q.agent, q.turn), q.answer)
 	}
 	switch {
 	case i == 0:
-		added.add(agentPart(partTask, p.session, 0, task), p.shape.TaskTokens.Draw(p.r))
+		added.Add(agentPart(partTask, p.session, 0, task), p.shape.TaskTokens.Draw(p.r))
 	case len(waits) == 0:
-		added.add(agentPart(partTool, p.session, 0, p.turns(0)), p.shape.ToolTokens.Draw(p.r))
+		added.Add(agentPart(partTool, p.session, 0, p.turns(0)), p.shape.ToolTokens.Draw(p.r))
 	}
 	p.add(0, added, after)
 }
 
 // addSubagent adds a sub-agent that begins after a request, and returns its last request.
-func (p *agentPlan) addSubagent(head agentParts, turns, after int) int {
+func (p *agentPlan) addSubagent(head workload.TextParts, turns, after int) int {
 	agent := len(p.agents)
 	p.agents = append(p.agents, workload.Agent{ID: fmt.Sprintf("%s.%d", agentID(p.session), agent), Kind: workload.Spawned})
 	p.heads, p.last = append(p.heads, head), append(p.last, -1)
 	edge := workload.Edge{From: after}
 	for i := range turns {
-		var added agentParts
+		var added workload.TextParts
 		if i == 0 {
-			added.add(agentPart(partTask, p.session, agent, 0), p.shape.TaskTokens.Draw(p.r))
+			added.Add(agentPart(partTask, p.session, agent, 0), p.shape.TaskTokens.Draw(p.r))
 		} else {
 			edge.Delay = time.Duration(p.shape.ToolDelay.Draw(p.r)) * time.Millisecond
-			added.add(agentPart(partTool, p.session, agent, i), p.shape.ToolTokens.Draw(p.r))
+			added.Add(agentPart(partTool, p.session, agent, i), p.shape.ToolTokens.Draw(p.r))
 		}
 		edge.From = p.add(agent, added, []workload.Edge{edge})
 	}
@@ -212,11 +178,11 @@ func (p *agentPlan) turns(agent int) int {
 
 // add adds a request and returns its number. Its prompt and its answer together fit into the context: the system prompt has at most
 // half of it, and what is new and the answer a quarter each.
-func (p *agentPlan) add(agent int, added agentParts, after []workload.Edge) int {
-	context, last, head := p.shape.Context, p.last[agent], p.heads[agent].total()
-	added.cut(context / 4)
+func (p *agentPlan) add(agent int, added workload.TextParts, after []workload.Edge) int {
+	context, last, head := p.shape.Context, p.last[agent], p.heads[agent].Total()
+	added.Cut(context / 4)
 	q := agentRequest{agent: agent, turn: p.turns(agent), before: last, added: added, answer: min(p.shape.AnswerTokens.Draw(p.r), context/4)}
-	history, fixed := 0, head+added.total()
+	history, fixed := 0, head+added.Total()
 	if last >= 0 {
 		history = p.requests[last].prompt - head + p.requests[last].answer
 		if happens(p.r, p.shape.Resets) || fixed+history+q.answer > context {
@@ -305,8 +271,8 @@ func (s *agentSession) messages(i int) ([]byte, error) {
 		var err error
 		if before := s.requests[q].before; before >= 0 {
 			of := &s.requests[before]
-			var answer agentParts
-			answer.add(agentPart(partAnswer, s.session, of.agent, of.turn), of.answer)
+			var answer workload.TextParts
+			answer.Add(agentPart(partAnswer, s.session, of.agent, of.turn), of.answer)
 			if out, err = s.message(out, "assistant", answer); err != nil {
 				return nil, err
 			}
@@ -331,24 +297,24 @@ func (s *agentSession) begin(out []byte, i int) ([]byte, error) {
 	q := &s.requests[i]
 	text := q.added
 	if q.before < 0 {
-		if head := s.heads[q.agent]; head.total() > 0 {
+		if head := s.heads[q.agent]; head.Total() > 0 {
 			var err error
 			if out, err = s.message(out, "system", head); err != nil {
 				return nil, err
 			}
 		}
 		if q.summary > 0 {
-			text = agentParts{}
-			text.add(agentPart(partSummary, s.session, q.agent, q.turn), q.summary)
-			text.names, text.tokens = append(text.names, q.added.names...), append(text.tokens, q.added.tokens...)
+			text = workload.TextParts{}
+			text.Add(agentPart(partSummary, s.session, q.agent, q.turn), q.summary)
+			text.Names, text.Tokens = append(text.Names, q.added.Names...), append(text.Tokens, q.added.Tokens...)
 		}
 	}
 	return s.message(out, "user", text)
 }
 
 // message appends a message after a comma.
-func (s *agentSession) message(out []byte, role string, parts agentParts) ([]byte, error) {
-	text, _, err := s.c.Texts.Parts(parts.names, parts.tokens)
+func (s *agentSession) message(out []byte, role string, parts workload.TextParts) ([]byte, error) {
+	text, _, err := s.c.Texts.Parts(parts.Names, parts.Tokens)
 	if err != nil {
 		return nil, err
 	}

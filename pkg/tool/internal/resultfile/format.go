@@ -89,8 +89,8 @@ type File struct {
 	ctx   context.Context
 	Name  string
 	Src   io.ReaderAt
-	size  int64
-	limit int64
+	size  int64 // bytes
+	limit int64 // bytes of the largest value
 }
 
 // NewFile returns a file of size bytes at src.

@@ -130,8 +130,8 @@ func (s Sample) Sum() float64 {
 	return t.Value()
 }
 
-// Percentile interpolates linearly, as numpy does. s has to be sorted. It returns NaN for an empty sample.
-func (s Sample) Percentile(pct float64) float64 {
+// percentile interpolates linearly, as numpy does. s has to be sorted. It returns NaN for an empty sample.
+func (s Sample) percentile(pct float64) float64 {
 	if len(s) == 0 {
 		return math.NaN()
 	}
@@ -154,12 +154,12 @@ func (s Sample) Stat(name string) float64 {
 	case "std":
 		return stat.NumpyStd(stat.NumpyCurrent, s)
 	case "median":
-		return s.Percentile(50)
+		return s.percentile(50)
 	}
 	pct, ok := strings.CutPrefix(name, "p")
 	p, err := strconv.ParseFloat(pct, 64)
 	if !ok || err != nil {
 		return math.NaN()
 	}
-	return s.Percentile(p)
+	return s.percentile(p)
 }

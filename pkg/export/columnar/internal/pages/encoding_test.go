@@ -87,7 +87,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// appendDelta is the obvious encoder.
+// appendAnyDelta is the obvious encoder.
 func appendAnyDelta(b []byte, values []uint64, mini, minis int) []byte {
 	b = binary.AppendUvarint(b, uint64(mini*minis))
 	b = binary.AppendUvarint(b, uint64(minis))
