@@ -91,7 +91,7 @@ func digest(r io.Reader, w io.Writer) error {
 		fmt.Fprintln(w, "  none")
 	}
 	if long > 0 {
-		fmt.Fprintf(w, "%d tests left to make test-long\n", long)
+		fmt.Fprintf(w, "left to make test-long: %d\n", long)
 	}
 	slices.SortStableFunc(slow, func(a, b slowTest) int { return cmp.Compare(b.seconds, a.seconds) })
 	if len(slow) > 0 {

@@ -72,7 +72,7 @@ func TestDigest(t *testing.T) {
 		{"passed, skipped, failed, ended in the middle", events, log},
 		{"edge: nothing", "", "\nskipped tests:\n  none\n"},
 		{"slow tests", slow, slowest},
-		{"a long test", long, "\nskipped tests:\n  none\n1 tests left to make test-long\n"},
+		{"a long test", long, "\nskipped tests:\n  none\nleft to make test-long: 1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out strings.Builder

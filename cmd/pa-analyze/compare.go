@@ -64,7 +64,7 @@ func (c *call) readSetting(files fileNames, least int, read readRun) ([]*diff.Ru
 		return nil, err
 	}
 	if len(all) < least {
-		return nil, cmdline.Usagef("%d of %s: give at least %s of one setting; pa-record --repeat records them", len(all), plural.Of(least, "run"), plural.Of(least, "run"))
+		return nil, cmdline.Usagef("expected at least %s of one setting, found %d; pa-record --repeat records them", plural.Of(least, "run"), len(all))
 	}
 	runs, err := c.readSide(all, read)
 	if err != nil && len(runs) < len(all) {

@@ -37,11 +37,11 @@ with exit code 1.
 --tokenizer the columns output_tokens, input_tokens and tpot_ns are counted by
 that tokenizer where the server does not say them; --token-source tokenizer
 counts all outputs. report with the same flags uses these columns.
-With --as OUT is a result file of that tool, with the figures of each request,
-as report --dialect TOOL --format json writes it or, of AIPerf, GuideLLM and
-inference-perf, the file of its requests, with their summaries beside it; a
-warning says what it cannot hold. --as perf_analyzer-24.03 writes
-profile_export.json as that release did.`,
+With --as TOOL, OUT is the result file of that tool, with the figures of each
+request; a warning says what it cannot hold. The summaries of AIPerf and
+inference-perf are written beside their file of requests. For TensorRT-LLM,
+vLLM, SGLang and llm_perf, report --dialect TOOL --format json prints the same
+file. --as perf_analyzer-24.03 writes profile_export.json as that release did.`,
 		Flags: slices.Concat(flags, serverFlags(&foreign), []cli.Flag{goodputFlag(), argFlag(&foreign)}, inputFlags()),
 		Action: action(copiedFiles(false, "IN and OUT"), func(c *call, args copyArguments) error {
 			if c.IsSet("as") {

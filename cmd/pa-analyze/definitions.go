@@ -36,12 +36,12 @@ func definitionsCommand() *cli.Command {
 	}, outputFlags(), []cli.Flag{widthFlag(), experimentFlag(), memoryFlag(&limit)}, a.measureFlags(), []cli.Flag{tokenizerFlag()})
 	return &cli.Command{
 		Name: "definitions", Usage: "metrics under every dialect, and why they differ", ArgsUsage: "FILE",
-		Description: `Prints for each metric what strict and every other tool's definition give for
-one load level of this file, the definition in a line, and which of its rules
-made it another number than strict's: only rules that were at work on this
-file, with the number of requests. Releases that agree share a row. Known
-faults of a release are named. Without --tokenizer, what a tool counts with one
-is n/a.`,
+		Description: `Prints the value of each metric for one load level of FILE, by our own
+definition (strict) and by the definition of each other tool. Below a value
+stand its definition (=) and the rules that make it differ from strict's in this
+file, with the number of requests (≠). Releases with the same values share a
+row. Known faults of a release are named. Without --tokenizer, values that a
+tool computes with a tokenizer are n/a.`,
 		Flags: slices.Concat(own, serverFlags(&flags, &a.Streaming), []cli.Flag{argFlag(&flags)}, inputFlags()),
 		Action: action(oneRunFiles, func(c *call, files fileNames) error {
 			if selected == nil {

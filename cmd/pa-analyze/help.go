@@ -40,7 +40,7 @@ var commonFlags = map[string][]cmdline.CommonFlag{
 		{Name: "format", Usage: "print as `FORMAT`: text, markdown or json"},
 		{Name: "output", Usage: "write to `FILE`"},
 		{Name: "experiment", Usage: "only this load `LEVEL`: 8, request_rate:2.5 (repeatable)"},
-		{Name: "change", Usage: "find, or exclude, a change of `PERCENT`: 5%"},
+		{Name: "change", Usage: "find a change of `PERCENT`, or show there is none: 5%"},
 		{Name: "power", Usage: "find it in `PERCENT` of comparisons: 80%"},
 		{Name: "ignore", Usage: "plan from runs together although `NAME` differs"},
 		{Name: "steady-state", Usage: "only the time with 95% of the concurrency in flight"},

@@ -21,7 +21,7 @@ func planCommand() *cli.Command {
 	var o rig.PlanOptions
 	flags := slices.Concat([]cli.Flag{formatFlag("text", "markdown", "json")}, outputFlags(), []cli.Flag{
 		widthFlag(), experimentFlag(),
-		parsed(&o.Change, parseChange, &cli.StringFlag{Name: "change", Usage: "plan to find, or to exclude, a change of `PERCENT`", Value: "5%", Category: category}),
+		parsed(&o.Change, parseChange, &cli.StringFlag{Name: "change", Usage: "plan to find a change of `PERCENT`, and to show that there is none", Value: "5%", Category: category}),
 		parsed(&o.Power, parsePower, &cli.StringFlag{Name: "power", Usage: "find it in `PERCENT` of all comparisons, from 50% to 99%", Value: "80%", Category: category}),
 		ignoreFlag(ignoreOfSet),
 	})

@@ -106,7 +106,7 @@ func requestsOf(runs map[string]*shardsOfRun, path string, r export.Reader) (req
 func ownFigures(c export.SelfCheck) string {
 	switch {
 	case c.Compared > 0:
-		return fmt.Sprintf(", %d of the file's own %d figures agree (%s)", c.Compared-c.Differing, c.Compared, strings.Join(c.Kinds, ", "))
+		return fmt.Sprintf(", %d of the file's own %s %s (%s)", c.Compared-c.Differing, plural.Of(c.Compared, "figure"), plural.Form(c.Compared-c.Differing, "agrees", "agree"), strings.Join(c.Kinds, ", "))
 	case len(c.NotCompared) > 0:
 		return ", none of the file's own figures could be compared"
 	}

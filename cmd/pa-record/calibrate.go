@@ -90,7 +90,7 @@ func newCalibration(c *cli.Context) (*calibrate.Runner, error) {
 	bad(c.IsSet("duration") && c.Duration("duration") <= 0, "--duration %v: must be above 0", c.Duration("duration"))
 	bad(c.IsSet("duration") && c.IsSet("events"), "--duration and --events exclude each other; drop one")
 	format := c.String("format")
-	bad(format != "table" && format != "json", "--format %s: the format is table or json", format)
+	bad(format != "table" && format != "json", "--format %s: expected table or json", format)
 	k := newRunner(c.App.ErrWriter, c.Bool("quiet"))
 	k.Config = calibrate.Config{Streams: c.Int("streams"), TokensPerSecond: c.Float64("rate"), Duration: c.Duration("duration"), Tokens: c.Int("events")}
 	switch service := c.String("service"); service {
@@ -99,11 +99,11 @@ func newCalibration(c *cli.Context) (*calibrate.Runner, error) {
 	case serviceBoth:
 		k.Services = []string{calibrate.OpenAI, calibrate.TritonGRPC}
 	default:
-		bad(true, "--service %s: the service is openai, triton-grpc or both", service)
+		bad(true, "--service %s: expected openai, triton-grpc or both", service)
 	}
 	var err error
 	if k.Transport, err = openai.ParseTransport(c.String("transport")); err != nil {
-		bad(true, "--transport %s: it is auto, loop or nethttp", c.String("transport"))
+		bad(true, "--transport %s: expected auto, loop or nethttp", c.String("transport"))
 	}
 	bad(c.IsSet("transport") && c.String("service") == calibrate.TritonGRPC, "--transport %s: gRPC has a transport of its own; drop it", c.String("transport"))
 	if errs == nil {

@@ -45,7 +45,7 @@ func (p *parser) connections(s *settings, getenv func(string) string) {
 	}
 	var err error
 	s.Reuse, err = backend.ParseReuse(name)
-	p.refuse(err != nil, "--connection-reuse %s: it is reuse, fresh or prewarm", name)
+	p.refuse(err != nil, "--connection-reuse %s: expected reuse, fresh or prewarm", name)
 	switch {
 	case !p.c.IsSet("grpc-connections"):
 	case s.GRPCConnections < 1:
@@ -133,7 +133,7 @@ const (
 func (p *parser) transport(s *settings) {
 	asked, err := openai.ParseTransport(p.c.String("transport"))
 	if err != nil {
-		p.errorf("--transport %s: it is auto, loop or nethttp", p.c.String("transport"))
+		p.errorf("--transport %s: expected auto, loop or nethttp", p.c.String("transport"))
 		return
 	}
 	s.kind().transport(p, s, asked)
@@ -334,7 +334,7 @@ func (p *parser) tlsFiles(s *settings) (*tlsfiles.Files, tlsfiles.Checks) {
 	}
 	format := func(name string) string {
 		value := strings.ToUpper(p.c.String(name))
-		p.refuse(value != tlsfiles.PEM && value != tlsfiles.DER, "--%s %s: the format is PEM or DER", name, p.c.String(name))
+		p.refuse(value != tlsfiles.PEM && value != tlsfiles.DER, "--%s %s: expected PEM or DER", name, p.c.String(name))
 		return value
 	}
 	verify := func(name string, most int) bool {

@@ -289,7 +289,7 @@ func traceRows(s *settings, facts *dataset.Facts) (rows, note string) {
 	case facts.TraceWhole == 0:
 		return string(dataset.RowsNew), turnsText + ": each row follows the history, because its hash_ids do not begin with the ids of the turn before (--trace-rows whole sends it alone)"
 	default:
-		return "mixed", fmt.Sprintf("%s: %s are whole prompts, because their hash_ids begin with the ids of the turn before, and %s follow the history; --trace-rows whole or new treats all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
+		return "mixed", fmt.Sprintf("%s: %s with the whole prompt, because the hash_ids begin with the ids of the turn before, and %s with the history before it; --trace-rows whole or new treats all alike", turnsText, plural.Grouped(facts.TraceWhole), plural.Grouped(added))
 	}
 }
 

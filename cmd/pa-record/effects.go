@@ -122,7 +122,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		},
 		{
 			flags: []string{"cache-bust"}, load: true, refused: true,
-			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker is for each play of a session, and none is sent; "+sendConversations),
+			why: when(s.marker != nil && (opened || noFiles) && !s.conversations(), "a marker marks each play of a session, and no session is played; "+sendConversations),
 		},
 		{flags: []string{"cache-bust"}, refused: true, why: when(s.marker != nil && !s.sends, "a marker marks each play of a session, and no session is played; drop it")},
 		{
@@ -132,7 +132,7 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 
 		// Made-up agents.
 		{flags: []string{"agent-subagent-after", "agent-subagent-turns", "agent-subagent-tokens", "agent-background"}, why: when(s.Agents.withoutSubagents(), "no session has sub-agents; add --agent-subagents")},
-		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, and no other one could wait")},
+		{flags: []string{"agent-background"}, why: when(s.Agents.onlyBackground(), "a session has one request, so no other request could wait")},
 		{flags: []string{"agent-think-time"}, why: when(s.Agents.always(1, func(x *agentSettings) synth.Amount { return x.Tasks }), "a session has one task; add --agent-tasks")},
 		{
 			flags: []string{"agent-tool-tokens", "agent-tool-delay"},
@@ -145,9 +145,9 @@ func (s *settings) rules(data *dataset.Facts) []effectRule {
 		// Members of the input data.
 		{part: "history of conversations", load: true, refused: true, why: when(noHistory && s.FixedSchedule, "--fixed-schedule sends "+history+`, or drop "session_id"`)},
 		{part: "history of conversations", load: true, why: when(noHistory && !s.FixedSchedule, "sending "+history)},
-		{part: "turns after the first", why: when(data.UnsentTurns > 0, plural.GroupedOf(data.UnsentTurns, "turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+" are not sent; "+sendConversations)},
-		{part: `"delay"`, load: true, why: when(!s.conversations() && data.Delays > 0, shareOf(data.Delays, data)+" have a think time, which only conversations wait for (--session-concurrency N)")},
-		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, shareOf(data.Timed, data)+" have a time, at which only --fixed-schedule sends them")},
+		{part: "turns after the first", why: when(data.UnsentTurns > 0, plural.GroupedOf(data.UnsentTurns, "turn")+" of "+plural.GroupedOf(data.UnsentOf, "conversation")+plural.Form(data.UnsentTurns, " is", " are")+" not sent; "+sendConversations)},
+		{part: `"delay"`, load: true, why: when(!s.conversations() && data.Delays > 0, shareOf(data.Delays, data)+plural.Form(data.Delays, " has", " have")+" a think time, which only conversations wait for (--session-concurrency N)")},
+		{part: `"timestamp"`, load: true, why: when(!s.FixedSchedule && data.Timed > 0 && len(s.InputData) > 0, shareOf(data.Timed, data)+plural.Form(data.Timed, " has", " have")+" a time, which only --fixed-schedule keeps")},
 		{part: "prompts", why: when(noFiles || data.Prompts > 0, otherPrompts)},
 		{part: "lengths of answers in the input data", why: when(data.Lengths > 0, cmp.Or(noLength, extraLength))},
 		{part: `"stream": false`, why: when(s.Streaming && openAI && data.Unstreamed > 0, "--streaming wins over it in "+shareOf(data.Unstreamed, data))},

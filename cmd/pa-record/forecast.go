@@ -64,8 +64,8 @@ func (s *settings) unsentRows(data *forecast.Facts, f *forecast.Forecast) string
 		if unsent <= 0 {
 			return ""
 		}
-		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s are left unsent; give a longer --duration, drop it, or raise --speed-up",
-			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, what))
+		return fmt.Sprintf("--duration %v ends before the schedule, which takes %s: %s of %s %s left unsent; give a longer --duration, drop it, or raise --speed-up",
+			d, forecast.RoundedTime(schedule.Due(n)), plural.Grouped(unsent), plural.GroupedOf(n, what), plural.Form(unsent, "is", "are"))
 	}
 	if !s.entriesAsked || s.restart || !f.Requests.Known() || f.Requests.Bound == recorder.AtMost || data.Entries == 0 {
 		return ""

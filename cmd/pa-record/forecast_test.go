@@ -220,8 +220,8 @@ func TestUnsentRows(t *testing.T) {
 	}
 	for _, tt := range []struct{ args, want string }{
 		{"--fixed-schedule --duration 30s", "--duration 30s ends before the schedule, which takes 1m30s: 2 of 3 rows are left unsent; give a longer --duration, drop it, or raise --speed-up"},
-		{"--fixed-schedule --duration 30s --speed-up 2", "--duration 30s ends before the schedule, which takes 45 s: 1 of 3 rows are left unsent; give a longer --duration, drop it, or raise --speed-up"},
-		{"--fixed-schedule --duration 30s --warmup-duration 30s", "--duration 30s ends before the schedule, which takes 1m30s: 1 of 3 rows are left unsent; give a longer --duration, drop it, or raise --speed-up"},
+		{"--fixed-schedule --duration 30s --speed-up 2", "--duration 30s ends before the schedule, which takes 45 s: 1 of 3 rows is left unsent; give a longer --duration, drop it, or raise --speed-up"},
+		{"--fixed-schedule --duration 30s --warmup-duration 30s", "--duration 30s ends before the schedule, which takes 1m30s: 1 of 3 rows is left unsent; give a longer --duration, drop it, or raise --speed-up"},
 		{"--fixed-schedule --duration 90s", ""},
 		{"--fixed-schedule", ""},
 		{"--request-rate-range 1 --duration 2s", ""},

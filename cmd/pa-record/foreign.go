@@ -70,6 +70,9 @@ func runForeign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	}
 	app := recordApp(canonical, env, cmd.Reports)
 	app.Reword = cmd.InToolsWords
+	if len(theirs) == len(args) {
+		app.HelpPage = "pa-record " + tool.Name
+	}
 	if code := app.Run(c.Context, canonical, c.App.Reader, c.App.Writer, stderr); code != 0 {
 		return &cmdline.CodeError{Code: code} // the run has printed the error
 	}

@@ -391,7 +391,7 @@ func (p *parser) arrivals(s *settings) (like load.Rate, ok bool) {
 	}
 	arrivals, err := load.ParseArrivals(s.Distribution)
 	if err != nil {
-		p.errorf("--request-distribution %s: it is %s", s.Distribution, load.Distributions())
+		p.errorf("--request-distribution %s: expected %s", s.Distribution, load.Distributions())
 		return like, false
 	}
 	given := c.IsSet("burstiness")

@@ -97,7 +97,7 @@ func (p *parser) measurement(s *settings) {
 	case "count_windows":
 		m.Mode = window.ByCount
 	default:
-		p.errorf("--measurement-mode %s: the mode is time_windows or count_windows", mode)
+		p.errorf("--measurement-mode %s: expected time_windows or count_windows", mode)
 	}
 	m.Interval = time.Duration(p.positive("measurement-interval", c.Int("measurement-interval"))) * time.Millisecond
 	m.WindowRequests = p.positive("measurement-request-count", c.Int("measurement-request-count"))

@@ -47,7 +47,7 @@ func TestMetricsHostile(t *testing.T) {
 		}, "more than 16777216 bytes", ""},
 		{"lies", func(n int64, w http.ResponseWriter, _ *http.Request) {
 			fmt.Fprintf(w, "# TYPE vllm:e2e_request_latency_seconds histogram\nvllm:e2e_request_latency_seconds_count %d\nvllm:e2e_request_latency_seconds_sum NaN\nvllm:num_requests_running -1e308\nnonsense\nx{ 1\n", -n)
-		}, "", "lines make no sense and were left out; the first was line 5 of an answer"},
+		}, "", "lines make no sense: left out; the first was line 5 of an answer"},
 		{"has other label sets each time", func(n int64, w http.ResponseWriter, _ *http.Request) {
 			for i := range sets {
 				fmt.Fprintf(w, "m{run=\"%d\",i=\"%d\"} 1\n", n, i)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -167,7 +168,7 @@ func (p *parser) indivisible(s *settings) {
 	p.refuse(s.MaxConcurrency > 0 && s.MaxConcurrency < s.world.Size, "--max-concurrency %d: less than one %s in flight for each of %d ranks", s.MaxConcurrency, what, s.world.Size)
 	for _, level := range s.levels {
 		if closed, ok := level.(load.Concurrency); ok && closed.N < s.world.Size {
-			s.note("%v: %d of %d ranks idle, because there are fewer slots than ranks", level, s.world.Size-closed.N, s.world.Size)
+			s.note("%v: %d of %d ranks %s no slot, because there are fewer slots than ranks", level, s.world.Size-closed.N, s.world.Size, plural.Form(s.world.Size-closed.N, "has", "have"))
 		}
 	}
 }

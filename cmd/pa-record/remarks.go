@@ -46,7 +46,7 @@ func printLevelWarnings(w io.Writer, index runIndex, levels []recorder.Level) {
 		where := strings.Join(lw.levels, ", ")
 		switch n := len(lw.levels); {
 		case n > 1 && n == len(levels):
-			where = fmt.Sprintf("all %d levels", n)
+			where = plural.All(n) + " levels"
 		case n > mostNamed:
 			where = fmt.Sprintf("%d of %d levels", n, len(levels))
 		}

@@ -31,9 +31,9 @@ func TestPrintWarnings(t *testing.T) {
 		{
 			"every level",
 			[]recorder.Level{level(1, 0, "20 of 640 tokens"+together), level(2, 0, "1 of 60 tokens"+together)},
-			[]string{"all 2 levels: 21 of 700 tokens" + together},
+			[]string{"both levels: 21 of 700 tokens" + together},
 		},
-		{"the same text", []recorder.Level{level(1, 0, "slow disk"), level(2, 0, "slow disk")}, []string{"all 2 levels: slow disk"}},
+		{"the same text", []recorder.Level{level(1, 0, "slow disk"), level(2, 0, "slow disk")}, []string{"both levels: slow disk"}},
 		{"numbers that cannot be added", []recorder.Level{level(1, 0, "slow by 3 ms"), level(2, 0, "slow by 4 ms")}, []string{"concurrency 1: slow by 3 ms", "concurrency 2: slow by 4 ms"}},
 		{
 			"many levels",
@@ -48,7 +48,7 @@ func TestPrintWarnings(t *testing.T) {
 		{
 			"several rates",
 			[]recorder.Level{level(1, 0, export.SentWarning(12, 10.02)), level(2, 0, export.SentWarning(15, 12.6))},
-			[]string{"all 2 levels: the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"},
+			[]string{"both levels: the requests/s that were sent are more than 5 % off the named rates; compare levels by the rate that was sent"},
 		},
 		{
 			"a search, which measures other levels in between",

@@ -133,7 +133,7 @@ func TestQueryKeysShown(t *testing.T) {
 		{"plan", []string{"--service-kind", "openai", "--endpoint", endpoint, "--dry-run"}, 0, `"endpoint": "v1/chat/completions?[redacted]"`},
 		{"simulated", []string{"-u", "sim://?ttft=1ms&output_tokens=2", "--endpoint=" + endpoint, "--request-count", "2"}, 0, "wrote "},
 		{"no built-in requests", []string{"--service-kind", "openai", "-u", "127.0.0.1:1", "--endpoint", "other?" + endpointKey}, 2, "--endpoint other?[redacted]"},
-		{"white space", []string{"--service-kind", "openai", "--endpoint", endpoint + " x"}, 2, `endpoint "v1/chat/completions?" holds white space`},
+		{"white space", []string{"--service-kind", "openai", "--endpoint", endpoint + " x"}, 2, `endpoint "v1/chat/completions?": expected a path without white space`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "x.json")

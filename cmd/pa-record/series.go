@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/cmdline"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/forecast"
@@ -225,8 +226,8 @@ func (r *repeatedRun) summarize() {
 		return
 	}
 	if pattern := r.s.filePattern("", "*"); pattern != "" {
-		fmt.Fprintf(r.stderr, "pa-record: %d of %d runs recorded; %s\n", len(r.done), len(r.runs), r.readRuns(""))
-		fmt.Fprintf(r.stderr, "pa-record: to compare them with another series: %s\n", r.comparison("old", "OTHER.*.json", "new", pattern))
+		fmt.Fprintf(r.stderr, "pa-record: %d of %s recorded; %s\n", len(r.done), plural.Of(len(r.runs), "run"), r.readRuns(""))
+		fmt.Fprintf(r.stderr, "pa-record: to compare %s with another series: %s\n", plural.Them(len(r.done)), r.comparison("old", "OTHER.*.json", "new", pattern))
 	}
 }
 
@@ -234,7 +235,7 @@ func (r *repeatedRun) summarize() {
 // exports of all ranks of one run only.
 func (r *repeatedRun) readRuns(label string) string {
 	if r.ranks == nil {
-		return "read them with: " + r.reportCommand(r.s.filePattern(label, "*"))
+		return "read " + plural.Them(len(r.done)) + " with: " + r.reportCommand(r.s.filePattern(label, "*"))
 	}
 	first := strconv.Itoa(r.done[0].index.number)
 	return "read run " + first + " with: " + r.reportCommand(r.s.filePattern(label, first))
@@ -254,7 +255,7 @@ func (r *repeatedRun) nameComparisons() {
 	if len(patterns) == 0 {
 		return
 	}
-	count := fmt.Sprintf("pa-record: %d of %d runs recorded", len(r.done), len(r.runs))
+	count := fmt.Sprintf("pa-record: %d of %s recorded", len(r.done), plural.Of(len(r.runs), "run"))
 	if len(patterns) == 1 {
 		fmt.Fprintf(r.stderr, "%s; %s\n", count, r.readRuns(labels[0]))
 		return

@@ -90,14 +90,14 @@ func (p *parser) service(s *settings) {
 		s.Protocol = protocolHTTP
 	}
 	s.Protocol = strings.ToLower(s.Protocol)
-	p.refuse(s.Protocol != protocolHTTP && s.Protocol != protocolGRPC, "-i %s: the protocol is http or grpc", s.Protocol)
+	p.refuse(s.Protocol != protocolHTTP && s.Protocol != protocolGRPC, "-i %s: expected http or grpc", s.Protocol)
 	p.refuse(s.Async && s.Sync, "--async and --sync exclude each other; drop one")
 	p.refuse(s.Streaming && s.Sync, "--streaming needs asynchronous calls; drop --sync")
 	s.Async = s.Async || s.Streaming || s.ServiceKind == kindOpenAI
 	if why, ok := unsupportedKinds[s.ServiceKind]; ok {
 		p.errorf("--service-kind %s: %s", s.ServiceKind, why)
 	} else if s.kind().name != s.ServiceKind {
-		p.errorf("--service-kind %s: the kind is %s; every server with the OpenAI API is %s: vLLM, SGLang, llama.cpp, TensorRT-LLM", s.ServiceKind, cmdline.OneOf(kindNames()), kindOpenAI)
+		p.errorf("--service-kind %s: expected %s; every server with the OpenAI API is %s: vLLM, SGLang, llama.cpp, TensorRT-LLM", s.ServiceKind, cmdline.OneOf(kindNames()), kindOpenAI)
 	} else {
 		s.kind().check(p, s)
 	}
@@ -590,7 +590,7 @@ func (p *parser) models(s *settings) {
 	switch how {
 	case "", workload.RoundRobinModels, workload.RandomModels:
 	default:
-		p.errorf("--model-selection-strategy %s: it is round_robin or random", how)
+		p.errorf("--model-selection-strategy %s: expected round_robin or random", how)
 	}
 	if len(all) < 2 {
 		return // one model needs no strategy

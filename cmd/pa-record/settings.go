@@ -146,7 +146,7 @@ func (s *settings) read(c *cli.Context, getenv func(string) string, sends bool) 
 	p := &parser{c: c}
 	p.noArguments()
 	p.scenario(s)
-	p.refuse(s.ui != uiAuto && s.ui != uiPlain && s.ui != uiNone, "--ui %s: the kind is auto, plain or none", s.ui)
+	p.refuse(s.ui != uiAuto && s.ui != uiPlain && s.ui != uiNone, "--ui %s: expected auto, plain or none", s.ui)
 	p.target(s, getenv)
 	p.connections(s, getenv)
 	p.inputs(s)

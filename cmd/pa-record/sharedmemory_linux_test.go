@@ -118,7 +118,7 @@ func TestSharedMemoryRefused(t *testing.T) {
 		{"-m add_sub --output-shared-memory-size 63", "there is room for 63 in shared memory"},
 		{"-m vllm --streaming", "model vllm is decoupled: its answers would overwrite each other in shared memory"},
 		{"-m add_sub --output-shared-memory-size 0", "--output-shared-memory-size 0: must be at least 1"},
-		{"-m add_sub --shared-memory some", "--shared-memory some: it is none or system"},
+		{"-m add_sub --shared-memory some", "--shared-memory some: expected none or system"},
 	} {
 		args := append([]string{"--shared-memory", "system", "-i", "grpc", "-u", srv.TritonGRPCAddr(), "--request-count", "3", "--profile-export-file", filepath.Join(t.TempDir(), "e.json")}, strings.Fields(tt.args)...)
 		if code, _, stderr := inProcess(t.Context(), t, args...); code == 0 || !strings.Contains(stderr, tt.want) {

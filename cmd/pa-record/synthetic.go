@@ -395,7 +395,7 @@ func (p *parser) audio(m *mediaSettings) {
 	case "mp3":
 		p.errorf("--audio-format mp3 is not supported: pa-record has no encoder for it; use wav, or give --input-data files with audio clips")
 	default:
-		p.errorf("--audio-format %.40q: it is wav", format)
+		p.errorf("--audio-format %.40q: expected wav", format)
 	}
 	made := &m.media.Audio
 	made.Seconds = synth.AudioLength{Mean: m.AudioLengthMean, Stddev: m.AudioLengthStddev}

@@ -274,7 +274,7 @@ func postBetween(ctx context.Context, s *settings) error {
 func postOnce(ctx context.Context, s *settings, u postURL) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.URL.String(), http.NoBody)
 	if err != nil {
-		return errors.New("it cannot be asked") // the text may have a password
+		return errors.New("expected an http or https URL") // the text may have a password
 	}
 	var secrets redact.Secrets
 	secrets.AddQuery(u.RawQuery)

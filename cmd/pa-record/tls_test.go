@@ -87,7 +87,7 @@ func TestTLSErrors(t *testing.T) {
 		{"encrypted", client + "--ssl-https-private-key-file encrypted.key", "DIR/encrypted.key: the private key is encrypted; decrypt it: openssl pkey -in DIR/encrypted.key -out KEY.pem"},
 		{"encrypted, as of old", client + "--ssl-https-private-key-file encrypted.old.key", "the private key is encrypted; decrypt it: openssl pkey -in "},
 		{"encrypted DER", client + "--ssl-https-private-key-file encrypted.key.der --ssl-https-private-key-type DER", "the private key is encrypted; decrypt it: openssl pkey -inform DER -in DIR/encrypted.key.der -outform DER -out KEY.der"},
-		{"format", client + "--ssl-https-client-certificate-type P12", "--ssl-https-client-certificate-type P12: the format is PEM or DER"},
+		{"format", client + "--ssl-https-client-certificate-type P12", "--ssl-https-client-certificate-type P12: expected PEM or DER"},
 		{"verify peer", "--ssl-https-verify-peer 2", "--ssl-https-verify-peer 2: must be 0 to 1"},
 		{"verify host", "--ssl-https-verify-host -1", "--ssl-https-verify-host -1: must be 0 to 2"},
 		{"gRPC chain without key", "-i grpc --ssl-grpc-use-ssl --ssl-grpc-certificate-chain-file client.pem", "--ssl-grpc-certificate-chain-file needs --ssl-grpc-private-key-file"},

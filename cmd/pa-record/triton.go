@@ -76,7 +76,7 @@ func (p *parser) tritonOnly(s *settings) {
 	default:
 		t.Compression = algorithm
 		if err := grpcconn.CheckCompression(algorithm); err != nil {
-			p.errorf("--grpc-compression-algorithm %s: it is none, gzip or deflate", algorithm)
+			p.errorf("--grpc-compression-algorithm %s: expected none, gzip or deflate", algorithm)
 		}
 		p.refuse(s.Protocol != protocolGRPC, "--grpc-compression-algorithm needs -i grpc")
 		p.refuse(s.simulated(), "--grpc-compression-algorithm: a simulated server in this process takes no compressed requests; start pa-record sim")
@@ -90,11 +90,11 @@ func (p *parser) tritonOnly(s *settings) {
 	case "cuda":
 		p.errorf("--shared-memory cuda: pa-record does not use GPUs; use system")
 	default:
-		p.errorf("--shared-memory %s: it is none or system", kind)
+		p.errorf("--shared-memory %s: expected none or system", kind)
 	}
 	for _, level := range c.StringSlice("trace-level") {
 		if !slices.Contains([]string{"OFF", "TIMESTAMPS", "TENSORS"}, level) {
-			p.errorf("--trace-level %s: it is OFF, TIMESTAMPS or TENSORS", level)
+			p.errorf("--trace-level %s: expected OFF, TIMESTAMPS or TENSORS", level)
 		}
 		t.TraceLevels = append(t.TraceLevels, level)
 	}
@@ -117,7 +117,7 @@ func (p *parser) tensorFormat(s *settings, flag string) bool {
 	switch format := p.c.String(flag); {
 	case format == tensorsBinary:
 	case format != tensorsJSON:
-		p.errorf("--%s %s: it is binary or json", flag, format)
+		p.errorf("--%s %s: expected binary or json", flag, format)
 	case s.Protocol == protocolGRPC:
 		p.errorf("--%s json needs HTTP; drop -i grpc", flag)
 	default:

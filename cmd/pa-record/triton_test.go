@@ -283,7 +283,7 @@ func TestOldConcurrency(t *testing.T) {
 		{"-t 4 --concurrency-range 4", "-t and -d are another way to say --concurrency-range; drop one"},
 		{"-t 4 --request-rate-range 5", "--concurrency-range and --request-rate-range exclude each other"},
 		{"-i grpc --input-tensor-format json", "--input-tensor-format json needs HTTP; drop -i grpc"},
-		{"--output-tensor-format yaml", "--output-tensor-format yaml: it is binary or json"},
+		{"--output-tensor-format yaml", "--output-tensor-format yaml: expected binary or json"},
 		{"--shared-memory system --input-tensor-format json --output-tensor-format json", "tensors in JSON and in shared memory exclude each other; drop one"},
 		{"--service-kind openai --input-tensor-format json", "--input-tensor-format belongs to --service-kind triton"},
 	} {

@@ -11,8 +11,8 @@ import (
 func TestTritonFlags(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"-m x --grpc-compression-algorithm gzip", "--grpc-compression-algorithm needs -i grpc"},
-		{"-m x -i grpc --grpc-compression-algorithm brotli", "it is none, gzip or deflate"},
-		{"-m x --trace-level SOME", "--trace-level SOME: it is OFF, TIMESTAMPS or TENSORS"},
+		{"-m x -i grpc --grpc-compression-algorithm brotli", "expected none, gzip or deflate"},
+		{"-m x --trace-level SOME", "--trace-level SOME: expected OFF, TIMESTAMPS or TENSORS"},
 		{"-m x --trace-rate 0", "--trace-rate 0: must be at least 1"},
 		{"-m x --trace-count -2", "must be at least -1"},
 		{"-m x --log-frequency -1", "must be at least 0"},

@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,8 +55,10 @@ type App struct {
 	// Bare holds the values of flags that may be given without one, by name. The argument after such a flag is its value unless it begins
 	// with a dash.
 	Bare map[string]string
-	// Reword changes an error before it is printed; nil leaves it.
+	// Reword changes an error, a warning or a note before it is printed; nil leaves it.
 	Reword func(message string) string
+	// HelpPage is the command whose help a usage error names; "" means the one that was given.
+	HelpPage string
 }
 
 // envPrefix returns the prefix of the flags' environment variables: "PA_RECORD_" for
@@ -81,6 +84,9 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		a.Commands = append(slices.Clone(a.Commands), own.completionCommand(), own.manCommand())
 	}
 	safe := sanitize.NewWriter(stderr)
+	if a.Reword != nil {
+		safe = sanitize.NewEditor(stderr, a.rewordRemarks)
+	}
 	defer func() { _ = safe.Flush() }()
 	page, err := a.run(ctx, rest, stdin, stdout, safe)
 	if err == nil {
@@ -105,9 +111,21 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 		fmt.Fprintf(safe, "%s: %s\n", a.Name, strings.TrimRight(line, "\n"))
 	}
 	if code == ExitUsage && (ue == nil || !ue.NoHelp) {
-		fmt.Fprintf(safe, "run '%s --help' for usage\n", page)
+		fmt.Fprintf(safe, "run '%s --help' for usage\n", cmp.Or(a.HelpPage, page))
 	}
 	return code
+}
+
+// rewordRemarks rewords the lines of text that are warnings or notes of the app.
+func (a App) rewordRemarks(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, a.Name+": warning: ") || strings.HasPrefix(line, a.Name+": note: ") {
+			line = a.Reword(line)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
 }
 
 // run returns, beside the error, the command whose help page is about it.

@@ -109,9 +109,9 @@ func TestRun(t *testing.T) {
 		{name: "help as a word on a topic", args: "help report input", stdout: "Input:\n  -H, --header HEADER"},
 		{name: "help on the commands", args: "help commands", stdout: "Commands:\n  report"},
 		{name: "a flag behind help is no topic", args: "report --help -n 3", stdout: "-n, --limit N"},
-		{name: "help as a word on no topic", args: "help nothing", code: 2, stderr: "tool: --help nothing: no such topic; there are output, "},
+		{name: "help as a word on no topic", args: "help nothing", code: 2, stderr: "tool: --help nothing: no such topic; expected one of output, "},
 		{name: "help on all topics", args: "report --help=all", stdout: "Output:\n  -n, --limit N"},
-		{name: "help on no topic", args: "report --help=x", code: 2, stderr: "tool: --help x: no such topic; there are output, flags, input, all\n"},
+		{name: "help on no topic", args: "report --help=x", code: 2, stderr: "tool: --help x: no such topic; expected one of output, flags, input, all\n"},
 		{name: "renamed flag", args: "a.json --lines 7", code: 2, stderr: "unknown flag --lines; use --limit 7"},
 		{name: "renamed flag, joined value", args: "a.json --lines=7.5", code: 2, stderr: "unknown flag --lines; use --limit 7.5"},
 		{name: "renamed flag without a number", args: "a.json --lines --csv", code: 2, stderr: "unknown flag --lines; use --limit N"},
@@ -389,5 +389,20 @@ Every flag can be set by an environment variable, e.g. TOOL_LIMIT.
 	}
 	if got := help("report", "--help", "all"); !strings.Contains(got, "\n  --within DURATION") {
 		t.Errorf("--help all lacks a flag:\n%s", got)
+	}
+}
+
+// Errors, warnings and notes are reworded, and a usage error names the help page that is set. Other text stays.
+func TestReword(t *testing.T) {
+	app := testApp(nil)
+	app.Action, app.Default, app.HelpPage = func(c *cli.Context) error {
+		fmt.Fprint(c.App.ErrWriter, "tool: warning: old\ntool: note: old\ntool: wrote old\n")
+		return Usagef("old")
+	}, "", "other command"
+	app.Reword = func(message string) string { return strings.ReplaceAll(message, "old", "new") }
+	var stdout, stderr strings.Builder
+	app.Run(t.Context(), []string{"tool"}, strings.NewReader(""), &stdout, &stderr)
+	if want := "tool: warning: new\ntool: note: new\ntool: wrote old\ntool: new\nrun 'other command --help' for usage\n"; stderr.String() != want {
+		t.Errorf("%q, want %q", stderr.String(), want)
 	}
 }

@@ -131,7 +131,7 @@ func (a App) writeTopic(b *strings.Builder, cmd *cli.Command, flags []cli.Flag, 
 		return nil
 	}
 	if !exact {
-		return Refusedf("--help %s: no such topic; there are %s", topic, strings.Join(append(topics, allTopics), ", "))
+		return Refusedf("--help %s: no such topic; expected one of %s", topic, strings.Join(append(topics, allTopics), ", "))
 	}
 	a.usageLines(b) // the only topic that is no category
 	return nil

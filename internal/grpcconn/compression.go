@@ -24,7 +24,7 @@ func CheckCompression(name string) error {
 	case Gzip, Deflate:
 		return nil
 	}
-	return fmt.Errorf("compression %q: it is %s or %s", name, Gzip, Deflate)
+	return fmt.Errorf("compression %q: expected %s or %s", name, Gzip, Deflate)
 }
 
 // Name returns gRPC's name.

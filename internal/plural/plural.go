@@ -20,10 +20,7 @@ func Of(n int, one string) string { return noun(n, strconv.Itoa(n), one) }
 func GroupedOf[T count](n T, one string) string { return noun(n, Grouped(n), one) }
 
 func noun[T count](n T, digits, one string) string {
-	if n == 1 {
-		return digits + " " + one
-	}
-	return digits + " " + one + "s"
+	return digits + " " + one + Form(n, "", "s")
 }
 
 // Grouped formats a number with thousands separators: "12,345".
@@ -39,13 +36,24 @@ func Grouped[T count](n T) string {
 	return digits
 }
 
-// Them returns "it" for one thing and "them" for several.
-func Them(n int) string {
+// Form returns one for a count of 1, and several otherwise: Form(n, "was", "were").
+func Form[T count](n T, one, several string) string {
 	if n == 1 {
-		return "it"
+		return one
 	}
-	return "them"
+	return several
 }
+
+// All returns "both" for 2 and "all 12" for 12 of something, for a noun that follows.
+func All(n int) string {
+	if n == 2 {
+		return "both"
+	}
+	return "all " + Grouped(n)
+}
+
+// Them returns "it" for one thing and "them" for several.
+func Them(n int) string { return Form(n, "it", "them") }
 
 // Time formats a span of time as reports do, with a blank before the unit: "48.2 ms". A span that takes several units
 // has none: "1m30s".

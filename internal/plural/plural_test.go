@@ -30,6 +30,22 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
+func TestForm(t *testing.T) {
+	for n, want := range map[int64]string{0: "were", 1: "was", 2: "were", -1: "were"} {
+		if got := Form(n, "was", "were"); got != want {
+			t.Errorf("Form(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestAll(t *testing.T) {
+	for n, want := range map[int]string{2: "both", 3: "all 3", 1200: "all 1,200"} {
+		if got := All(n); got != want {
+			t.Errorf("All(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestThem(t *testing.T) {
 	for n, want := range map[int]string{1: "it", 2: "them"} {
 		if got := Them(n); got != want {

@@ -2,6 +2,7 @@ package sanitize
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 	"unicode/utf8"
 )
@@ -201,4 +202,12 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("cut at %d: %q, in one piece: %q", at, cut.String(), whole.String())
 		}
 	})
+}
+
+func TestEditor(t *testing.T) {
+	var b bytes.Buffer
+	w := NewEditor(NewWriter(&b), func(text string) string { return strings.ReplaceAll(text, "a", "\x1bb") })
+	if n, err := w.Write([]byte("a\n")); n != 2 || err != nil || b.String() != "\\x1bb\n" || Raw(w) != &b {
+		t.Errorf("wrote %d bytes, %v: %q", n, err, b.String())
+	}
 }

@@ -10,7 +10,8 @@ import (
 // line feeds and tabs, and passes the text on. Several goroutines may use it if
 // they may use the underlying writer.
 type Writer struct {
-	w io.Writer
+	w    io.Writer
+	edit func(text string) string // changes a text before it is escaped; nil leaves it
 
 	mu  sync.Mutex
 	cut []byte // the start of a character whose rest has not been written yet
@@ -24,12 +25,22 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: w}
 }
 
+// NewEditor returns a Writer to w, or to the underlying writer if w is a Writer, that applies edit to the text of each
+// Write. edit gets whole lines if each Write has whole lines.
+func NewEditor(w io.Writer, edit func(text string) string) *Writer {
+	return &Writer{w: Raw(w), edit: edit}
+}
+
 // Write writes b. If b ends within a character, Write keeps the character's first
 // bytes until the next Write or Flush.
 func (w *Writer) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := string(w.cut) + string(b)
+	text := string(b)
+	if w.edit != nil {
+		text = w.edit(text)
+	}
+	text = string(w.cut) + text
 	keep := len(text) - cutLength(text)
 	i := unsafeAt(text[:keep], true)
 	out := []byte(text[:keep])

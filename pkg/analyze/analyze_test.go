@@ -129,7 +129,7 @@ func TestRunWarnings(t *testing.T) {
 		{"no outputs", Config{}, []export.Request{at(1000, 1010, 1020)}, "the file holds no outputs of 1 request: each response counts as a token"},
 		{"no response", Config{}, []export.Request{at(1000)}, "1 of 1 request failed: no_response"},
 		{"no token", Config{}, []export.Request{tensors(text(""))}, "1 of 1 request had no output in any response"},
-		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between tokens were below 0"},
+		{"negative gap", Config{}, []export.Request{backward}, "1 of 2 gaps between tokens was below 0"},
 		{"response before the start", Config{}, []export.Request{early}, "1 of 1 request got a response before the start"},
 		{"response before the last byte", Config{From: answer.FromSent}, []export.Request{sooner}, `1 of 1 request got a response before the last byte was sent, so times from "sent" are negative`},
 		{"time not recorded", Config{From: answer.FromIssued}, []export.Request{tensors(text("a"))}, `1 of 1 request had no "issued" time recorded`},

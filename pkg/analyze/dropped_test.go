@@ -31,7 +31,7 @@ func TestOutputsDropped(t *testing.T) {
 		t.Errorf("throughput %+v, want requests alone: half of the tokens are not known", tp)
 	}
 	if !slices.ContainsFunc(e.Warnings, func(w error) bool {
-		return strings.Contains(w.Error(), "1 of 2 requests lost their outputs")
+		return strings.Contains(w.Error(), "1 of 2 requests lost outputs")
 	}) {
 		t.Errorf("warnings %v do not tell", e.Warnings)
 	}

@@ -154,7 +154,7 @@ func (l *level) finish(run *export.Run, i int, cfg Config, memory *stat.Store) E
 	l.addPauses(run, e, &x, cfg)
 	if nowhere > 0 {
 		x.Warnings = append(x.Warnings, counted(KindMissingTimes, "nowhere", func(n []int64) string {
-			return plural.GroupedOf(n[0], "request") + " had no recorded time, so they belong to no part of the level and are left out"
+			return plural.GroupedOf(n[0], "request") + " had no recorded time, so " + plural.Form(n[0], "it belongs to no part of the level and is", "they belong to no part of the level and are") + " left out"
 		}, int64(nowhere)))
 	}
 	return x

@@ -227,24 +227,24 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 			return ofRequests(n) + " failed: " + class + first
 		}, int64(f.N), ok+int64(x.FailedRequests())))
 	}
-	requests(KindMissingTimes, o.noToken, " had no output in any response: they have an E2EL and no TTFT")
+	requests(KindMissingTimes, o.noToken, " had no output in any response: an E2EL and no TTFT")
 	say(KindTokenCount, func(n []int64) string {
 		return "the file holds no outputs of " + plural.GroupedOf(n[0], "request") + ": each response counts as a token, an empty last one too"
 	}, int64(o.assumed))
-	requests(KindUnreadable, o.damaged, " have damaged derived columns, and the file lacks their outputs: they have an E2EL only, and token rates are n/a; pa-analyze convert makes the columns from the original file")
-	requests(KindDropped, o.dropped-o.damaged, " lost their outputs because the recorder's disk was too slow: they have an E2EL only, and token rates are n/a; record to a faster disk")
+	requests(KindUnreadable, o.damaged, " had damaged derived columns in a file without outputs: an E2EL only, and token rates are n/a; pa-analyze convert makes the columns from the original file")
+	requests(KindDropped, o.dropped-o.damaged, " lost outputs because the recorder's disk was too slow: an E2EL only, and token rates are n/a; record to a faster disk")
 	say(KindUnreadable, func(n []int64) string {
 		what := " events or bodies"
 		if n[0] == 1 {
 			what = " event or body"
 		}
-		return plural.Grouped(n[0]) + what + " broke the protocol; they do not count as tokens"
+		return plural.Grouped(n[0]) + what + " broke the protocol and " + plural.Form(n[0], "does", "do") + " not count as tokens"
 	}, int64(o.unreadable))
 	requests(KindMissingTimes, o.noFrom, fmt.Sprintf(" had no %q time recorded: no TTFT and no E2EL; choose another --from", cfg.From))
 	requests(KindClock, o.unsent, fmt.Sprintf(" got a response before the last byte was sent, so times from %q are negative and left out; use --from start", cfg.From))
 	requests(KindClock, o.early-o.unsent, fmt.Sprintf(" got a response before the %s: the clock was set back, or the times come from different clocks", cfg.From))
 	say(KindClock, func(n []int64) string {
-		return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "gap") + " between tokens were below 0 and are left out: the clock was set back during the run"
+		return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "gap") + " between tokens " + plural.Form(n[0], "was below 0 and is", "were below 0 and are") + " left out: the clock was set back during the run"
 	}, int64(o.backward), int64(o.gaps))
 	say(KindClock, func(n []int64) string {
 		return plural.GroupedOf(n[0], "time") + " of more than 292 years left out: the file is damaged"
@@ -260,14 +260,14 @@ func (c *collector) warnings(cfg Config, x *Experiment) []error {
 		return ofRequests(n) + " got a streamed answer without asking for it; it is read as a stream"
 	}, int64(c.streams.unasked), ok)
 	if n := c.streams.not - c.streams.ignored; n < c.ok {
-		requests(KindMissingTimes, n, " had an answer that was not streamed: they have an E2EL and no TTFT, TTST, ITL or TPOT")
+		requests(KindMissingTimes, n, " had an answer that was not streamed: an E2EL and no TTFT, TTST, ITL or TPOT")
 	}
 	if cfg.TokenSource != answer.TokenAuto {
 		requests(KindTokenCount, o.noTokens, fmt.Sprintf(" had no number of tokens from %s: not in the token metrics; choose another --token-source", cfg.TokenSource))
 	}
 	if o.notCounted > 0 {
 		w = append(w, counted(KindTokenCount, "not counted", func(n []int64) string {
-			return ofRequests(n) + " had an output that the tokenizer could not count, so they have no output tokens and no TPOT, and token rates are n/a: " + c.refusal + "; check the tokenizer file"
+			return ofRequests(n) + " had an output that the tokenizer could not count: no output tokens and no TPOT, and token rates are n/a: " + c.refusal + "; check the tokenizer file"
 		}, int64(o.notCounted), ok))
 	}
 	if x.TokenSource == answer.TokenMixed {
@@ -313,7 +313,7 @@ func sloWarnings(x *figure.Attainment) []error {
 	n := x.Met + x.Missed + x.Failed + x.Unknown
 	lacking := x.Lacking[0].Name
 	return []error{counted(KindSLO, lacking, func(n []int64) string {
-		return ofRequests(n) + " had no " + lacking + ": whether they meet the SLO is unknown, so the share leaves them out"
+		return ofRequests(n) + " had no " + lacking + ": whether " + plural.Form(n[0], "it meets", "they meet") + " the SLO is unknown, so the share leaves " + plural.Form(n[0], "it", "them") + " out"
 	}, int64(x.Unknown), int64(n))}
 }
 

@@ -169,11 +169,7 @@ func (l *lengths) warnings() (w []error) {
 			if n[2] == 0 {
 				return "answers are shorter than asked (mean " + mean + "): " + advice
 			}
-			are := "are"
-			if n[2] == 1 {
-				are = "is"
-			}
-			return fmt.Sprintf("%s of %s %s shorter than asked (mean %s): %s", plural.Grouped(n[2]), plural.GroupedOf(n[0], "answer"), are, mean, advice)
+			return fmt.Sprintf("%s of %s %s shorter than asked (mean %s): %s", plural.Grouped(n[2]), plural.GroupedOf(n[0], "answer"), plural.Form(n[2], "is", "are"), mean, advice)
 		}, l.outputs, l.outputTokens, l.short))
 	}
 	return w

@@ -69,7 +69,7 @@ func TestServerFigures(t *testing.T) {
 		{
 			"a gauge that is not a number at times",
 			[]export.Scrape{h.at(120, 1, 1, 3), h.at(150, 1, 1, math.NaN()), h.at(160, 2, 2, math.Inf(1))},
-			"time to first token n=1 mean=1e+09 client=40; running requests n=1 mean=3 min=3 max=3; | 2 values of gauges left out because they are not numbers; the first is vllm:num_requests_running of s",
+			"time to first token n=1 mean=1e+09 client=40; running requests n=1 mean=3 min=3 max=3; | left out, because not a number: 2 values of gauges; the first is of vllm:num_requests_running of s",
 		},
 		{"no requests", []export.Scrape{h.at(90, 5, 5, 0), h.at(210, 5, 5, 0)}, ""},
 		{

@@ -31,7 +31,7 @@ var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^ended (?:early: |before )`), kind: KindIncomplete},
 	{pattern: regexp.MustCompile(`^(?:the file keeps [\d,]+ of [\d,]+ requests?|(?:result|benchmark) \d+ of the file)`), kind: KindIncomplete},
 	{pattern: regexp.MustCompile(`(?:broke off with|(?:was|were) not (?:asked, since|sent, because))`), kind: KindFailed},
-	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes were dropped|too many series|series came or went|samples were of a series|lines make no sense`), kind: KindServer},
+	{pattern: regexp.MustCompile(`^no metrics from|gave no metrics|scrapes? (?:was|were) dropped|too many series|series came or went|samples? (?:was|were) of a series|lines? makes? no sense`), kind: KindServer},
 }
 
 // unsent matches the warning that requests of the schedule were not sent.
@@ -42,7 +42,7 @@ var ofNamedRate = regexp.MustCompile(`^[\d.e+]+ requests/s were sent, [\d.e+]+ %
 
 // arrivedTogether returns the text about unknown gaps.
 func arrivedTogether(n []int64) string {
-	return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "token") + " arrived together with the previous one, so their gaps are unknown; either the server sends them together or this machine is overloaded: try a lower load"
+	return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "token") + " arrived together with the previous one, so " + plural.Form(n[0], "its gap is", "their gaps are") + " unknown; either the server sends them together or this machine is overloaded: try a lower load"
 }
 
 // RecorderWarning returns the Warning for a text that the recorder, or the merge of shards,

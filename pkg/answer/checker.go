@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -210,7 +211,7 @@ func tokensText(d *export.Derived) string {
 	for i := range d.Events {
 		n += int64(d.Events[i].Tokens)
 	}
-	return fmt.Sprintf("%d tokens in %d events", n, len(d.Events))
+	return plural.GroupedOf(n, "token") + " in " + plural.Of(len(d.Events), "event")
 }
 
 // gapsText sums up the gaps of a request.

@@ -206,7 +206,7 @@ var metrics = [numMetrics]Definition{
 	TPOT: {
 		Metric: TPOT, name: "tpot", label: "TPOT", unit: Nanoseconds,
 		Formula:  "(last token event − first) / (output tokens − 1)",
-		Doc:      "Time per output token after the first. Tokens that came before or with the first event do not count, as far as the server shows them. None for fewer than two output tokens, fewer than two token events, or an unknown number of such tokens. Tokens of all choices count.",
+		Doc:      "Time per output token after the first. Tokens that came before or with the first event do not count, as far as the server shows them. None for a request with fewer than two output tokens or token events, and where the number of tokens that came before or with the first event is unknown. Tokens of all choices count.",
 		Foreign:  Foreign{GuideLLM: "time_per_output_token_ms", InferencePerf: "time_per_output_token"},
 		Needs:    export.PartLast,
 		OfTokens: true, NeedsStream: true,
@@ -367,7 +367,7 @@ var metrics = [numMetrics]Definition{
 	ServerFirstDecode: {
 		Metric: ServerFirstDecode, name: "server_first_decode", label: "first decode, by the server", unit: Nanoseconds,
 		Formula: "TTFT by the server − queue − prefill, by the server",
-		Doc:     "With all else that the server does before the first token. None if the server states no TTFT, or no prefill.",
+		Doc:     "Everything else that the server does before the first token is in it. None if the server states no TTFT, or no prefill.",
 		value:   partOf(FirstDecodePart),
 	},
 	TTFTRest: {
@@ -428,8 +428,8 @@ var metrics = [numMetrics]Definition{
 	},
 	Underruns: {
 		Metric: Underruns, name: "underruns", label: "underruns", unit: Count,
-		Formula: "pieces of audio that came after their deadline: when a player that starts at the first byte of audio had played all before them",
-		Doc:     "Of v1/audio/speech as WAV or PCM. A player that waits plays everything later, so that a later deadline includes the waits before it.",
+		Formula: "pieces of audio that came late: a player that starts at the first byte of audio had played everything before them",
+		Doc:     "Of v1/audio/speech as WAV or PCM. A player that waits plays everything after it later, so the deadlines of later pieces move by its waits.",
 		value:   func(m *Measures) export.Int { return m.Audio.Underruns },
 	},
 	UnderrunTime: {

@@ -38,7 +38,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 		w = append(w, export.SaturationWarning+fmt.Sprintf(format, args...))
 	}
 	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
-		say("it used %.0f%% of the time of its %d cores; give it more cores, or send less load", 100*c.Share, c.Cores)
+		say("it used %.0f%% of the time of its %s; give it more cores, or send less load", 100*c.Share, plural.Of(c.Cores, "core"))
 	}
 	// With few requests, the last one alone would decide.
 	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
@@ -64,7 +64,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	if s := m.Stamps; s != nil && s.Waited > 0 {
 		// The cause is the network, but the kernel's times of these responses are lost.
-		w = append(w, fmt.Sprintf("%s of %s waited for a lost or reordered packet; their times are when pa-record read them", plural.Grouped(s.Waited), plural.GroupedOf(s.Kernel+s.User, "response")))
+		w = append(w, fmt.Sprintf("%s of %s waited for a lost or reordered packet; %s when pa-record read %s", plural.Grouped(s.Waited), plural.GroupedOf(s.Kernel+s.User, "response"), plural.Form(s.Waited, "its time is", "their times are"), plural.Form(s.Waited, "it", "them")))
 	}
 	if m.Compressed > 0 {
 		w = append(w, fmt.Sprintf("%s came compressed, which pa-record does not ask for; compression can hold tokens back: switch it off in the server or the proxy", plural.GroupedOf(m.Compressed, "answer")))

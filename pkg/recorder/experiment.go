@@ -27,7 +27,7 @@ const latencyUnstable = "the throughput is stable, the latency is not; that is e
 func tooFewRequests(level load.Level, requests int) string {
 	n := level.Slots()
 	if _, open := level.(load.Open); !open && !level.Traits().PlaysData && 0 < requests && requests < n {
-		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests were in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(n))
+		return fmt.Sprintf("the request count of %s is below the concurrency, so at most %s of %s requests %s in flight; raise the count, or give it as a multiple such as 5x", plural.Grouped(requests), plural.Grouped(requests), plural.Grouped(n), plural.Form(requests, "was", "were"))
 	}
 	return ""
 }
@@ -77,7 +77,7 @@ func (l *levelRun) experiment() *export.Experiment {
 			l.out.Warnings = append(l.out.Warnings, w)
 		}
 		if l.cfg.ServerDetails && l.stated < l.out.OK {
-			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s state no server times; vLLM needs --enable-per-request-metrics and answers with usage (--include-usage), SGLang states them in /generate only, llama.cpp in chats and completions, Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer")))
+			l.out.Warnings = append(l.out.Warnings, fmt.Sprintf("%d of %s %s no server times; vLLM needs --enable-per-request-metrics and answers with usage (--include-usage), SGLang states them in /generate only, llama.cpp in chats and completions, Dynamo if it supports nvext", l.out.OK-l.stated, plural.GroupedOf(l.out.OK, "answer"), plural.Form(l.out.OK-l.stated, "states", "state")))
 		}
 		if w := l.sequences.BrokenWarning(); w != "" {
 			l.out.Warnings = append(l.out.Warnings, w)

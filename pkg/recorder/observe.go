@@ -96,7 +96,7 @@ func (r *runState) endTelemetry(res *Result, meta *export.RunMeta) error {
 			warn("no metrics from %s: its answers are empty", s.Source)
 		}
 		if s.Dropped > 0 {
-			warn("%s: %s scrapes were dropped, because the buffer was full", s.Source, plural.Grouped(s.Dropped))
+			warn("%s: %s %s dropped, because the buffer was full", s.Source, plural.GroupedOf(s.Dropped, "scrape"), plural.Form(s.Dropped, "was", "were"))
 		}
 		if s.LeftOut > 0 {
 			warn("%s: too many series: the first %s were kept, and %s left out; nothing is left of %s", s.Source, plural.Grouped(s.Series), plural.GroupedOf(s.LeftOut, "sample")+" of others", plural.GroupedOf(s.Emptied, "scrape"))
@@ -105,10 +105,10 @@ func (r *runState) endTelemetry(res *Result, meta *export.RunMeta) error {
 			warn("%s: %s series came or went during the run: its label sets change, and figures are of a part of the run", s.Source, plural.Grouped(s.Gone))
 		}
 		if s.Repeated > 0 {
-			warn("%s: %s samples were of a series that had one in the same answer, and were left out", s.Source, plural.Grouped(s.Repeated))
+			warn("%s: %s %s of a series that had one in the same answer: left out", s.Source, plural.GroupedOf(s.Repeated, "sample"), plural.Form(s.Repeated, "was", "were"))
 		}
 		if s.BadLines > 0 {
-			warn("%s: %s lines make no sense and were left out; the first was line %d of an answer", s.Source, plural.Grouped(s.BadLines), s.FirstBadLine)
+			warn("%s: %s %s no sense: left out; the first was line %d of an answer", s.Source, plural.GroupedOf(s.BadLines, "line"), plural.Form(s.BadLines, "makes", "make"), s.FirstBadLine)
 		}
 	}
 	if r.writeFailed {

@@ -407,9 +407,9 @@ func TestValidateLevels(t *testing.T) {
 		want string
 	}{
 		{Config{Levels: []load.Level{load.Rate{}}}, "request rate 0: must be above 0"},
-		{Config{Levels: []load.Level{table}, Entries: workload.List{{}}}, "schedule of 3 requests: there are 1 entries"},
-		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Order: workload.Order{Kind: workload.Shuffled}}, "its entries have an order, shuffle is another"},
-		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Measure: window.Measure{Requests: 2}}, "a request count excludes it"},
+		{Config{Levels: []load.Level{table}, Entries: workload.List{{}}}, "schedule of 3 requests: expected as many entries, found 1"},
+		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Order: workload.Order{Kind: workload.Shuffled}}, "its entries have an order; drop the order shuffle"},
+		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Measure: window.Measure{Requests: 2}}, "cannot be combined with a request count"},
 		{Config{Levels: []load.Level{table}, Entries: make(workload.List, 3), Warmup: 3}, "a warm-up of 3 leaves nothing to measure"},
 		{Config{Measure: window.Measure{Times: 2, Requests: 3}}, "exclude each other"},
 		{Config{Measure: window.Measure{Times: 2, Duration: 3}}, "a request count and a duration exclude each other"},

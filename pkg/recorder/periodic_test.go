@@ -68,9 +68,9 @@ func TestPeriodicErrors(t *testing.T) {
 		cfg  Config
 		want string
 	}{
-		{Config{Measure: window.Measure{Requests: 4}}, "a request count or a duration excludes it"},
-		{Config{Measure: window.Measure{Duration: 4}}, "a request count or a duration excludes it"},
-		{Config{WarmupTime: 4}, "a warm-up by time excludes it"},
+		{Config{Measure: window.Measure{Requests: 4}}, "cannot be combined with a request count or a duration"},
+		{Config{Measure: window.Measure{Duration: 4}}, "cannot be combined with a request count or a duration"},
+		{Config{WarmupTime: 4}, "cannot be combined with a warm-up by time"},
 	} {
 		tt.cfg.Levels = level
 		if err := tt.cfg.Validate(); err == nil || !strings.Contains(err.Error(), tt.want) {

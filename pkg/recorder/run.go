@@ -329,7 +329,7 @@ func (r *runState) prepareRequests(ctx context.Context) (err error) {
 	}
 	for _, l := range levels {
 		if n := l.Traits().Instants; plays(l) && n > 0 && n != r.requests.Sessions() {
-			return fmt.Errorf("%v: the data has %s", l, plural.GroupedOf(r.requests.Sessions(), "session"))
+			return fmt.Errorf("%v: expected as many sessions in the data, found %s", l, plural.Grouped(r.requests.Sessions()))
 		}
 	}
 	return nil

@@ -48,7 +48,7 @@ func (q *geminiRequest) chat(model string) (*openAIRequest, error) {
 		c.Messages = append(c.Messages, openAIMessage{Role: json.RawMessage(`"system"`), Content: q.SystemInstruction.Parts})
 	}
 	if len(q.Contents) == 0 {
-		return nil, errors.New("contents: there are none")
+		return nil, errors.New("contents: expected at least one")
 	}
 	for _, content := range q.Contents {
 		m := openAIMessage{Role: content.Role}

@@ -53,7 +53,7 @@ func serveOllama(x *exchange) {
 	if t.generates {
 		chat.Messages = nil
 		if q.Prompt == nil {
-			err = errors.New("prompt: there is none")
+			err = errors.New("prompt: expected a text")
 		} else {
 			chat.Messages = []openAIMessage{{Content: appendString(nil, q.System)}, {Content: appendString(nil, *q.Prompt)}}
 		}

@@ -326,7 +326,7 @@ func (s *Server) openAIPlanRequest(index uint64, q *openAIRequest, chat bool) (p
 			count += tokens
 		}
 		if len(q.Messages) == 0 {
-			return plan.Request{}, errors.New("messages: there are none")
+			return plan.Request{}, errors.New("messages: expected at least one")
 		}
 		counts = []int{count}
 		q.Echo = false
@@ -376,6 +376,8 @@ func contentTexts(content json.RawMessage) (texts []string, err error) {
 	return texts, nil
 }
 
+var errPrompt = errors.New("prompt: expected a string, a list of strings, or token ids")
+
 // completionPrompts returns the input tokens of each prompt, and the prompts
 // themselves (empty for token ids).
 func (s *Server) completionPrompts(raw json.RawMessage) (counts []int, texts []string, err error) {
@@ -384,7 +386,7 @@ func (s *Server) completionPrompts(raw json.RawMessage) (counts []int, texts []s
 	var manyIDs [][]int64
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
-		return nil, nil, errors.New("prompt: there is none")
+		return nil, nil, errPrompt
 	case json.Unmarshal(raw, &one) == nil:
 		texts = []string{one}
 	case json.Unmarshal(raw, &ids) == nil && len(ids) > 0:
@@ -396,7 +398,7 @@ func (s *Server) completionPrompts(raw json.RawMessage) (counts []int, texts []s
 		return counts, make([]string, len(counts)), nil
 	case json.Unmarshal(raw, &texts) == nil && len(texts) > 0:
 	default:
-		return nil, nil, errors.New("prompt: expected a string, a list of strings, or token ids")
+		return nil, nil, errPrompt
 	}
 	for _, t := range texts {
 		counts = append(counts, s.countTokens(t))

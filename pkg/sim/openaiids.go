@@ -40,7 +40,7 @@ func (q *idsRequest) prepare(sglang bool) error {
 			q.Prompt = q.Text
 		}
 		if len(q.Prompt) == 0 {
-			return errors.New("text or input_ids: there is none")
+			return errors.New("text or input_ids: expected one of them")
 		}
 		q.MaxTokens, q.MinTokens = p.MaxNewTokens, p.MinNewTokens
 	} else {

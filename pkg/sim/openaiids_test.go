@@ -27,7 +27,7 @@ func TestIDs(t *testing.T) {
 			SGLangGenerate, 2, 2,
 		},
 		{"/generate", `{"text":"a b","stream":true,"sim_incremental_output":true,"sampling_params":{"max_new_tokens":2,"ignore_eos":true}}`, `"output_ids":[1001],`, SGLangGenerate, 2, 2},
-		{"/generate", `{"inputs":"a"}`, `text or input_ids: there is none`, SGLangGenerate, 0, 0},
+		{"/generate", `{"inputs":"a"}`, `text or input_ids: expected one of them`, SGLangGenerate, 0, 0},
 		{
 			"/inference/v1/generate", `{"token_ids":[5,6,7],"stream":true,"stream_options":{"include_usage":true},"sampling_params":{"max_tokens":1}}`,
 			`data: {"request_id":"generate-sim-4","choices":[{"index":0,"logprobs":null,"finish_reason":"length","stop_reason":null,"token_ids":[1000]}],"usage":null}` + "\n\n" +

@@ -74,7 +74,7 @@ func (s *Server) imagesPlanRequest(index uint64, q *imagesRequest) (a plan.Reque
 	switch err = errors.Join(err, partialErr); {
 	case err != nil:
 	case q.Prompt == "":
-		err = errors.New("prompt: there is none")
+		err = errors.New("prompt: expected a text")
 	case q.ResponseFormat != "" && q.ResponseFormat != "url" && q.ResponseFormat != "b64_json":
 		err = errors.New("response_format: expected url or b64_json")
 	case q.Stream && n > 1:

@@ -20,7 +20,7 @@ func TestImages(t *testing.T) {
 		{`{"prompt":"a cat","max_tokens":2,"n":2}`, `"data":[{"b64_json":"B"},{"b64_json":"B"}],"usage":{"total_tokens":6,"input_tokens":2,"output_tokens":4,`, 4},
 		{`{"prompt":"a","max_tokens":2,"response_format":"url"}`, `"data":[{"url":"http://sim/`, 2},
 		{`{"prompt":"a","max_tokens":2,"sim_fault":"error_event"}`, `"error"`, 2},
-		{`{}`, `prompt: there is none`, 0},
+		{`{}`, `prompt: expected a text`, 0},
 		{`{"prompt":"a","n":11}`, `n is 11; expected`, 0},
 		{`{"prompt":"a","partial_images":4}`, `partial_images is 4; expected`, 0},
 		{`{"prompt":"a","n":2,"stream":true}`, `n: a stream has one image`, 0},

@@ -45,7 +45,7 @@ func (q *messagesRequest) chat() (*openAIRequest, error) {
 		c.Messages = append(c.Messages, openAIMessage{Role: json.RawMessage(`"system"`), Content: content})
 	}
 	if len(q.Messages) == 0 {
-		return nil, errors.New("messages: there are none")
+		return nil, errors.New("messages: expected at least one")
 	}
 	for i, m := range q.Messages {
 		var role string

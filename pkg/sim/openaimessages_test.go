@@ -23,7 +23,7 @@ func TestMessages(t *testing.T) {
 			`"content":[{"type":"thinking","thinking":"WORDS","signature":"c2lnbmF0dXJl"},{"type":"tool_use","id":"toolu-sim-1","name":"ls","input":{"text":"WORDS"}}]`,
 		},
 		{`{` + ask + `}`, `{"type":"error","error":{"type":"invalid_request_error","message":"max_tokens: field required"}}`},
-		{`{"messages":[],"max_tokens":2}`, `messages: there are none`},
+		{`{"messages":[],"max_tokens":2}`, `messages: expected at least one`},
 		{`{"messages":[{"role":"system","content":"a"}],"max_tokens":2}`, `messages[0].role: expected user or assistant`},
 		{
 			`{"messages":[{"role":"user","content":[{"type":"text","text":"a b"},{"type":"tool_result","tool_use_id":"t","content":"c d e"}]}],"max_tokens":2}`,

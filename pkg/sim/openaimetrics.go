@@ -121,7 +121,7 @@ func (s *engineStats) write(t *metricsText, model string) {
 		t.family(name, kind, help)
 		t.sample(name, labels, v)
 	}
-	one("vllm:num_requests_running", "gauge", "Requests that are worked on.", float64(s.running))
+	one("vllm:num_requests_running", "gauge", "Requests in work.", float64(s.running))
 	one("vllm:num_requests_waiting", "gauge", "Requests that wait.", float64(s.waiting))
 	one("vllm:prompt_tokens_total", "counter", "Input tokens of requests that have a token.", float64(s.prompt))
 	one("vllm:generation_tokens_total", "counter", "Tokens sent.", float64(s.generated))
@@ -138,11 +138,11 @@ func (s *engineStats) write(t *metricsText, model string) {
 		h          *durationHistogram
 	}{
 		{"vllm:time_to_first_token_seconds", "From arrival to the first token.", &s.firstToken},
-		{"vllm:inter_token_latency_seconds", "From tokens to the next.", &s.token},
+		{"vllm:inter_token_latency_seconds", "From a token to the next.", &s.token},
 		{"vllm:e2e_request_latency_seconds", "From arrival to the end.", &s.request},
-		{"vllm:request_queue_time_seconds", "From arrival to the begin of the work.", &s.queue},
-		{"vllm:request_inference_time_seconds", "From the begin of the work to the last token.", &s.inference},
-		{"vllm:request_prefill_time_seconds", "From the begin of the work to the first token.", &s.prefill},
+		{"vllm:request_queue_time_seconds", "From the arrival to the start of the work.", &s.queue},
+		{"vllm:request_inference_time_seconds", "From the start of the work to the last token.", &s.inference},
+		{"vllm:request_prefill_time_seconds", "From the start of the work to the first token.", &s.prefill},
 		{"vllm:request_decode_time_seconds", "From the first token to the last.", &s.decode},
 	} {
 		t.family(x.name, "histogram", x.help)

@@ -121,7 +121,7 @@ func (q *vectorRequest) parse(s *Server, path string) (texts []string, render fu
 		all = q.Texts
 	}
 	if len(all) == 0 {
-		return nil, nil, fmt.Errorf("%s: there are none", member)
+		return nil, nil, fmt.Errorf("%s: expected at least one text", member)
 	}
 	texts = []string{string(query)}
 	for _, t := range all {
@@ -143,9 +143,9 @@ func (q *vectorRequest) pairs() (texts []string, err error) {
 	}
 	switch {
 	case len(left) == 0:
-		return nil, fmt.Errorf("%s: there are none", names[0])
+		return nil, fmt.Errorf("%s: expected at least one text", names[0])
 	case len(right) == 0:
-		return nil, fmt.Errorf("%s: there are none", names[1])
+		return nil, fmt.Errorf("%s: expected at least one text", names[1])
 	case len(left) > 1 && len(left) != len(right):
 		return nil, fmt.Errorf("%s: expected one, or as many as %s", names[0], names[1])
 	}

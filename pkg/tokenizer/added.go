@@ -105,7 +105,7 @@ func readTokenMap(m *node) ([]addedToken, error) {
 		}
 		id, err := strconv.ParseUint(key, 10, 32)
 		if err != nil {
-			return nil, m.values[i].errorf("%s where an id is expected", quote(key))
+			return nil, m.values[i].errorf("expected an id, found %s", quote(key))
 		}
 		t.id = uint32(id)
 		tokens = append(tokens, t)

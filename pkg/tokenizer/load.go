@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/disk"
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // maxFileBytes bounds a tokenizer file. The largest ones in use have about 35 MB.
@@ -235,7 +236,7 @@ func (d *document) readParts() (map[string]*node, *modelFile, error) {
 		if _, err := dec.ReadToken(); err != nil {
 			return nil, nil, d.syntaxError(err, "")
 		}
-		return nil, nil, d.errorAt(0, "", "%s where the object of a tokenizer.json is expected", kindName(kind))
+		return nil, nil, d.errorAt(0, "", "expected the object of a tokenizer.json, found %s", kindName(kind))
 	}
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, nil, d.syntaxError(err, "")
@@ -269,7 +270,7 @@ func (d *document) readParts() (map[string]*node, *modelFile, error) {
 		return nil, nil, d.errorAt(0, "", `"model" is missing`)
 	}
 	if v := parts["version"]; v != nil && v.text != "1.0" {
-		return nil, nil, v.errorf("version %s where 1.0 is expected", quote(v.text))
+		return nil, nil, v.errorf("expected version 1.0, found %s", quote(v.text))
 	}
 	return parts, m, nil
 }
@@ -343,7 +344,7 @@ func (t *Tokenizer) readConfig(name string, config *node) error {
 		return nil
 	}
 	slices.SortFunc(missing, func(a, b addedToken) int { return int(a.id) - int(b.id) })
-	t.notes = append(t.notes, fmt.Sprintf("%s: %d added tokens that tokenizer.json does not have, such as %s", name, len(missing), quote(missing[0].content)))
+	t.notes = append(t.notes, fmt.Sprintf("%s: %s that tokenizer.json does not have, such as %s", name, plural.Of(len(missing), "added token"), quote(missing[0].content)))
 	err = t.added.addAll(missing, t.model, t.normalizer, func(i int, id uint32) {
 		t.notes = append(t.notes, fmt.Sprintf("%s: token %s has id %d in the file, but its place gives it %d", name, quote(missing[i].content), missing[i].id, id))
 	})

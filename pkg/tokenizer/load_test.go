@@ -23,24 +23,24 @@ func TestErrors(t *testing.T) {
 	}{
 		{"empty", "", "t.json: line 1: the JSON ends early"},
 		{"not JSON", "PK\x03\x04", `t.json: line 1: invalid character 'P' at start of value`},
-		{"not an object", "[1]", "t.json: line 1: an array where the object of a tokenizer.json is expected"},
+		{"not an object", "[1]", "t.json: line 1: expected the object of a tokenizer.json, found an array"},
 		{"cut short", "{\n\"version\": \"1.0\",\n\"mod", "t.json: line 3: the JSON ends early"},
 		{"cut short in the vocabulary", "{\n\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0,\n", "t.json: line 3: model.vocab: the JSON ends early"},
 		{"cut short in the merges", "{\n\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": [\n\"a ", "t.json: line 3: model.merges[0]: the JSON ends early"},
 		{"not UTF-8", "{\"model\": {\"type\": \"BPE\", \"vocab\": {\"\xff\": 0}}}", "t.json: line 1: model.vocab: invalid UTF-8"},
 		{"no model", small(`"decoder": null`), `t.json: line 1: "model" is missing`},
-		{"version", "{\"version\": \"2.0\",\n" + tinyModel + "}", `t.json: line 1: version: version "2.0" where 1.0 is expected`},
+		{"version", "{\"version\": \"2.0\",\n" + tinyModel + "}", `t.json: line 1: version: expected version 1.0, found "2.0"`},
 		{"no vocabulary", small(`"model": {"type": "BPE", "merges": []}`), `t.json: line 3: model: "vocab" is missing`},
 		{"no merges", small(`"model": {"type": "BPE", "vocab": {}}`), `t.json: line 3: model: "merges" is missing`},
 		{"no type", small(`"model": {"vocab": 3}`), `t.json: line 3: model: "type" is missing`},
 		{"type of model", small(`"model": {"type": "Transducer"}`), `t.json: line 3: model.type: model "Transducer" is not supported`},
-		{"model is null", small(`"model": null`), `t.json: line 3: model: null where an object is expected`},
-		{"id is no number", small(`"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}`), `t.json: line 3: model.vocab["a"]: "\"x\"" where an id is expected`},
-		{"id is negative", small(`"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}`), `t.json: line 3: model.vocab["a"]: "-1" where an id is expected`},
+		{"model is null", small(`"model": null`), `t.json: line 3: model: expected an object, found null`},
+		{"id is no number", small(`"model": {"type": "BPE", "vocab": {"a": "x"}, "merges": []}`), `t.json: line 3: model.vocab["a"]: expected an id, found "\"x\""`},
+		{"id is negative", small(`"model": {"type": "BPE", "vocab": {"a": -1}, "merges": []}`), `t.json: line 3: model.vocab["a"]: expected an id, found "-1"`},
 		{"id is huge", small(`"model": {"type": "BPE", "vocab": {"a": 4294967295}, "merges": []}`), `t.json: line 3: model.vocab["a"]: id 4294967295 is larger than any that is supported (65888)`},
-		{"merge of one", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [` + "\n" + `"a"]}`), `t.json: line 4: model.merges[0]: "a" where two tokens with a blank between them are expected`},
+		{"merge of one", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [` + "\n" + `"a"]}`), `t.json: line 4: model.merges[0]: expected two tokens with a blank between them, found "a"`},
 		{"merge of three", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "a", "a"]]}`), `t.json: line 3: model.merges[0]: more than two tokens`},
-		{"merge of numbers", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [[1, 2]]}`), `t.json: line 3: model.merges[0]: a number where a string is expected`},
+		{"merge of numbers", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [[1, 2]]}`), `t.json: line 3: model.merges[0]: expected a string, found a number`},
 		{"merge of what is not there", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a c"]}`), `t.json: line 3: model.merges[0]: token "c" is not in the vocabulary`},
 		{"merge into what is not there", small(`"model": {"type": "BPE", "vocab": {"a": 0}, "merges": ["a a"]}`), `t.json: line 3: model.merges[0]: token "aa" is not in the vocabulary`},
 		{"dropout", small(`"model": {"type": "BPE", "dropout": 0.1, "vocab": {}, "merges": []}`), `t.json: line 3: model.dropout: dropout 0.1 is not supported; it makes counts random`},
@@ -50,15 +50,15 @@ func TestErrors(t *testing.T) {
 		{"no unknown token of WordLevel", small(`"model": {"type": "WordLevel", "vocab": {"a": 0}}`), `t.json: line 3: model: "unk_token" is missing`},
 		{"no unk_id", small(`"model": {"type": "Unigram", "vocab": [["a", 0.5]]}`), `t.json: line 3: model: "unk_id" is missing, so text with unknown characters cannot be counted`},
 		{"unk_id", small(`"model": {"type": "Unigram", "unk_id": 7, "vocab": [["a", 0.5]]}`), `t.json: line 3: model.unk_id: 7 is not in the vocabulary, which has 1 tokens`},
-		{"score", small(`"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a", "0.5"]]}`), `t.json: line 3: model.vocab[0]: "\"0.5\"" where a score is expected`},
+		{"score", small(`"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a", "0.5"]]}`), `t.json: line 3: model.vocab[0]: expected a score, found "\"0.5\""`},
 		{"score is missing", small(`"model": {"type": "Unigram", "unk_id": 0, "vocab": [["a", 1], ["b"]]}`), `t.json: line 3: model.vocab[1]: the score is missing`},
 		{"scores of another model", small(`"model": {"type": "Unigram", "unk_id": 0, "vocab": {"a": 1}}`), `t.json: line 3: model: "vocab" is missing, or no array of tokens and scores`},
-		{"vocabulary of strings", small(`"model": {"type": "Unigram", "unk_id": 0, "vocab": ["a"]}`), `t.json: line 3: model.vocab[0]: a string where [token, score] is expected`},
+		{"vocabulary of strings", small(`"model": {"type": "Unigram", "unk_id": 0, "vocab": ["a"]}`), `t.json: line 3: model.vocab[0]: expected [token, score], found a string`},
 		{"normalizer", small(`"normalizer": {"type": "Rot13"},` + tinyModel), `t.json: line 3: normalizer: normalizer "Rot13" is not supported`},
 		{"normalizer in a sequence", small(`"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"},` + "\n" + `{"type": "Rot13"}]},` + tinyModel), `t.json: line 4: normalizer.normalizers[1]: normalizer "Rot13" is not supported`},
 		{"normalizer without a type", small(`"normalizer": {},` + tinyModel), `t.json: line 3: normalizer: "type" is missing`},
-		{"normalizer is a string", small(`"normalizer": "NFC",` + tinyModel), `t.json: line 3: normalizer: a string where an object is expected`},
-		{"option of a normalizer", small(`"normalizer": {"type": "Strip", "strip_left": 1, "strip_right": true},` + tinyModel), `t.json: line 3: normalizer.strip_left: a number where a boolean is expected`},
+		{"normalizer is a string", small(`"normalizer": "NFC",` + tinyModel), `t.json: line 3: normalizer: expected an object, found a string`},
+		{"option of a normalizer", small(`"normalizer": {"type": "Strip", "strip_left": 1, "strip_right": true},` + tinyModel), `t.json: line 3: normalizer.strip_left: expected a boolean, found a number`},
 		{"charsmap", small(`"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"},` + tinyModel), `t.json: line 3: normalizer.precompiled_charsmap: shorter than the size of its trie`},
 		{"charsmap in base64", small(`"normalizer": {"type": "Precompiled", "precompiled_charsmap": "A!"},` + tinyModel), `t.json: line 3: normalizer.precompiled_charsmap: base64: illegal base64 data at input byte 1`},
 		{"pre-tokenizer", small(`"pre_tokenizer": {"type": "Jieba"},` + tinyModel), `t.json: line 3: pre_tokenizer: pre-tokenizer "Jieba" is not supported`},
@@ -67,14 +67,14 @@ func TestErrors(t *testing.T) {
 		{"regular expression", small(`"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(a"}, "behavior": "Isolated", "invert": false},` + tinyModel), `t.json: line 3: pre_tokenizer.pattern.Regex: regular expression "(a": it cannot be parsed`},
 		{"regular expression of the other engine", small(`"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "[[:alpha:]]+"}, "behavior": "Isolated", "invert": false},` + tinyModel), `t.json: line 3: pre_tokenizer.pattern.Regex: regular expression "[[:alpha:]]+": a class in a class is not supported`},
 		{"possessive", small(`"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "a++"}, "behavior": "Isolated", "invert": false},` + tinyModel), `t.json: line 3: pre_tokenizer.pattern.Regex: regular expression "a++": the possessive ++ is not supported`},
-		{"prepend scheme", small(`"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "sometimes"},` + tinyModel), `t.json: line 3: pre_tokenizer.prepend_scheme: "sometimes" where always, first or never is expected`},
-		{"replacement", small(`"pre_tokenizer": {"type": "Metaspace", "replacement": "ab"},` + tinyModel), `t.json: line 3: pre_tokenizer.replacement: "ab" where one character is expected`},
+		{"prepend scheme", small(`"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "sometimes"},` + tinyModel), `t.json: line 3: pre_tokenizer.prepend_scheme: expected always, first or never, found "sometimes"`},
+		{"replacement", small(`"pre_tokenizer": {"type": "Metaspace", "replacement": "ab"},` + tinyModel), `t.json: line 3: pre_tokenizer.replacement: expected one character, found "ab"`},
 		{"post-processor", small(`"post_processor": {"type": "Magic"},` + tinyModel), `t.json: line 3: post_processor: post-processor "Magic" is not supported`},
 		{"template", small(`"post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>"}}], "special_tokens": {}},` + tinyModel), `t.json: line 3: post_processor.single[0].SpecialToken: special token "<s>" is not among special_tokens`},
 		{"template of two texts", small(`"post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "B"}}]},` + tinyModel), `t.json: line 3: post_processor.single[0].Sequence: sequence "B" in the template of a single text`},
 		{"added token", small(`"added_tokens": [{"id": 1}],` + tinyModel), `t.json: line 3: added_tokens[0]: "content" is missing`},
-		{"id of an added token", small(`"added_tokens": [{"id": 1.5, "content": "x"}],` + tinyModel), `t.json: line 3: added_tokens[0].id: 1.5 where a number from 0 to 4294967295 is expected`},
-		{"added tokens", small(`"added_tokens": {},` + tinyModel), `t.json: line 3: added_tokens: an object where an array is expected`},
+		{"id of an added token", small(`"added_tokens": [{"id": 1.5, "content": "x"}],` + tinyModel), `t.json: line 3: added_tokens[0].id: expected a number from 0 to 4294967295, found 1.5`},
+		{"added tokens", small(`"added_tokens": {},` + tinyModel), `t.json: line 3: added_tokens: expected an array, found an object`},
 		{"deep", small(`"normalizer": ` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `,` + tinyModel), `t.json: line 3: normalizer` + strings.Repeat("[0]", 64) + `: more than 64 levels of JSON`},
 	}
 	for _, test := range tests {
@@ -101,9 +101,9 @@ func TestTiktokenErrors(t *testing.T) {
 	}{
 		{"name", "mine.tiktoken", "", "mine.tiktoken: the file's name does not say how text is cut; it must be one of cl100k_base, o200k_base, p50k_base, r50k_base, with .tiktoken"},
 		{"empty", "cl100k_base.tiktoken", "", "cl100k_base.tiktoken: there are no tokens"},
-		{"no rank", "cl100k_base.tiktoken", "IQ== 0\nIg==\n", `cl100k_base.tiktoken: line 2: "Ig==" where a token in base64, a blank and a rank are expected`},
+		{"no rank", "cl100k_base.tiktoken", "IQ== 0\nIg==\n", `cl100k_base.tiktoken: line 2: expected a token in base64, a blank and a rank, found "Ig=="`},
 		{"not base64", "cl100k_base.tiktoken", "I! 0\n", `cl100k_base.tiktoken: line 1: "I!" is not base64`},
-		{"rank", "cl100k_base.tiktoken", "IQ== x\n", `cl100k_base.tiktoken: line 1: "x" where a rank is expected`},
+		{"rank", "cl100k_base.tiktoken", "IQ== x\n", `cl100k_base.tiktoken: line 1: expected a rank, found "x"`},
 		{"empty token", "cl100k_base.tiktoken", " 0\n", `cl100k_base.tiktoken: line 1: the token is empty`},
 		{"bytes missing", "cl100k_base.tiktoken", "IQ== 0\n", "cl100k_base.tiktoken: byte 0 is missing"},
 	}
@@ -162,7 +162,7 @@ func TestLoad(t *testing.T) {
 		t.Error("no note of the tokens that were added")
 	}
 	write(dir, "tokenizer_config.json", "{\n\"added_tokens_decoder\": []}")
-	if _, err := Load(dir); err == nil || !strings.HasSuffix(err.Error(), "tokenizer_config.json: line 2: added_tokens_decoder: an array where an object is expected") {
+	if _, err := Load(dir); err == nil || !strings.HasSuffix(err.Error(), "tokenizer_config.json: line 2: added_tokens_decoder: expected an object, found an array") {
 		t.Errorf("a wrong tokenizer_config.json: %v", err)
 	}
 }

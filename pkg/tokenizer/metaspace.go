@@ -36,7 +36,7 @@ func readMetaspace(n *node) (*metaspace, error) {
 	case "never":
 		m.scheme = prependNever
 	default:
-		return nil, n.member("prepend_scheme").errorf("%s where always, first or never is expected", quote(name))
+		return nil, n.member("prepend_scheme").errorf("expected always, first or never, found %s", quote(name))
 	}
 	prefix, err := n.boolOr("add_prefix_space", true)
 	if err != nil {

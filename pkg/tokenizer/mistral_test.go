@@ -168,7 +168,7 @@ func TestTekken(t *testing.T) {
 		"byte 4 is missing":   tekkenOf("x", nil, tokens[:4]),
 		"the regular expression \"(\", which cuts the text: ":                                  tekkenOf("(", nil, tokens),
 		"vocab[0]: rank is missing":                                                            `{"config":{"pattern":"x"},"vocab":[{"token_bytes":"AA=="}]}`,
-		"vocab[0]: rank 7 where one below 1 is expected":                                       `{"config":{"pattern":"x"},"vocab":[{"rank":7,"token_bytes":"AA=="}]}`,
+		"vocab[0]: expected a rank below 1, found 7":                                           `{"config":{"pattern":"x"},"vocab":[{"rank":7,"token_bytes":"AA=="}]}`,
 		"vocab[0]: token_bytes is missing":                                                     `{"config":{"pattern":"x"},"vocab":[{"rank":0}]}`,
 		"config: default_vocab_size 5 and default_num_special_tokens 10 leave no token of 263": tekkenOf("x", map[string]any{"default_vocab_size": 5, "default_num_special_tokens": 10}, tokens),
 		"config: default_num_special_tokens 900000: too many for 263 tokens":                   tekkenOf("x", map[string]any{"default_num_special_tokens": 900000}, tokens),

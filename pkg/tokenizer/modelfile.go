@@ -68,7 +68,7 @@ func (d *document) readString(dec *jsontext.Decoder, buf []byte, field func() st
 		return buf, d.syntaxError(err, field())
 	}
 	if value.Kind() != '"' {
-		return buf, d.errorAt(dec.InputOffset(), field(), "%s where a string is expected", kindName(value.Kind()))
+		return buf, d.errorAt(dec.InputOffset(), field(), "expected a string, found %s", kindName(value.Kind()))
 	}
 	if inner := value[1 : len(value)-1]; bytes.IndexByte(inner, '\\') < 0 {
 		return append(buf[:0], inner...), nil
@@ -108,7 +108,7 @@ func (d *document) readVocab(dec *jsontext.Decoder) (*vocab, error) {
 		}
 		id, err := strconv.ParseUint(string(value), 10, 32)
 		if err != nil {
-			return nil, d.errorAt(dec.InputOffset(), name(), "%s where an id is expected", quote(string(value)))
+			return nil, d.errorAt(dec.InputOffset(), name(), "expected an id, found %s", quote(string(value)))
 		}
 		// A file with so few bytes has far fewer tokens; the ids index a slice.
 		if most := uint64(min(maxID, freeIDs+4*len(d.data))); id > most {
@@ -138,7 +138,7 @@ func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) 
 			if _, err := dec.ReadValue(); err != nil {
 				return fail(err)
 			}
-			return nil, nil, d.errorAt(dec.InputOffset(), name(), "%s where [token, score] is expected", kindName(kind))
+			return nil, nil, d.errorAt(dec.InputOffset(), name(), "expected [token, score], found %s", kindName(kind))
 		}
 		if at > maxID {
 			return nil, nil, d.errorAt(dec.InputOffset(), name(), "more than %d tokens", maxID)
@@ -159,7 +159,7 @@ func (d *document) readScores(dec *jsontext.Decoder) (*vocab, []float64, error) 
 		}
 		score, ok := parseScore(string(value))
 		if !ok {
-			return nil, nil, d.errorAt(dec.InputOffset(), name(), "%s where a score is expected", quote(string(value)))
+			return nil, nil, d.errorAt(dec.InputOffset(), name(), "expected a score, found %s", quote(string(value)))
 		}
 		token, err := dec.ReadToken()
 		if err != nil {
@@ -300,7 +300,7 @@ func (d *document) readMerges(dec *jsontext.Decoder) ([][2]string, []int64, erro
 				continue
 			}
 			if bytes.Count(buf, []byte{' '}) != 1 {
-				return nil, nil, d.errorAt(dec.InputOffset(), name(), "%s where two tokens with a blank between them are expected", quote(string(buf)))
+				return nil, nil, d.errorAt(dec.InputOffset(), name(), "expected two tokens with a blank between them, found %s", quote(string(buf)))
 			}
 			line := string(buf)
 			i := bytes.IndexByte(buf, ' ')

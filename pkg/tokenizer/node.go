@@ -157,7 +157,7 @@ func kindName(k jsontext.Kind) string {
 }
 
 func (n *node) wrongKind(want string) error {
-	return n.errorf("%s where %s is expected", kindName(n.kind), want)
+	return n.errorf("expected %s, found %s", want, kindName(n.kind))
 }
 
 func (n *node) object() error {
@@ -196,7 +196,7 @@ func (n *node) uint32() (uint32, error) {
 	}
 	v, err := strconv.ParseUint(n.text, 10, 32)
 	if err != nil {
-		return 0, n.errorf("%s where a number from 0 to 4294967295 is expected", n.text)
+		return 0, n.errorf("expected a number from 0 to 4294967295, found %s", n.text)
 	}
 	return uint32(v), nil
 }
@@ -256,7 +256,7 @@ func (n *node) wantRune(name string) (rune, error) {
 	}
 	runes := []rune(s)
 	if len(runes) != 1 {
-		return 0, n.member(name).errorf("%s where one character is expected", quote(s))
+		return 0, n.member(name).errorf("expected one character, found %s", quote(s))
 	}
 	return runes[0], nil
 }
@@ -279,7 +279,7 @@ func readSequence[T any](n *node, member, kind string, read func(*node) (T, erro
 	var all []T
 	for _, v := range values {
 		if v.isNull() {
-			return nil, v.errorf("null where a %s is expected", kind)
+			return nil, v.errorf("expected a %s, found null", kind)
 		}
 		one, err := read(v)
 		if err != nil {

@@ -209,7 +209,7 @@ func readFixedLength(n *node) (preTokenizer, error) {
 		return nil, err
 	}
 	if length == 0 {
-		return nil, m.errorf("0 where at least 1 is expected")
+		return nil, m.errorf("expected at least 1, found 0")
 	}
 	return fixedLength(length), nil
 }

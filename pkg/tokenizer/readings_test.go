@@ -149,9 +149,9 @@ func TestTransformers5Limits(t *testing.T) {
 		wantNote      string
 	}{
 		{name: "class of other rules", config: `{"tokenizer_class":"T5TokenizerFast"}`, wantNote: "transformers 5 reads this file as a T5Tokenizer, whose rules pa-analyze does not know"},
-		{name: "class is no string", config: `{"tokenizer_class":1}`, wantErr: "tokenizer_class: a number where a string is expected"},
-		{name: "config.json is no object", config: `{}`, model: `[]`, wantErr: "config.json: line 1: an array where an object is expected"},
-		{name: "legacy is no boolean", config: `{"tokenizer_class":"LlamaTokenizer","legacy":"x"}`, wantErr: "legacy: a string where a boolean is expected"},
+		{name: "class is no string", config: `{"tokenizer_class":1}`, wantErr: "tokenizer_class: expected a string, found a number"},
+		{name: "config.json is no object", config: `{}`, model: `[]`, wantErr: "config.json: line 1: expected an object, found an array"},
+		{name: "legacy is no boolean", config: `{"tokenizer_class":"LlamaTokenizer","legacy":"x"}`, wantErr: "legacy: expected a boolean, found a string"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

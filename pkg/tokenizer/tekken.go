@@ -74,7 +74,7 @@ func parseTekken(name string, data []byte) (*Tokenizer, error) {
 			return fail("vocab[%d]: rank is missing", i)
 		}
 		if *token.Rank >= uint32(len(f.Vocab)) {
-			return fail("vocab[%d]: rank %d where one below %d is expected", i, *token.Rank, len(f.Vocab))
+			return fail("vocab[%d]: expected a rank below %d, found %d", i, len(f.Vocab), *token.Rank)
 		}
 		if int(*token.Rank) >= used {
 			continue // Mistral keeps more tokens in the file than the model has

@@ -62,7 +62,7 @@ func readSpecial(n *node, name string) (uint32, error) {
 		return 0, err
 	}
 	if len(values) != 2 {
-		return 0, m.errorf("%d values where [token, id] is expected", len(values))
+		return 0, m.errorf("expected [token, id], found an array of length %d", len(values))
 	}
 	return values[1].uint32()
 }

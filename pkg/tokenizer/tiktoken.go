@@ -105,7 +105,7 @@ func readRanks(name string, data []byte) (*vocab, error) {
 		}
 		coded, number, ok := bytes.Cut(text, []byte{' '})
 		if !ok {
-			return nil, fail(line, quote(string(text))+" where a token in base64, a blank and a rank are expected")
+			return nil, fail(line, "expected a token in base64, a blank and a rank, found "+quote(string(text)))
 		}
 		token, err := base64.StdEncoding.DecodeString(string(coded))
 		if err != nil {
@@ -113,7 +113,7 @@ func readRanks(name string, data []byte) (*vocab, error) {
 		}
 		id, err := strconv.ParseUint(string(number), 10, 32)
 		if err != nil {
-			return nil, fail(line, quote(string(number))+" where a rank is expected")
+			return nil, fail(line, "expected a rank, found "+quote(string(number)))
 		}
 		if id > most {
 			return nil, fail(line, fmt.Sprintf("rank %d is larger than any that is supported in a file of %d lines (%d)", id, lines+1, most))

@@ -170,7 +170,7 @@ class Level(Object):
     """The part of the level in each run that has it; absent for whole levels."""
     new_selected: Optional[List["Selected"]] = None
     server: Optional[List["ServerFigure"]] = None
-    """What servers and GPUs said of themselves, where either side has it. Never judged."""
+    """Metrics of servers and GPUs, where either side has them. Never judged."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class ReportRunTokenizer(Object):
 
 @dataclass(frozen=True)
 class ReportRunStamps(Object):
-    """Responses of counted requests by who took their time. Absent where the file does not say."""
+    """Responses of counted requests by what took their time. Absent where the file does not say."""
 
     kernel: int
     user: int
@@ -156,7 +156,7 @@ class ReportRun(Object):
     from_: Literal["start", "sent", "issued", "scheduled"]
     """What TTFT, TTFAT and E2EL count from."""
     tool: Optional[str] = None
-    """Who recorded the run."""
+    """The tool that recorded the run."""
     version: Optional[str] = None
     """The version member of the file: of the tool's build, no marker of the format."""
     service_kind: Optional[str] = None
@@ -167,7 +167,7 @@ class ReportRun(Object):
     tokenizer: Optional["ReportRunTokenizer"] = None
     """What texts were counted with, where one was given."""
     stamps: Optional["ReportRunStamps"] = None
-    """Responses of counted requests by who took their time. Absent where the file does not say."""
+    """Responses of counted requests by what took their time. Absent where the file does not say."""
     start_ns: Optional[int] = None
     end_ns: Optional[int] = None
     interrupted: Optional[str] = None
@@ -190,7 +190,7 @@ class Report(Object):
     warnings: List[str]
     max_load: Optional["MaxLoad"] = None
     unavailable: Optional[Dict[str, str]] = None
-    """Of a result file of another tool: the metrics, by their keys, and throughput, that cannot have a value, and why: what they are made of is not in the file."""
+    """For a result file of another tool: the metrics, by their keys, and throughput, that have no value because the file lacks what they are computed from, and why."""
     warning_kinds: Optional[List[Literal["incomplete", "nothing", "failed", "unreadable", "contradiction", "clock", "impossible", "paused", "client-limit", "dropped", "load", "cache", "unsteady", "not-streamed", "lost-gaps", "token-count", "missing-times", "slo", "server", "no-effect", "other"]]] = None
 
 
@@ -211,7 +211,7 @@ class ClockOffset(Object):
 @dataclass(frozen=True)
 class ExperimentRequests(Object):
     ok: int
-    """Successful and measured: what the metrics are about."""
+    """Requests that were measured and succeeded: the metrics are about them."""
     failed: int
     """By class below: the status of the export, or no_response for requests without a response or a status."""
     excluded: int
@@ -302,13 +302,13 @@ class Experiment(Object):
     windows: Optional[List["Window"]] = None
     """The windows of --windows, in order. Absent without it, and for a level without requests."""
     server: Optional[List["ExperimentServer"]] = None
-    """What servers and GPUs said of themselves over the measurement. Absent where nothing is known."""
+    """Metrics of servers and GPUs over the measurement. Absent where nothing is known."""
     pauses: Optional[List["Pause"]] = None
     """The times during the level in which the recorder could not run, as in the export. Absent if there was no pause."""
     paused_requests: Optional[int] = None
     """Requests that the pauses touched: the ok requests, or with --without-pauses the requests that were left out. Absent if there were none."""
     client: Optional[Dict[str, Any]] = None
-    """What the recorder saw of itself: client_meta of profile_export.schema.json, as the export has it. Absent where it did not look."""
+    """Measurements of the recorder itself: client_meta of profile_export.schema.json, as the export has it. Absent if there are none."""
     warning_kinds: Optional[List[Literal["incomplete", "nothing", "failed", "unreadable", "contradiction", "clock", "impossible", "paused", "client-limit", "dropped", "load", "cache", "unsteady", "not-streamed", "lost-gaps", "token-count", "missing-times", "slo", "server", "no-effect", "other"]]] = None
 
 
@@ -773,11 +773,11 @@ class PhasesWaterfall(Object):
 @dataclass(frozen=True)
 class PhasesFigures(Object):
     queue_ns: Optional["LevelFigure"] = None
-    """queue [ns]: mean over the requests that the server ended: growth of the sum / growth of the count; or mean of the times that answers state"""
+    """queue [ns]: mean over the requests that the server ended: growth of its sum of queue times / growth of its count of requests; or mean of the times that answers state"""
     prefill_ns: Optional["LevelFigure"] = None
-    """prefill [ns]: growth of the sum / growth of the count, or mean of the times that answers state, like queue"""
+    """prefill [ns]: as for the queue, of the prefill times"""
     decode_ns: Optional["LevelFigure"] = None
-    """decode [ns]: growth of the sum / growth of the count, or mean of the times that answers state, like queue"""
+    """decode [ns]: as for the queue, of the decode times"""
     other_ns: Optional["LevelFigure"] = None
     """network, client and rest [ns]: mean E2EL − queue − prefill − decode"""
     pooled_acceptance_length: Optional["LevelFigure"] = None
@@ -818,7 +818,7 @@ class AudioMetrics(Object):
     real_time_factor: Optional["Summary"] = None
     """real-time factor [ratio]: E2EL / audio length"""
     underruns: Optional["Summary"] = None
-    """underruns [count]: pieces of audio that came after their deadline: when a player that starts at the first byte of audio had played all before them"""
+    """underruns [count]: pieces of audio that came late: a player that starts at the first byte of audio had played everything before them"""
     underrun_time_ns: Optional["Summary"] = None
     """underrun time [ns]: Σ time of a piece of audio − its deadline, of the pieces after their deadline"""
 
@@ -1142,7 +1142,7 @@ class CalibrationServices(Object):
 
 @dataclass(frozen=True)
 class Calibration(Object):
-    """How far the recorder's times are from the truth on a machine: what it recorded of a simulated server in another process, held against what that server's kernel says. Errors are recorded minus true time, in nanoseconds."""
+    """Errors of the recorder's times on a machine: the times that it recorded of a simulated server in another process, compared with the times of that server's kernel. Errors are recorded minus true time, in nanoseconds."""
 
     schema: str
     """pa-calibration/1."""
@@ -1163,13 +1163,13 @@ class CalibratedRecording(Object):
     """What one way of taking times gave."""
 
     stamps: Literal["kernel", "user"]
-    """Who was to take the times."""
+    """What took the times: the kernel or the program."""
     requests: int
     """Requests that were compared."""
     sources: "SourceCount"
-    """Tokens by who took their time."""
+    """Tokens by what took their time."""
     start_sources: "SourceCount"
-    """Requests by who took their start."""
+    """Requests by what took the time of their start."""
     merged: int
     """Tokens that came in the same read as the previous token."""
     skipped: Optional[int] = None

@@ -320,7 +320,7 @@ const (
 // plainMain runs a plain reader.
 func plainMain(ctx context.Context, args []string, _, _ io.Writer) error {
 	if len(args) != 2 {
-		return errors.New("plain: want a way to read and a file")
+		return errors.New("plain: expected a way to read and a file")
 	}
 	switch way, path := args[0], args[1]; way {
 	case unmarshal:

@@ -60,7 +60,7 @@ const writeMode = "write"
 // writeMain writes a made-up run.
 func writeMain(_ context.Context, args []string, _, _ io.Writer) error {
 	if len(args) != 3 && len(args) != 4 {
-		return errors.New("write: want a number of requests, a number of responses, a file, and perhaps one, several or counted")
+		return errors.New("write: expected a number of requests, a number of responses, a file, and optionally one, several or counted")
 	}
 	m := madeUp{counts: oneToken, ranks: 1}
 	if len(args) == 4 {
@@ -69,7 +69,7 @@ func writeMain(_ context.Context, args []string, _, _ io.Writer) error {
 	switch m.counts {
 	case oneToken, several, counted:
 	default:
-		return fmt.Errorf("write: %s is none of one, several and counted", m.counts)
+		return fmt.Errorf("write: expected one, several or counted, found %s", m.counts)
 	}
 	var err error
 	if m.requests, err = strconv.Atoi(args[0]); err != nil {

@@ -37,11 +37,11 @@ type recorded struct {
 // complete returns an error unless there are that many answers of that many tokens.
 func (r *recorded) complete(answers, tokens int) error {
 	if len(r.answers) != answers {
-		return fmt.Errorf("%d answers recorded, want %d", len(r.answers), answers)
+		return fmt.Errorf("expected %d recorded answers, found %d", answers, len(r.answers))
 	}
 	for i, a := range r.answers {
 		if len(a.sent) != tokens || len(a.received) != tokens {
-			return fmt.Errorf("answer %d has %d tokens and %d times, want %d", i, len(a.sent), len(a.received), tokens)
+			return fmt.Errorf("answer %d: expected %d tokens and times, found %d and %d", i, tokens, len(a.sent), len(a.received))
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func readPeer(r io.Reader, c clock) (recorded, error) {
 		return recorded{}, err
 	}
 	if len(p.ITLs) != len(p.TTFTs) || len(p.Texts) != len(p.TTFTs) || c == runClock && len(p.StartTimes) != len(p.TTFTs) {
-		return recorded{}, fmt.Errorf("%d ttfts, %d itls, %d generated_texts and %d start_times; want as many of each",
+		return recorded{}, fmt.Errorf("expected as many ttfts as itls, generated_texts and start_times, found %d, %d, %d and %d",
 			len(p.TTFTs), len(p.ITLs), len(p.Texts), len(p.StartTimes))
 	}
 	rec := recorded{clock: c}

@@ -107,15 +107,15 @@ func TestPeerFileErrors(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
 		{"empty", ``, "EOF"},
 		{"not JSON", `Traceback`, "invalid character"},
-		{"without details", `{"duration":1,"completed":2}`, "0 answers recorded, want 2"},
-		{"fewer texts", `{"start_times":[0,0],"ttfts":[1,1],"itls":[[1],[1]],"generated_texts":["x"]}`, "2 ttfts, 2 itls, 1 generated_texts"},
-		{"no start times", `{"ttfts":[1],"itls":[[1]],"generated_texts":["x"]}`, "0 start_times"},
+		{"without details", `{"duration":1,"completed":2}`, "expected 2 recorded answers, found 0"},
+		{"fewer texts", `{"start_times":[0,0],"ttfts":[1,1],"itls":[[1],[1]],"generated_texts":["x"]}`, "found 2, 2, 1 and 2"},
+		{"no start times", `{"ttfts":[1],"itls":[[1]],"generated_texts":["x"]}`, "found 1, 1, 1 and 0"},
 		{"a failed request", `{"start_times":[0],"ttfts":[0],"itls":[[]],"generated_texts":[""],"errors":["Bad Gateway"]}`, "request 0 failed: Bad Gateway"},
 		{"words", `{"start_times":[0],"ttfts":[0],"itls":[[1]],"generated_texts":[" hello world"]}`, `request 0: text: "hello" is no time`},
 		{"a short stamp", `{"start_times":[0],"ttfts":[0],"itls":[[1]],"generated_texts":[" 17000000001"]}`, `"17000000001" is no time`},
 		{"no token", `{"start_times":[0],"ttfts":[0],"itls":[[]],"generated_texts":[""]}`, "request 0: no token"},
 		{"fewer gaps than tokens", `{"start_times":[0],"ttfts":[0],"itls":[[1]],"generated_texts":[` + firstText + `]}`, "3 tokens and 1 times between chunks"},
-		{"fewer tokens than asked for", `{"start_times":[0,0],"ttfts":[0,0],"itls":[[1,1],[]],"generated_texts":[` + firstText + `," 1700000000100000000"]}`, "answer 1 has 1 tokens and 1 times, want 3"},
+		{"fewer tokens than asked for", `{"start_times":[0,0],"ttfts":[0,0],"itls":[[1,1],[]],"generated_texts":[` + firstText + `," 1700000000100000000"]}`, "answer 1: expected 3 tokens and times, found 1 and 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			rec, err := readVLLMText(tt.file)

@@ -96,7 +96,7 @@ func uPlot(root string) (m goModule, folder string, err error) {
 	}
 	version := regexp.MustCompile(`uPlot \(v([\d.]+)\)`).FindSubmatch(script)
 	if version == nil {
-		return goModule{}, "", fmt.Errorf("%s: want a comment with its version, such as uPlot (v1.6.32)", name)
+		return goModule{}, "", fmt.Errorf("%s: expected a comment with its version, such as uPlot (v1.6.32)", name)
 	}
 	v := string(version[1])
 	return goModule{path: "uplot", version: v, url: "pkg:npm/uplot@" + v}, folder, nil

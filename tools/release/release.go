@@ -78,7 +78,7 @@ var versionPattern = regexp.MustCompile(`^(\d+\.\d+\.\d+)(?:-(dev(?:\+[0-9a-f]+(
 func parseVersion(text string) (version, error) {
 	m := versionPattern.FindStringSubmatch(text)
 	if m == nil {
-		return version{}, fmt.Errorf("version %q: want 1.2.3 or 1.2.3-dev+COMMIT; a tag is v1.2.3", text)
+		return version{}, fmt.Errorf("version %q: expected 1.2.3 or 1.2.3-dev+COMMIT; a tag is v1.2.3", text)
 	}
 	return version{text: text, number: m[1], snapshot: strings.ReplaceAll(m[2], "+", ".")}, nil
 }
@@ -151,7 +151,7 @@ func findPlatforms(dir string) ([]platform, error) {
 	for _, e := range entries {
 		system, arch, ok := strings.Cut(e.Name(), "_")
 		if !ok || !e.IsDir() {
-			return nil, fmt.Errorf("%s: want a folder named OS_ARCH", filepath.Join(dir, e.Name()))
+			return nil, fmt.Errorf("%s: expected a folder named OS_ARCH", filepath.Join(dir, e.Name()))
 		}
 		p := platform{os: system, arch: arch, binaries: map[string][]byte{}}
 		for _, program := range programs {

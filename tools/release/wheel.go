@@ -31,7 +31,7 @@ func (r *release) writeWheels() error {
 	for _, p := range r.platforms {
 		tags, ok := wheelTags[p.name()]
 		if !ok {
-			return fmt.Errorf("%s: no Python tag is known for this platform", p.name())
+			return fmt.Errorf("%s: no Python tag is known for this platform; add it to the table of tags", p.name())
 		}
 		info, data := name+"-"+v+".dist-info/", name+"-"+v+".data/"
 		files := slices.Clone(r.python)

@@ -86,10 +86,10 @@ func benchmarkServingOptions() options {
 
 		{names: []string{"--ignore-eos"}, group: "Requests", usage: "ask for answers of exactly the length", support: body},
 		{names: []string{"--non-streaming"}, group: "Requests", usage: "ask for whole answers", support: body},
-		{names: []string{"--temperature"}, arg: "T", kind: number, group: "Requests", usage: "of the sampling (default: 0.0)", support: body},
-		{names: []string{"--top-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", support: body},
-		{names: []string{"--top-k"}, arg: "K", kind: whole, group: "Requests", usage: "of the sampling", support: body},
-		{names: []string{"--min-p"}, arg: "P", kind: number, group: "Requests", usage: "of the sampling", support: body},
+		{names: []string{"--temperature"}, arg: "T", kind: number, group: "Requests", usage: "sampling parameter (default: 0.0)", support: body},
+		{names: []string{"--top-p"}, arg: "P", kind: number, group: "Requests", usage: "sampling parameter", support: body},
+		{names: []string{"--top-k"}, arg: "K", kind: whole, group: "Requests", usage: "sampling parameter", support: body},
+		{names: []string{"--min-p"}, arg: "P", kind: number, group: "Requests", usage: "sampling parameter", support: body},
 		{names: []string{"--logprobs"}, arg: "N", kind: whole, group: "Requests", usage: "ask completions for the probabilities of N tokens", support: body},
 		{names: []string{"--use-beam-search"}, group: "Requests", usage: "", support: unneeded, note: "does nothing in the script either"},
 
@@ -115,7 +115,7 @@ func benchmarkServingData() options {
 		{names: []string{"--download-timeout"}, arg: "S", kind: whole, defaultValue: "180", group: g, usage: "", support: unneeded, note: "a download goes on as long as data comes"},
 		{names: []string{"--random-input-len"}, arg: "N", kind: positive, defaultValue: "1024", group: g, usage: "length of random prompts", support: alias, note: "--synthetic-input-tokens-mean"},
 		{names: []string{"--random-output-len"}, arg: "N", kind: positive, defaultValue: "128", group: g, usage: "length asked of their answers", support: alias, note: "--output-tokens-mean"},
-		{names: []string{"--random-range-ratio"}, arg: "R", kind: number, defaultValue: "0.0", group: g, usage: "lengths are spread by this part, evenly", support: alias, note: "uniform lengths"},
+		{names: []string{"--random-range-ratio"}, arg: "R", kind: number, defaultValue: "0.0", group: g, usage: "share by which lengths vary, evenly", support: alias, note: "uniform lengths"},
 		{names: []string{"--random-prefix-len"}, arg: "N", kind: natural, defaultValue: "0", group: g, usage: "tokens that all random prompts begin with", support: alias, note: "--prefix-prompt-length"},
 		{names: []string{"--random-ids"}, group: g, usage: "", support: unneeded, note: "random prompts have the exact length, whatever their text"},
 		{names: []string{"--tokenize-on-client"}, group: g, usage: "send token ids", support: body},

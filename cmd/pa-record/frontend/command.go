@@ -32,7 +32,7 @@ var (
 	printed     = regexp.MustCompile(`\bpa-(record|analyze) `) // begins a command line
 )
 
-// InToolsWords names in an error of pa-record the flags that the user wrote, up to the first command line in it.
+// InToolsWords names in an error, a warning or a note of pa-record the flags that the user wrote, up to the first command line in it.
 func (c *Command) InToolsWords(message string) string {
 	rest := ""
 	if at := printed.FindStringIndex(message); at != nil {

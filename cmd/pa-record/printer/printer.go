@@ -22,7 +22,7 @@ const (
 )
 
 // errNotRead is the error of writing to a full queue after a signal.
-var errNotRead = errors.New("nobody reads it")
+var errNotRead = errors.New("its reader has stopped reading; the rest of the text is dropped")
 
 // A Printer writes standard output and standard error in the background. A stopped
 // terminal (Ctrl-S, a pager) takes no more bytes after some kilobytes. Without the

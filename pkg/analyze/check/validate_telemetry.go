@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -60,10 +61,10 @@ func (v *validator) telemetry(ctx context.Context, r export.Reader) error {
 			c = &sourceCheck{}
 		}
 		if c.scrapes != t.Scrapes || c.failed != t.Failed {
-			v.say("the file's metadata counts %d scrapes of %s (%d failed), but the file holds %d (%d failed)", t.Scrapes, t.Source, t.Failed, c.scrapes, c.failed)
+			v.say("the file's metadata counts %s of %s (%d failed), but the file holds %d (%d failed)", plural.Of(t.Scrapes, "scrape"), t.Source, t.Failed, c.scrapes, c.failed)
 		}
 		if c.leftOut != t.LeftOut || c.emptied != t.Emptied {
-			v.say("the file says that %d samples of %s were left out, all of %d scrapes, and its scrapes say %d, all of %d", t.LeftOut, t.Source, t.Emptied, c.leftOut, c.emptied)
+			v.say("the file states %s of %s as left out, all of %s, and its scrapes state %d, all of %d", plural.Of(t.LeftOut, "sample"), t.Source, plural.Of(t.Emptied, "scrape"), c.leftOut, c.emptied)
 		}
 		if len(c.series) != t.Series {
 			v.say("the file's metadata counts %d series of %s, but the file holds %d", t.Series, t.Source, len(c.series))
@@ -91,7 +92,7 @@ func (v *validator) scrape(s *export.Scrape, c *sourceCheck) {
 	if s.Error != "" {
 		c.failed++
 		if len(s.Samples) > 0 {
-			v.say("%s failed and has %d samples", what, len(s.Samples))
+			v.say("%s failed and has %s", what, plural.Of(len(s.Samples), "sample"))
 		}
 		return
 	}
@@ -135,7 +136,7 @@ func (v *validator) scrape(s *export.Scrape, c *sourceCheck) {
 	if fell > 0 && went > 0 && !restarted {
 		others := ""
 		if fell > 1 {
-			others = fmt.Sprintf(", and %d others fell", fell-1)
+			others = fmt.Sprintf(", and %s fell", plural.Of(fell-1, "other"))
 		}
 		v.say("%s: counter %s%s, though the source was not started again; counters that went on: %d", what, first, others, went)
 	}
@@ -174,7 +175,7 @@ func (v *validator) statistics(e *export.Experiment) {
 		case export.EdgeWindow:
 			what += fmt.Sprintf(" %d", x.Window)
 			if n := len(e.WindowBoundaries) - 1; x.Window < 0 || x.Window >= n {
-				v.say("%s: there are %d windows", what, max(0, n))
+				v.say("%s: the level has %s", what, plural.Of(max(0, n), "window"))
 			}
 		default:
 			v.say("statistics at an unknown edge %q", x.Edge)

@@ -52,7 +52,7 @@ func TestValidateTelemetry(t *testing.T) {
 			[]export.Scrape{left(at(10, is(a, 1)), 2), left(at(20), 3)},
 			[]export.TelemetrySource{{Source: "s", Scrapes: 2, Series: 2, LeftOut: 4, Emptied: 1}},
 			[]string{
-				"the file says that 4 samples of s were left out, all of 1 scrapes, and its scrapes say 5, all of 1",
+				"the file states 4 samples of s as left out, all of 1 scrape, and its scrapes state 5, all of 1",
 				"the file's metadata counts 2 series of s, but the file holds 1",
 			},
 		},
@@ -69,13 +69,13 @@ func TestValidateTelemetry(t *testing.T) {
 		{"an unknown type", []export.Scrape{at(10, is(typed("countre", "x"), 1))}, nil, []string{`scrape 0 of s: series x has the unknown type "countre"`}},
 		{"a series of another source", []export.Scrape{at(10, is(foreign, 1))}, nil, []string{"scrape 0 of s: series f is of another source, other"}},
 		{"twice", []export.Scrape{at(10, is(gauge, 1), is(gauge, 2))}, nil, []string{"scrape 0 of s has two values of g"}},
-		{"failed with samples", []export.Scrape{{Source: "s", StartNS: 1, EndNS: 2, Error: "x", Samples: []export.Sample{is(gauge, 1)}}}, nil, []string{"scrape 0 of s failed and has 1 samples"}},
+		{"failed with samples", []export.Scrape{{Source: "s", StartNS: 1, EndNS: 2, Error: "x", Samples: []export.Sample{is(gauge, 1)}}}, nil, []string{"scrape 0 of s failed and has 1 sample"}},
 		{
 			"counts of sources",
 			[]export.Scrape{at(10), {Source: "o", StartNS: 10, EndNS: 30}},
 			[]export.TelemetrySource{{Source: "s", Scrapes: 1, Failed: 1}, {Source: "p", Scrapes: 2}},
 			[]string{
-				"the file's metadata counts 1 scrapes of s (1 failed), but the file holds 1 (0 failed)", "the file's metadata counts 2 scrapes of p (0 failed), but the file holds 0 (0 failed)",
+				"the file's metadata counts 1 scrape of s (1 failed), but the file holds 1 (0 failed)", "the file's metadata counts 2 scrapes of p (0 failed), but the file holds 0 (0 failed)",
 				"there are scrapes of o, which is not a telemetry source of the run",
 			},
 		},
@@ -107,7 +107,7 @@ func TestValidateServerStats(t *testing.T) {
 		{"answered before", export.ServerStats{Snapshots: []export.StatsSnapshot{{Edge: export.EdgeLevel, StartNS: 5, EndNS: 4}}}, []string{`experiment 0: statistics at the edge "level" were there at 4, 1 ns before they were asked for`}},
 		{"a counter that falls", export.ServerStats{Snapshots: []export.StatsSnapshot{snap(export.EdgeLevel, 0, 10, 5, 3), snap(export.EdgeMeasure, 0, 20, 4, 3)}}, []string{`experiment 0: statistics at the edge "measure": inference_count fell from 5 to 4 of model "m" version 1, though the model was not loaded again; counters that went on: 1`}},
 		{"a model that was loaded again", export.ServerStats{Snapshots: []export.StatsSnapshot{snap(export.EdgeLevel, 0, 10, 5, 3), snap(export.EdgeMeasure, 0, 20, 1, 0)}}, nil},
-		{"an edge and a window that there are not", export.ServerStats{Snapshots: []export.StatsSnapshot{snap("dawn", 0, 10, 0, 0), snap(export.EdgeWindow, 1, 20, 0, 0)}}, []string{`experiment 0: statistics at an unknown edge "dawn"`, `experiment 0: statistics at the edge "window" 1: there are 1 windows`}},
+		{"an edge and a window that there are not", export.ServerStats{Snapshots: []export.StatsSnapshot{snap("dawn", 0, 10, 0, 0), snap(export.EdgeWindow, 1, 20, 0, 0)}}, []string{`experiment 0: statistics at an unknown edge "dawn"`, `experiment 0: statistics at the edge "window" 1: the level has 1 window`}},
 		{"composed of nothing", export.ServerStats{Models: []export.ServerModel{{Name: "m", Composing: []int{1}}}}, []string{`experiment 0: model "m" is composed of model 1 of 1`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

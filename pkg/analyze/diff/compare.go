@@ -241,7 +241,7 @@ func compare(older, newer []*Run, o Options, numbers map[*Run]string) *Result {
 	for _, l := range res.Levels {
 		few := func(side string, n, total int) {
 			if n < total {
-				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs have this level", l.Name, n, total, side))
+				res.Warnings = append(res.Warnings, fmt.Sprintf("%s: only %d of %d %s runs %s this level", l.Name, n, total, side, plural.Form(n, "has", "have")))
 			}
 		}
 		few(o.Sides.old(), len(l.Old), len(older))

@@ -317,8 +317,8 @@ func TestUnfitForGates(t *testing.T) {
 		want     string // at the second level
 	}{
 		{"all", side([][]string{all, all}, 1, 2), side([][]string{all, all}, 3, 4), ""},
-		{"a new run lacks it", side([][]string{all, all}, 1, 2), side([][]string{all, some}, 3, 4), "only 1 of 2 new runs have this level; --experiment chooses levels"},
-		{"an old run lacks it", side([][]string{some, all}, 1, 2), side([][]string{all, all}, 3, 4), "only 1 of 2 old runs have this level; --experiment chooses levels"},
+		{"a new run lacks it", side([][]string{all, all}, 1, 2), side([][]string{all, some}, 3, 4), "only 1 of 2 new runs has this level; --experiment chooses levels"},
+		{"an old run lacks it", side([][]string{some, all}, 1, 2), side([][]string{all, all}, 3, 4), "only 1 of 2 old runs has this level; --experiment chooses levels"},
 		{"a run on both sides", side([][]string{all, all}, 1, 2), side([][]string{all, all}, 3, 2), "old run 2 and new run 2 hold the same run, which is compared with itself"},
 	} {
 		for _, cond := range []struct {
@@ -380,10 +380,10 @@ func TestNothing(t *testing.T) {
 		{"both failed", runs(failed), runs(other(failed, 9)), "no request succeeded"},
 		{"empty", runs(empty), runs(other(empty, 9)), "neither side has a request"},
 		{"some of several failed", runs(good, other(good, 4), other(good, 5)), runs(other(good, 8), failed, other(failed, 6)), "no request succeeded in 2 of 3 new runs"},
-		{"some of several without requests", runs(good, empty, other(good, 5)), runs(other(good, 8), other(good, 6), other(good, 7)), "of the old runs 1 of 3 have no request that counts"},
+		{"some of several without requests", runs(good, empty, other(good, 5)), runs(other(good, 8), other(good, 6), other(good, 7)), "1 of 3 old runs has no request that counts"},
 		{"one without requests", runs(good), runs(empty), "the new run has no request that counts"},
 		{"nothing starts in the part", runs(good), part(runs(empty)), "the new run has no request that started in the part selected"},
-		{"nothing starts in the part of some of several", part(runs(empty, good, other(good, 5))), runs(other(good, 8), other(good, 6), other(good, 7)), "of the old runs 1 of 3 have no request that started in the part selected"},
+		{"nothing starts in the part of some of several", part(runs(empty, good, other(good, 5))), runs(other(good, 8), other(good, 6), other(good, 7)), "1 of 3 old runs has no request that started in the part selected"},
 	} {
 		res := Compare(tt.old, tt.new, Options{})
 		if got := res.Levels[0].nothing(); got != tt.want {

@@ -40,7 +40,7 @@ func TestLevelFigures(t *testing.T) {
 	}
 	lacking := &LevelDiff{Old: []*RunLevel{level(1, "")}, New: []*RunLevel{level(0, "no energy")}}
 	lacking.server("")
-	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == figure.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs have no value" {
+	if i := slices.IndexFunc(lacking.Server, func(r *ServerRow) bool { return r.Metric == figure.KeyPerOutput }); lacking.Server[i].reason() != "1 of 1 new runs has no value" {
 		t.Errorf("%+v", lacking.Server[i])
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
 
@@ -79,7 +80,7 @@ func (res *Result) unfit(l *LevelDiff) string {
 		has, all int
 	}{{res.o.Sides.old(), len(l.Old), len(res.Old)}, {res.o.Sides.new(), len(l.New), len(res.New)}} {
 		if side.has < side.all {
-			return fmt.Sprintf("only %d of %d %s runs have this level; --experiment chooses levels", side.has, side.all, side.name)
+			return fmt.Sprintf("only %d of %d %s runs %s this level; --experiment chooses levels", side.has, side.all, side.name, plural.Form(side.has, "has", "have"))
 		}
 	}
 	return ""

@@ -452,10 +452,7 @@ func (r *Result) levelByLevel() string {
 		}
 		at := "at " + strings.Join(where, ", ")
 		if len(where) == len(r.Levels) {
-			at = fmt.Sprintf("at all %d levels", len(where))
-			if len(where) == 2 {
-				at = "at both levels"
-			}
+			at = "at " + plural.All(len(where)) + " levels"
 		}
 		first := r.Levels[slices.IndexFunc(r.Levels, func(l *LevelDiff) bool { return l.Answer == a })]
 		f := r.findings(first)

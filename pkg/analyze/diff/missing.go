@@ -183,7 +183,7 @@ func (l *LevelDiff) missing(r *Row) (inference.NA, bool) {
 		case failed == n:
 			return fmt.Sprintf("no request succeeded in %d of %d %s runs", n, len(runs), side)
 		}
-		return fmt.Sprintf("%d of %d %s runs have no value", n, len(runs), side) + because(levels, r.Metric.of)
+		return fmt.Sprintf("%d of %d %s runs %s no value", n, len(runs), side, plural.Form(n, "has", "have")) + because(levels, r.Metric.of)
 	}
 	why := lacks(l.sides.old(), r.OldRuns, l.Old)
 	if why == "" {
@@ -214,14 +214,14 @@ func because(levels []*RunLevel, q quantity) string {
 // lackRequests returns the message that n of the runs of a side have no request that counts or
 // failed. For a selected part, the message says that no request started in the part.
 func lackRequests(side string, selected bool, n, runs int) string {
-	what := "has no request that counts"
+	what := "no request that counts"
 	if selected {
-		what = "has no request that started in the part selected"
+		what = "no request that started in the part selected"
 	}
 	if runs == 1 {
-		return "the " + side + " run " + what
+		return "the " + side + " run has " + what
 	}
-	return fmt.Sprintf("of the %s runs %d of %d have %s", side, n, runs, strings.TrimPrefix(what, "has "))
+	return fmt.Sprintf("%d of %d %s runs %s %s", n, runs, side, plural.Form(n, "has", "have"), what)
 }
 
 // A metric is spoiled if a share of its run is above one of these limits.

@@ -140,11 +140,7 @@ func (res *Result) outlyingLine() string {
 	if names == nil {
 		return ""
 	}
-	all, differ := strings.Join(names, ", "), "differ"
-	if len(names) == 1 {
-		differ = "differs"
-	}
-	text := fmt.Sprintf("find out why %s %s; --exclude-run %s leaves %s out", all, differ, strings.Join(names, " --exclude-run "), plural.Them(len(res.Outlying)))
+	text := fmt.Sprintf("find out why %s %s; --exclude-run %s leaves %s out", strings.Join(names, ", "), plural.Form(len(names), "differs", "differ"), strings.Join(names, " --exclude-run "), plural.Them(len(names)))
 	if first {
 		text += ", --drop-first 1 the first run of each side"
 	}
@@ -179,5 +175,5 @@ func (r *Row) kinds(side string, runs []float64, u *Units) string {
 		return ""
 	}
 	middle := func(x []float64) string { return u.Amount(r.Metric, math.Exp(mean(x))) }
-	return fmt.Sprintf("the runs of %s are of two kinds (%s about %s in %d runs and %s in %d)", side, r.Metric.Name, middle(low), len(low), middle(high), len(high))
+	return fmt.Sprintf("the runs of %s are of two kinds (%s about %s in %s and %s in %d)", side, r.Metric.Name, middle(low), plural.Of(len(low), "run"), middle(high), len(high))
 }

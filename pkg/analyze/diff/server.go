@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -107,9 +108,9 @@ func (r *ServerRow) compare(why string, sides Sides) {
 	switch {
 	case why != "":
 	case o > 0:
-		why = fmt.Sprintf("%d of %d %s runs have no value", o, len(r.OldRuns), sides.old())
+		why = fmt.Sprintf("%d of %d %s runs %s no value", o, len(r.OldRuns), sides.old(), plural.Form(o, "has", "have"))
 	case n > 0:
-		why = fmt.Sprintf("%d of %d %s runs have no value", n, len(r.NewRuns), sides.new())
+		why = fmt.Sprintf("%d of %d %s runs %s no value", n, len(r.NewRuns), sides.new(), plural.Form(n, "has", "have"))
 	default:
 		r.Comparison = inference.Runs(r.OldRuns, r.NewRuns)
 		return

@@ -43,7 +43,7 @@ func NewSet(runs []*Run, ignore []string) *Set {
 	s.differences(ignore)
 	for _, l := range s.Levels {
 		if len(l.Levels) < len(s.Runs) {
-			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs have this level", l.Name, len(l.Levels), len(s.Runs)))
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s: only %d of %d runs %s this level", l.Name, len(l.Levels), len(s.Runs), plural.Form(len(l.Levels), "has", "have")))
 		}
 	}
 	return s

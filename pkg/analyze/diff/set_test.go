@@ -32,7 +32,7 @@ func TestLevels(t *testing.T) {
 	if len(s.Levels) != 2 || s.Levels[1].Of(s.Runs[0]) == nil || s.Levels[1].Of(s.Runs[1]) != nil {
 		t.Errorf("levels %v", s.Levels)
 	}
-	if d := cmp.Diff([]string{"concurrency 2: only 1 of 3 runs have this level"}, s.Warnings); d != "" {
+	if d := cmp.Diff([]string{"concurrency 2: only 1 of 3 runs has this level"}, s.Warnings); d != "" {
 		t.Errorf("warnings (-want +got):\n%s", d)
 	}
 	if err := s.Incomparable(); err != nil {

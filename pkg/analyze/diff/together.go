@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
 	"github.com/pa-tools/pa/pkg/analyze/inference"
 )
@@ -16,12 +17,9 @@ func (res *Result) together() *LevelDiff {
 	if res.Single || len(res.Levels) < 2 {
 		return nil
 	}
-	all := &LevelDiff{Name: fmt.Sprintf("all %d levels", len(res.Levels)), sides: res.o.Sides}
-	switch {
-	case len(res.OldOnly)+len(res.NewOnly) > 0:
+	all := &LevelDiff{Name: plural.All(len(res.Levels)) + " levels", sides: res.o.Sides}
+	if len(res.OldOnly)+len(res.NewOnly) > 0 {
 		all.Name = fmt.Sprintf("the %d levels in common", len(res.Levels))
-	case len(res.Levels) == 2:
-		all.Name = "both levels"
 	}
 	all.failures = failures{known: true, tests: 2}
 	for _, l := range res.Levels {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 )
@@ -287,7 +288,7 @@ func (x *Explainer) Differs(m Measure) []string {
 		}
 	}
 	for _, n := range found {
-		all = append(all, fmt.Sprintf("%s (%d of %d requests)", n.why, n.n, x.requests))
+		all = append(all, fmt.Sprintf("%s (%d of %s)", n.why, n.n, plural.Of(x.requests, "request")))
 	}
 	return all
 }

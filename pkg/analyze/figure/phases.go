@@ -67,9 +67,9 @@ const (
 
 // PhaseFigures are the figures of [Phases] without values, in the order of a report.
 var PhaseFigures = [...]Figure{
-	{Key: KeyQueueTime, Label: "queue", Unit: "ns", Formula: "mean over the requests that the server ended: growth of the sum / growth of the count; or mean of the times that answers state"},
-	{Key: KeyPrefillTime, Label: "prefill", Unit: "ns", Formula: "growth of the sum / growth of the count, or mean of the times that answers state, like queue"},
-	{Key: KeyDecodeTime, Label: "decode", Unit: "ns", Formula: "growth of the sum / growth of the count, or mean of the times that answers state, like queue"},
+	{Key: KeyQueueTime, Label: "queue", Unit: "ns", Formula: "mean over the requests that the server ended: growth of its sum of queue times / growth of its count of requests; or mean of the times that answers state"},
+	{Key: KeyPrefillTime, Label: "prefill", Unit: "ns", Formula: "as for the queue, of the prefill times"},
+	{Key: KeyDecodeTime, Label: "decode", Unit: "ns", Formula: "as for the queue, of the decode times"},
 	{Key: KeyOtherTime, Label: "network, client and rest", Unit: "ns", Formula: "mean E2EL − queue − prefill − decode"},
 	{Key: KeyAcceptance, Label: "acceptance length", Unit: "tokens", Formula: "1 + Σ accepted tokens / Σ steps of speculation, of requests whose answers state both"},
 	{Key: KeyAcceptedShare, Label: "draft tokens accepted", Unit: "ratio", Formula: "Σ accepted tokens / Σ draft tokens, of requests whose answers state both"},

@@ -88,7 +88,7 @@ func TestChangeOfNothing(t *testing.T) {
 		switch name {
 		case "runs": // other numbers of runs
 		case "paired mean", "paired median":
-			if c.NA.Reason != "all 3000 pairs are the same" {
+			if c.NA.Reason != "all 3,000 pairs are the same" {
 				t.Errorf("%s: %q", name, c.NA.Reason)
 			}
 		case "rate": // amounts are durations: a rate of 1 without any error

@@ -3,6 +3,8 @@ package inference
 import (
 	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // Rate estimates amounts per time, Σ amounts / Σ durations, such as output
@@ -38,7 +40,7 @@ func RateOf(amounts, durations Values) Estimate {
 	}
 	rate := amount / duration
 	if n < minShortRate {
-		e := unavailable(rate, n, fmt.Sprintf("%d values; a rate needs %d", n, minShortRate))
+		e := unavailable(rate, n, fmt.Sprintf(plural.Form(n, "%d value; a rate needs %d", "%d values; a rate needs %d"), n, minShortRate))
 		e.NA.Needs = minShortRate
 		return e
 	}

@@ -60,7 +60,7 @@ func TestRateNotAvailable(t *testing.T) {
 		needs              bool
 	}{
 		{"empty", nil, nil, math.NaN(), "no time passed", false},
-		{"one", []float64{3}, []float64{2}, 1.5, "1 values; a rate needs 30", true},
+		{"one", []float64{3}, []float64{2}, 1.5, "1 value; a rate needs 30", true},
 		{"few of clockwork", ones[:200], ones[:200], 1, "all 200 values are the same", false},
 		{"nothing came, very few", make([]float64, 40), x[:40], 0, "all 40 values are the same", false},
 		{"nothing came, few", make([]float64, 200), x[:200], 0, "all 200 values are the same", false},
@@ -68,8 +68,8 @@ func TestRateNotAvailable(t *testing.T) {
 		{"no time", ones, make([]float64, 2000), math.NaN(), "no time passed", false},
 		{"NaN", []float64{1, math.NaN()}, []float64{1, 1}, math.NaN(), "value 1 is NaN", false},
 		{"back in time", []float64{1, 1}, []float64{1, -1}, math.NaN(), "value 1 is -1", false},
-		{"clockwork", ones, ones, 1, "all 2000 values are the same", false},
-		{"nothing came", make([]float64, 2000), x, 0, "all 2000 values are the same", false},
+		{"clockwork", ones, ones, 1, "all 2,000 values are the same", false},
+		{"nothing came", make([]float64, 2000), x, 0, "all 2,000 values are the same", false},
 		{"too large", []float64{1e308, 1e308, 1}, []float64{1, 1, 1}, math.NaN(), "value 0 is 1e+308", false},
 		{"few", x[:29], ones[:29], average(x[:29]), "29 values; a rate needs 30", true},
 		{"a rising amount", rising(200), ones[:200], 100.5, "neighbouring values depend on each other", true},

@@ -3,6 +3,8 @@ package inference
 import (
 	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // A Series is the values of one run in the order of time: one per request, or
@@ -343,7 +345,7 @@ func (s *Series) constant(p float64) NA {
 	case s.x.Len() == 1:
 		return NA{Reason: "a single value", Needs: s.minValues(p)}
 	case s.x.allEqual(): // more of the same would not help
-		return NA{Reason: fmt.Sprintf("all %d %s are the same", s.x.Len(), s.noun)}
+		return NA{Reason: fmt.Sprintf("%s %s are the same", plural.All(s.x.Len()), s.noun)}
 	default:
 		return NA{}
 	}

@@ -1,8 +1,9 @@
 package inference
 
 import (
-	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // Share estimates the share of requests that met an objective; the requests are in
@@ -25,13 +26,16 @@ func Share(met []bool) Estimate {
 	p := float64(k) / float64(n) // NaN of none
 	switch k {
 	case n:
-		reason := fmt.Sprintf("all %d requests meet it, which shows no spread", n)
-		if n == 0 {
+		reason := plural.All(n) + " requests meet it, which shows no spread"
+		switch n {
+		case 0:
 			reason = "no requests"
+		case 1:
+			reason = "a single request shows no spread"
 		}
 		return unavailable(p, n, reason)
 	case 0:
-		return unavailable(p, n, fmt.Sprintf("none of %d requests meets it, which shows no spread", n))
+		return unavailable(p, n, "none of "+plural.GroupedOf(n, "request")+" meets it, which shows no spread")
 	}
 	sp := spreadOf(n, func(i int) float64 {
 		if met[i] {

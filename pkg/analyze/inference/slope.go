@@ -3,6 +3,8 @@ package inference
 import (
 	"fmt"
 	"math"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // A Slope is the change of positive values over the time of a run, on a straight line through their
@@ -48,7 +50,7 @@ func SlopeOf(values []float64) Slope {
 	s := Slope{Change: math.NaN(), P: math.NaN()}
 	n := len(values)
 	if n < minSlope {
-		s.NA = NA{Reason: fmt.Sprintf("%d values; at least %d are needed", n, minSlope), Needs: minSlope}
+		s.NA = NA{Reason: fmt.Sprintf(plural.Form(n, "%d value; at least %d are needed", "%d values; at least %d are needed"), n, minSlope), Needs: minSlope}
 		return s
 	}
 	logs := make([]float64, n)

@@ -46,8 +46,8 @@ var groupOfQuantity = map[string]string{
 func (r *Run) seriesNotes() (notes []string) {
 	for _, l := range r.TelemetryLeftOut {
 		if groupOfQuantity[l.Quantity] != "" {
-			notes = append(notes, fmt.Sprintf("%s: %s more series of %s are not shown, because the plots have the first %d of a source. pa-analyze report --format json has the figures of all, and the recording has their values.",
-				l.Quantity, plural.Grouped(l.Series), plain(l.Source), view.MostSeries))
+			notes = append(notes, fmt.Sprintf("%s: %s more series of %s %s not shown, because the plots have the first %d of a source. pa-analyze report --format json has the figures of all, and the recording has their values.",
+				l.Quantity, plural.Grouped(l.Series), plain(l.Source), plural.Form(l.Series, "is", "are"), view.MostSeries))
 		}
 	}
 	thinned := func(all []view.Series) bool {

@@ -645,7 +645,7 @@ func TestTogether(t *testing.T) {
 			verdict{Status: fails, Text: "not at 1 level of 3; c: text of c", Levels: []string{"n/a a: text of a", "✓ b: text of b", "✗ c: text of c"}},
 		},
 		{[]levelVerdict{at("a", passes), at("b", unknown)}, verdict{Status: passes, Text: "at 1 level of 2, n/a at the others", Levels: []string{"✓ a: text of a", "n/a b: text of b"}}},
-		{[]levelVerdict{at("a", passes), at("b", passes)}, verdict{Status: passes, Text: "at all 2 levels", Levels: []string{"✓ a: text of a", "✓ b: text of b"}}},
+		{[]levelVerdict{at("a", passes), at("b", passes)}, verdict{Status: passes, Text: "at both levels", Levels: []string{"✓ a: text of a", "✓ b: text of b"}}},
 		{[]levelVerdict{{"a", unknown, "same"}, {"b", unknown, "same"}}, verdict{Status: unknown, Text: "same"}},
 		{[]levelVerdict{at("a", unknown), at("b", unknown)}, verdict{Status: unknown, Text: "a: text of a", Levels: []string{"n/a a: text of a", "n/a b: text of b"}}},
 	} {

@@ -163,7 +163,7 @@ func together(levels []levelVerdict) verdict {
 		v.Text = fmt.Sprintf("not at %s of %d; %s", plural.Of(count[fails], "level"), len(levels), v.Text)
 	case count[passes] == 0:
 	case count[unknown] == 0:
-		v.Text = "at all " + strconv.Itoa(len(levels)) + " levels"
+		v.Text = "at " + plural.All(len(levels)) + " levels"
 	default:
 		v.Text = fmt.Sprintf("at %s of %d, n/a at the others", plural.Of(count[passes], "level"), len(levels))
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/figure"
 	"github.com/pa-tools/pa/pkg/analyze/report"
@@ -221,7 +222,7 @@ func (r *Result) knee(front []int) (at int, why string) {
 		return r.Points[a].UserRate == r.Points[b].UserRate && r.Points[a].Rate == r.Points[b].Rate
 	})
 	if len(distinct) < 3 {
-		return -1, fmt.Sprintf("a knee needs 3 levels on the frontier, and there are %d", len(distinct))
+		return -1, fmt.Sprintf("a knee needs 3 levels on the frontier, and there %s %d", plural.Form(len(distinct), "is", "are"), len(distinct))
 	}
 	first, last := &r.Points[distinct[0]], &r.Points[distinct[len(distinct)-1]]
 	at, best := -1, 0.0

@@ -595,7 +595,7 @@ func TestTimelineSaysWhatIsLeftOut(t *testing.T) {
 	}
 	s.Samples = append(s.Samples, export.Sample{Series: &export.Series{Name: "DCGM_FI_DEV_POWER_USAGE", Type: "gauge"}})
 	text := Timeline([]*view.Run{collected(t, "a.json", r)}, Options{}).Subtitle
-	for _, want := range []string{"Running requests: 282 more series are not drawn.", "GPU power: 1 more series are not drawn.", "The begins of 17 levels are not marked, only of up to 16."} {
+	for _, want := range []string{"Running requests: 282 more series are not drawn.", "GPU power: 1 more series is not drawn.", "The starts of the 17 levels are not marked: only up to 16 are."} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q lacks %q", text, want)
 		}

@@ -146,7 +146,7 @@ func Trend(res *trend.Result, o Options) *svg.Figure {
 		f.Subtitle = sentences(f.Subtitle, "Bars are 95 % intervals of the mean of runs.")
 	}
 	if leftOut > 0 {
-		f.Subtitle = sentences(f.Subtitle, fmt.Sprintf("%s are left out; --experiment chooses levels.", plural.Of(leftOut, "panel")))
+		f.Subtitle = sentences(f.Subtitle, fmt.Sprintf("%s left out; --experiment chooses levels.", plural.Of(leftOut, "panel")))
 	}
 	if f.Panels == nil {
 		f.Panels = []svg.Panel{{NoData: "no metric has a value", X: svg.Axis{Scale: svg.Names}}}

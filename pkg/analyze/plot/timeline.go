@@ -221,7 +221,7 @@ func boundaries(runs []*view.Run, f *svg.Figure) (note string) {
 		return ""
 	}
 	if n := len(runs[0].Levels); n > mostBoundary {
-		return fmt.Sprintf("The begins of %s levels are not marked, only of up to %d.", plural.Grouped(n), mostBoundary)
+		return fmt.Sprintf("The starts of the %s levels are not marked: only up to %d are.", plural.Grouped(n), mostBoundary)
 	}
 	for i := range f.Panels {
 		for j := range runs[0].Levels {
@@ -290,7 +290,7 @@ func telemetry(runs []*view.Run, names []string, note func(string), add func(tit
 			}
 		}
 		if n > 0 {
-			note(fmt.Sprintf("%s: %s more series are not drawn.", upper(name), plural.Grouped(n)))
+			note(fmt.Sprintf("%s: %s more series %s not drawn.", upper(name), plural.Grouped(n), plural.Form(n, "is", "are")))
 		}
 		if some == nil {
 			continue

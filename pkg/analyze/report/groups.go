@@ -311,7 +311,7 @@ func waterfallLines(w *figure.Waterfall) []string {
 	}
 	text := "TTFT of " + plural.GroupedOf(w.Requests, "request") + ", mean " + Span(w.MeanNS) + ": " + strings.Join(parts, " · ")
 	if w.Unstated > 0 {
-		text += "; " + plural.Grouped(w.Unstated) + " more state no time before their first token"
+		text += "; " + plural.Grouped(w.Unstated) + " more " + plural.Form(w.Unstated, "states", "state") + " no time before their first token"
 	}
 	return append([]string{text}, WaterfallNotes(w)...)
 }

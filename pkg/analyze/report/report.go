@@ -115,7 +115,7 @@ func place(inputs []Input, group []occurrence) string {
 			names = append(names, plain(inputs[i].Name))
 		}
 		if len(files) == len(inputs) {
-			names = []string{fmt.Sprintf("all %d files", len(inputs))}
+			names = []string{plural.All(len(inputs)) + " files"}
 		}
 	}
 	if len(files) == 1 {
@@ -144,7 +144,7 @@ func levelsOf(rep *analyze.Report, group []occurrence) string {
 	case len(levels) == 0 || n < 2:
 		return ""
 	case len(levels) == n:
-		return fmt.Sprintf("all %d levels", n)
+		return plural.All(n) + " levels"
 	case len(levels) > mostNamed:
 		return fmt.Sprintf("%d of %d levels", len(levels), n)
 	}

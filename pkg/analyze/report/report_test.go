@@ -412,7 +412,7 @@ func TestWarnings(t *testing.T) {
 		}},
 		{"all levels, and numbers that do not add up", []Input{{"a.json", rep([]error{limit, errors.New("same")}, []error{limit2, errors.New("same")})}}, false, []string{
 			"concurrency 1: " + client + " (and 1 warning like it on concurrency 2; pa-analyze report --all-warnings shows each)",
-			"all 2 levels: same",
+			"both levels: same",
 		}},
 		{"each", []Input{{"a.json", rep([]error{limit}, []error{limit2})}}, true, []string{
 			"concurrency 1: " + client,

@@ -142,7 +142,7 @@ func unusable(m *diff.Metric, values []float64, refused bool) string {
 	case m.Key == diff.KeyFailedShare:
 		return ranked
 	case missing > 0:
-		return fmt.Sprintf("%d of %d runs have no value", missing, len(values))
+		return fmt.Sprintf("%d of %d runs %s no value", missing, len(values), plural.Form(missing, "has", "have"))
 	case slices.Min(values) == slices.Max(values):
 		return "no run differs from the others"
 	case slices.ContainsFunc(values, func(v float64) bool { return !(v > 0) || math.IsInf(v, 0) }):

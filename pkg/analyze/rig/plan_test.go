@@ -81,7 +81,7 @@ func TestPlanHeadlines(t *testing.T) {
 	}{
 		{
 			"five runs", steady, minute, usualPlan,
-			[]string{"to find a change of 5 % in TTFT p50, TPOT p50, E2EL p50 or output tokens/s 80 % of the time: 4 runs a side of 10 requests, 8 minutes in all; to exclude one: 3 runs a side of 10 requests, 6 minutes in all"},
+			[]string{"to find a change of 5 % in TTFT p50, TPOT p50, E2EL p50 or output tokens/s 80 % of the time: 4 runs a side of 10 requests, 8 minutes in all; to show that there is none: 3 runs a side of 10 requests, 6 minutes in all"},
 		},
 		{
 			"a small change, more often", steady, minute,
@@ -93,7 +93,7 @@ func TestPlanHeadlines(t *testing.T) {
 			[]float64{30, 60, 90, 20, 70},
 			minute,
 			PlanOptions{Change: 0.001, Power: 0.8},
-			[]string{"80 % of the time: more than 1,000 runs a side; to exclude one: more than 1,000 runs a side"},
+			[]string{"80 % of the time: more than 1,000 runs a side; to show that there is none: more than 1,000 runs a side"},
 		},
 		{"one run", steady[:1], nil, usualPlan, []string{"cannot tell how many runs are enough: one run does not show how much runs differ by chance; at least 3 are needed"}},
 		{"two runs", steady[:2], nil, usualPlan, []string{"cannot tell how many runs are enough: 2 runs do not show how much runs differ by chance; at least 3 are needed"}},

@@ -103,7 +103,7 @@ func (res *Plan) headline(l *LevelPlan) string {
 	change, often := res.change(), sheet.ShareInSentence(res.Options.Power)+" of the time"
 	switch {
 	case l.Find > 0:
-		return fmt.Sprintf("to find a change of %s in %s %s: %s; to exclude one: %s", change, l.planned(), often, res.side(l.Find, l), res.side(l.Exclude, l))
+		return fmt.Sprintf("to find a change of %s in %s %s: %s; to show that there is none: %s", change, l.planned(), often, res.side(l.Find, l), res.side(l.Exclude, l))
 	case l.SingleRequests > 0:
 		return fmt.Sprintf("cannot tell how many runs are enough: %s; if runs did not differ, one run a side of about %s would find a change of %s in %s, %s", l.NA, plural.GroupedOf(int64(tidy(l.SingleRequests)), "request"), change, l.planned(), often)
 	}

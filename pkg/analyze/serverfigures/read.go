@@ -283,7 +283,7 @@ func (w *serverWatch) warnings(all []Figure) (warnings []string) {
 		others[f.Name] = 0
 		more := ""
 		if n > 1 {
-			more = fmt.Sprintf("; %d more have none either", n-1)
+			more = fmt.Sprintf("; %d more %s none either", n-1, plural.Form(n-1, "has", "have"))
 		}
 		warnings = append(warnings, fmt.Sprintf("%s of %s has no value: %s%s", f.Name, sanitize.Clip(f.Of, maxQuotedBytes), f.NA, more))
 	}
@@ -298,7 +298,7 @@ func (w *serverWatch) warnings(all []Figure) (warnings []string) {
 		}
 	}
 	if first != nil {
-		warnings = append(warnings, fmt.Sprintf("%s of gauges left out because they are not numbers; the first is %s of %s", plural.GroupedOf(scrapes, "value"), first.Name, first.Source))
+		warnings = append(warnings, fmt.Sprintf("left out, because not a number: %s of gauges; the first is of %s of %s", plural.GroupedOf(scrapes, "value"), first.Name, first.Source))
 	}
 	return warnings
 }

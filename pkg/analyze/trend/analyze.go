@@ -151,7 +151,7 @@ func (r *Row) unusable(refused, ratesMove bool) string {
 	case len(r.Values) < 2*minPerSide:
 		return fmt.Sprintf("a search for steps needs at least %d points", 2*minPerSide)
 	case len(means) < 2*minPerSide:
-		return fmt.Sprintf("only %d points have a value, and a search for steps needs at least %d", len(means), 2*minPerSide)
+		return fmt.Sprintf("only %s a value, and a search for steps needs at least %d", plural.Of(len(means), "point")+plural.Form(len(means), " has", " have"), 2*minPerSide)
 	case slices.ContainsFunc(means, func(v float64) bool { return !(v > 0) }):
 		return "a value that is not above 0 has no logarithm"
 	case equal(slices.Min(means), slices.Max(means)):

@@ -197,12 +197,8 @@ func (r *Judged) tooEarly(why string) { r.NA, r.TooEarly = why, true }
 // needsPoints says how many points are accepted and needed.
 func needsPoints(accepted int) string {
 	count := "no point is accepted"
-	switch accepted {
-	case 0:
-	case 1:
-		count = "only 1 point is accepted"
-	default:
-		count = fmt.Sprintf("only %d points are accepted", accepted)
+	if accepted > 0 {
+		count = "only " + plural.Of(accepted, "point") + plural.Form(accepted, " is", " are") + " accepted"
 	}
 	return fmt.Sprintf("%s, and it takes %d to know how much points differ from day to day", count, minPerSide)
 }
@@ -377,7 +373,7 @@ func equal(a, b float64) bool { return math.Abs(a/b-1) < 1e-12 }
 func (r *Judged) constant() {
 	r.Constant, r.deviation = true, 0
 	if !equal(r.New, r.Mean) {
-		r.NA = fmt.Sprintf("all %s are equal, so it is unknown how much points differ", plural.Of(len(r.Accepted), "accepted point"))
+		r.NA = fmt.Sprintf("%s accepted points are equal, so it is unknown how much points differ", plural.All(len(r.Accepted)))
 		return
 	}
 	r.Change, r.Verdict = 0, inference.NoDifference

@@ -325,8 +325,8 @@ func (r *Reader) addLoads(i int, extents [][]extent) (warning string, err error)
 		}
 	}
 	if both, whole := float64(to-from), float64(end-begin); both < mostTogether*whole {
-		warning = fmt.Sprintf("all %d clients sent together for %s of %s; the load was smaller in the rest",
-			len(names), time.Duration(to-from).Round(time.Millisecond), time.Duration(end-begin).Round(time.Millisecond))
+		warning = fmt.Sprintf("%s clients sent together for %s of %s; the load was smaller in the rest",
+			plural.All(len(names)), time.Duration(to-from).Round(time.Millisecond), time.Duration(end-begin).Round(time.Millisecond))
 	}
 	return warning, nil
 }

@@ -50,7 +50,7 @@ func TestMergeClients(t *testing.T) {
 		{"levels of the same loads", client("a", "concurrency", second, "8", "16"), client("b", "concurrency", second+5, "8", "16"), 1000, "16: 2 × concurrency 8; 32: 2 × concurrency 16", "", 1000},
 		{"one machine", client("a", "request_rate", second, "2.5"), client("a", "request_rate", second+5, "2.5"), -1, "5: 2 × request rate 2.5", "", 0},
 		{"one level each", client("a", "concurrency", second, "8"), client("b", "concurrency", second+5, "4"), 7, "12: concurrency 8 + concurrency 4", "", 7},
-		{"half of the time", client("a", "concurrency", second, "8"), client("b", "concurrency", 3*second/2, "8"), 7, "16: 2 × concurrency 8", "all 2 clients sent together for 500ms of 1.5s", 7},
+		{"half of the time", client("a", "concurrency", second, "8"), client("b", "concurrency", 3*second/2, "8"), 7, "16: 2 × concurrency 8", "both clients sent together for 500ms of 1.5s", 7},
 		{"a load that is no number", client("a", "", second, ""), client("b", "", second+5, ""), 7, ": 2 × a load that is not known", "", 7},
 	} {
 		m, err := shards.MergeClients(t.Context(), inMemory([]*memrun.Reader{tt.a, tt.b}), shards.ClientConfig{BoundNS: tt.bound})

@@ -195,11 +195,7 @@ func missing(all []*rankShard, levels []export.Experiment) []string {
 	}
 	var texts []string
 	if n := size - len(all); n > 0 {
-		verb := "is"
-		if n > 1 {
-			verb = "are"
-		}
-		texts = append(texts, fmt.Sprintf("%s of %s %s missing, with %s: these figures are of the other ranks", rankNames(lost, n), plural.Grouped(size), verb, lostLoad(all, levels, n, size)))
+		texts = append(texts, fmt.Sprintf("%s of %s %s missing, with %s: these figures are of the other ranks", rankNames(lost, n), plural.Grouped(size), plural.Form(n, "is", "are"), lostLoad(all, levels, n, size)))
 	}
 	for _, s := range all {
 		var names []string

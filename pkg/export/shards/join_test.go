@@ -129,7 +129,7 @@ func TestJoinedSaturation(t *testing.T) {
 	level(all[0]).Meta.Warnings = []string{busy, slow}
 	level(all[1]).Meta.Warnings = []string{slow}
 	m := merge(t, all)
-	want := []string{busy + " (rank 0)", slow + " (all 2 ranks)"}
+	want := []string{busy + " (rank 0)", slow + " (both ranks)"}
 	if got := m.Run().Experiments[0].Meta.Warnings; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -42,7 +42,7 @@ func ofRanks(warnings []rankWarning, n int) []string {
 		who := ranks[text]
 		switch {
 		case len(who) == n && n > 1:
-			texts[i] += fmt.Sprintf(" (all %s ranks)", plural.Grouped(n))
+			texts[i] += " (" + plural.All(n) + " ranks)"
 		case len(who) == 1:
 			texts[i] += " (rank " + strconv.Itoa(who[0]) + ")"
 		default:
@@ -52,7 +52,7 @@ func ofRanks(warnings []rankWarning, n int) []string {
 	return texts
 }
 
-var rankSuffix = regexp.MustCompile(` \((?:rank \d+|ranks [\d, and…]+(?: \([\d,]+ ranks\))?|all [\d,]+ ranks)\)$`)
+var rankSuffix = regexp.MustCompile(` \((?:rank \d+|ranks [\d, and…]+(?: \([\d,]+ ranks\))?|(?:both|all [\d,]+) ranks)\)$`)
 
 // CutRanks returns a warning of a merged run without its ranks, and the ranks as they follow
 // the text: " (rank 2)"; "" for a warning without ranks.

@@ -41,7 +41,7 @@ func ParseReuse(name string) (Reuse, error) {
 	if i := slices.Index(reuseNames[:], name); i >= 0 {
 		return Reuse(i), nil
 	}
-	return Keep, fmt.Errorf("unknown connection reuse %q; it is reuse, fresh or prewarm", name)
+	return Keep, fmt.Errorf("unknown connection reuse %q; expected reuse, fresh or prewarm", name)
 }
 
 // Prewarming opens the connections of a backend before the load. It is safe for concurrent

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
@@ -80,7 +81,7 @@ func (k *Runner) service(ctx context.Context, srv *server, name string, plan Pla
 				stamps = "user-space"
 			}
 			if k.Progress != nil {
-				k.Progress(fmt.Sprintf("calibrating %s, round %d of %d: %d streams with %s times", name, round+1, rounds, plan.Streams, stamps))
+				k.Progress(fmt.Sprintf("calibrating %s, round %d of %d: %s with %s times", name, round+1, rounds, plural.Of(plan.Streams, "stream"), stamps))
 			}
 			var err error
 			if s.Transport, err = k.record(ctx, srv, name, plan, r, r == user); err != nil {

@@ -15,7 +15,7 @@ func WriteTable(w io.Writer, c *export.Calibration) error {
 	var b strings.Builder
 	for i := range c.Services {
 		s := &c.Services[i]
-		fmt.Fprintf(&b, "%s by %s: %d streams of %v tokens/s, answers of %d tokens, %d rounds\n", s.Service, s.Transport, s.Streams, s.TokensPerSecond, s.TokensPerRequest, s.Rounds)
+		fmt.Fprintf(&b, "%s by %s: %s of %v tokens/s, answers of %s, %s\n", s.Service, s.Transport, plural.Of(s.Streams, "stream"), s.TokensPerSecond, plural.Of(s.TokensPerRequest, "token"), plural.Of(s.Rounds, "round"))
 		b.WriteString("recorded minus true time in µs: percentiles of the size, median with its sign\n\n")
 		fmt.Fprintf(&b, "  %-9s%-7s%8s%9s%9s%9s%9s%9s%9s\n", "", "times", "n", "p50", "p90", "p99", "p99.9", "max", "median")
 		for _, what := range []struct {
@@ -68,7 +68,7 @@ func recordingNotes(b *strings.Builder, r *export.CalibratedRecording) {
 		text += fmt.Sprintf("; %.2f %% of the tokens came in one read with the previous token (the tokens of a read share the time of the last)", 100*float64(r.Merged)/float64(n))
 	}
 	if e := r.Receive; e != nil && e.Truth.User > 0 {
-		text += fmt.Sprintf("; %d tokens are held against the server's own clock, its kernel has no time of them", e.Truth.User)
+		text += fmt.Sprintf("; %s %s compared with the server's own clock, because its kernel has no time of %s", plural.GroupedOf(e.Truth.User, "token"), plural.Form(e.Truth.User, "is", "are"), plural.Form(e.Truth.User, "it", "them"))
 	}
 	if r.Skipped > 0 {
 		text += "; left out: " + plural.Of(r.Skipped, "request") + ", failed or not what the server sent"

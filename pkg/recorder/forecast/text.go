@@ -68,7 +68,7 @@ func (f *Forecast) String() string {
 		text += andList(missing[reason]) + " (" + reason + ")"
 	}
 	if f.runs > 1 {
-		text += fmt.Sprintf(" (all %d runs)", f.runs)
+		text += " (" + plural.All(f.runs) + " runs)"
 	}
 	if f.ofRank {
 		text += " (of this rank)"

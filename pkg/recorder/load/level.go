@@ -233,9 +233,9 @@ func (p Periodic) Validate() error {
 func (p Periodic) Excluded(by Settings) error {
 	switch {
 	case by.Counted || by.Timed:
-		return fmt.Errorf("%v: a request count or a duration excludes it: each request is sent once", p)
+		return fmt.Errorf("%v: cannot be combined with a request count or a duration, because each request is sent once", p)
 	case by.WarmupByTime:
-		return fmt.Errorf("%v: a warm-up by time excludes it; it can have one by requests", p)
+		return fmt.Errorf("%v: cannot be combined with a warm-up by time; give a warm-up by requests", p)
 	}
 	return nil
 }
@@ -511,11 +511,11 @@ func (t Timetable) Excluded(by Settings) error {
 	n := len(t.Offsets)
 	switch {
 	case by.Entries != n:
-		return fmt.Errorf("%v: there are %d entries", t, by.Entries)
+		return fmt.Errorf("%v: expected as many entries, found %d", t, by.Entries)
 	case by.Order != "":
-		return fmt.Errorf("%v: its entries have an order, %s is another", t, by.Order)
+		return fmt.Errorf("%v: its entries have an order; drop the order %s", t, by.Order)
 	case by.Counted:
-		return fmt.Errorf("%v: a request count excludes it", t)
+		return fmt.Errorf("%v: cannot be combined with a request count", t)
 	}
 	return warmsUpAll(t, by.Warmup, n)
 }

@@ -147,13 +147,13 @@ func TestSessionLevels(t *testing.T) {
 		{Sessions{}, Settings{Entries: 9, Warmup: 9}, "request_rate", "0.0", "session concurrency 0", "session concurrency 0: must be at least 1", "session concurrency 0: a warm-up of 9 leaves nothing to measure"},
 		{Sessions{N: 3}, Settings{Entries: 9, Warmup: 9, Counted: true}, "request_rate", "0.0", "session concurrency 3", "", ""},
 		{SessionRequests{N: 3}, Settings{Entries: 9, NoChat: true}, "concurrency", "3", "concurrency 3 of sessions", "", "concurrency 3 of sessions: sessions need the chat endpoint of an OpenAI-compatible server"},
-		{SessionRequests{}, Settings{Entries: 9, Batched: true}, "concurrency", "0", "concurrency 0 of sessions", "concurrency 0: must be at least 1", "concurrency 0 of sessions: a batch excludes it"},
-		{SessionRate{Rate{PerSecond: 2, Ceiling: 4}}, Settings{Entries: 9, Times: true}, "request_rate", "0.0", "session rate 2, at most 4 sessions in flight", "", "session rate 2, at most 4 sessions in flight: a request count in times of the level excludes it: its rate is of sessions; give a number"},
+		{SessionRequests{}, Settings{Entries: 9, Batched: true}, "concurrency", "0", "concurrency 0 of sessions", "concurrency 0: must be at least 1", "concurrency 0 of sessions: cannot be combined with batches"},
+		{SessionRate{Rate{PerSecond: 2, Ceiling: 4}}, Settings{Entries: 9, Times: true}, "request_rate", "0.0", "session rate 2, at most 4 sessions in flight", "", "session rate 2, at most 4 sessions in flight: a request count in times of the level needs a rate of requests, and this one is of sessions; give a number"},
 		{SessionRate{Rate{Arrivals: Poisson}}, Settings{Entries: 9, Timed: true}, "request_rate", "0.0", "session rate 0, poisson", "session rate 0: must be above 0 and at most 10000000 per second", ""},
 		{timetable, Settings{Entries: 9, Sessions: 2}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", ""},
-		{timetable, Settings{Entries: 9, Sessions: 3}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: there are 3 sessions"},
-		{timetable, Settings{Entries: 9, Order: "shuffled"}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: its sessions have an order, shuffled is another"},
-		{timetable, Settings{Entries: 9, Counted: true}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: a request count excludes it"},
+		{timetable, Settings{Entries: 9, Sessions: 3}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: expected as many sessions, found 3"},
+		{timetable, Settings{Entries: 9, Order: "shuffled"}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: its sessions have an order; drop the order shuffled"},
+		{timetable, Settings{Entries: 9, Counted: true}, "request_rate", "0.0", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight", "", "schedule of 2 sessions, 2 times as fast, at most 1 session in flight: cannot be combined with a request count"},
 	} {
 		text := func(err error) string {
 			if err == nil {

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 )
 
@@ -46,7 +45,7 @@ func (s Sessions) Traits() Traits {
 func sessionsExcluded(l Level, by Settings) error {
 	switch {
 	case by.Batched:
-		return fmt.Errorf("%v: a batch excludes it", l)
+		return fmt.Errorf("%v: cannot be combined with batches", l)
 	case by.NoChat:
 		return fmt.Errorf("%v: sessions need the chat endpoint of an OpenAI-compatible server", l)
 	case by.Counted || by.Timed: // the data begins again
@@ -113,7 +112,7 @@ func (r SessionRate) Validate() error { return r.validate("session") }
 // Excluded implements Level.
 func (r SessionRate) Excluded(by Settings) error {
 	if by.Times {
-		return fmt.Errorf("%v: a request count in times of the level excludes it: its rate is of sessions; give a number", r)
+		return fmt.Errorf("%v: a request count in times of the level needs a rate of requests, and this one is of sessions; give a number", r)
 	}
 	return sessionsExcluded(r, by)
 }
@@ -147,11 +146,11 @@ func (t SessionTimetable) Excluded(by Settings) error {
 	n := len(t.Offsets)
 	switch {
 	case by.Sessions > 0 && by.Sessions != n:
-		return fmt.Errorf("%v: there are %s", t, plural.Of(by.Sessions, "session"))
+		return fmt.Errorf("%v: expected as many sessions, found %d", t, by.Sessions)
 	case by.Order != "":
-		return fmt.Errorf("%v: its sessions have an order, %s is another", t, by.Order)
+		return fmt.Errorf("%v: its sessions have an order; drop the order %s", t, by.Order)
 	case by.Counted:
-		return fmt.Errorf("%v: a request count excludes it", t)
+		return fmt.Errorf("%v: cannot be combined with a request count", t)
 	case by.Timed:
 		by.Timed = false // the data does not begin again
 	}

@@ -93,7 +93,7 @@ func (c *Statistics) Edge(at export.StatsEdge, window int) {
 	case c.edges <- edge{at, window}:
 	default:
 		c.pending.Done()
-		c.addError(errors.New("edges came more quickly than the server answered"))
+		c.addError(errors.New("statistics were due again before the server had answered; the later ones are missing"))
 	}
 }
 

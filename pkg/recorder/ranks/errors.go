@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // An EndedError reports that rank Rank ended the run of all ranks.
@@ -30,11 +32,7 @@ func (e *MissingError) Error() string { return ranks(e.Ranks) + " " + e.Text }
 type LostError struct{ Ranks []int }
 
 func (e *LostError) Error() string {
-	were := "was"
-	if len(e.Ranks) > 1 {
-		were = "were"
-	}
-	return ranks(e.Ranks) + " " + were + " lost during the run; the share of the load is missing"
+	return ranks(e.Ranks) + " " + plural.Form(len(e.Ranks), "was", "were") + " lost during the run; the share of the load is missing"
 }
 
 // A RefusedError reports that rank 0 refused this rank, or is no rank 0.
@@ -73,12 +71,9 @@ type DifferentError struct {
 }
 
 func (e *DifferentError) Error() string {
-	have, what := "has", ""
-	if len(e.Ranks) > 1 {
-		have = "have"
-	}
+	what := ""
 	if len(e.Parts) > 0 {
 		what = " (" + strings.Join(e.Parts, ", ") + ")"
 	}
-	return ranks(e.Ranks) + " " + have + " other settings or input data than rank 0" + what + "; start all ranks with the same command line and files"
+	return ranks(e.Ranks) + " " + plural.Form(len(e.Ranks), "has", "have") + " other settings or input data than rank 0" + what + "; start all ranks with the same command line and files"
 }

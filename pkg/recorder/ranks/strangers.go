@@ -23,17 +23,14 @@ func (s Strangers) String() string {
 	if s.Connections <= 0 {
 		return ""
 	}
-	addresses, they := "1 address", "they belong"
+	addresses := "1 address"
 	switch {
 	case s.Addresses >= maxSources:
 		addresses = "at least " + plural.Grouped(maxSources) + " addresses"
 	case s.Addresses > 1:
 		addresses = plural.Grouped(s.Addresses) + " addresses"
 	}
-	if s.Connections == 1 {
-		they = "it belongs"
-	}
-	return plural.GroupedOf(s.Connections, "connection") + " from " + addresses + " did not prove that " + they + " to the run"
+	return plural.GroupedOf(s.Connections, "connection") + " from " + addresses + " did not prove that " + plural.Form(s.Connections, "it belongs", "they belong") + " to the run"
 }
 
 // behind returns the sentence as the end of another one; "" if there were none.

@@ -122,7 +122,7 @@ func (s *Scenario) Judge(res *recorder.Result, err error) *export.Submission {
 	for i := range res.Levels {
 		l := &res.Levels[i]
 		ended := l.OK + l.Failed + l.Warmup
-		invalid(float64(l.Overflowed) > s.MaxOverflow*float64(ended), "%s of %s were longer than the context of the model, more than %g %%", plural.Grouped(l.Overflowed), plural.GroupedOf(ended, "request"), 100*s.MaxOverflow)
+		invalid(float64(l.Overflowed) > s.MaxOverflow*float64(ended), "%s of %s did not fit into the context of the model, more than %g %%", plural.Grouped(l.Overflowed), plural.GroupedOf(ended, "request"), 100*s.MaxOverflow)
 		if c := l.Sessions; c != nil {
 			invalid(c.Unprimed > 0, "%s before the measurement failed", plural.GroupedOf(c.Unprimed, "request"))
 		}

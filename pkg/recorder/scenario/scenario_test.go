@@ -99,7 +99,7 @@ func TestJudge(t *testing.T) {
 		want []string
 	}{
 		{"valid", level(same), nil, nil},
-		{"overflows", level(func(l *recorder.Level) { l.Overflowed = 11 }), nil, []string{"11 of 1,000 requests were longer than the context of the model, more than 1 %"}},
+		{"overflows", level(func(l *recorder.Level) { l.Overflowed = 11 }), nil, []string{"11 of 1,000 requests did not fit into the context of the model, more than 1 %"}},
 		{"priming", level(func(l *recorder.Level) { l.Sessions.Unprimed = 2 }), nil, []string{"2 requests before the measurement failed"}},
 		{"wrap", level(func(l *recorder.Level) { l.Prompts.Conversations = 6 }), nil, []string{"the input data has only 5 sessions, and began again (--allow-dataset-wrap allows it)"}},
 		{"short", level(func(l *recorder.Level) { l.Windows[0].EndNS -= 1e9 }), nil, []string{"only 14m59s were measured, less than 15m0s"}},

@@ -150,7 +150,7 @@ func (a *analysis) arguments() error {
 	for key, value := range a.cfg.Args {
 		set := setters[key]
 		if set == nil {
-			return fmt.Errorf("AIPerf has no argument %q that matters here; there are use_server_token_count, was_cancelled, start_time, end_time", key)
+			return fmt.Errorf("AIPerf's report does not depend on the argument %q; expected use_server_token_count, was_cancelled, start_time or end_time", key)
 		}
 		if set(value) != nil {
 			return fmt.Errorf("argument %s=%q: expected true or false, or a time such as 2026-11-21T11:59:16.222704", key, value)
@@ -334,7 +334,7 @@ func (r *report) dropLacking(run *export.Run) {
 			return slices.ContainsFunc(n.tags, func(tag string) bool { return matches(m.Tag, tag) })
 		})
 		if len(r.Metrics) < before {
-			r.warnings = append(r.warnings, fmt.Errorf("%d metrics are left out: %s", before-len(r.Metrics), why))
+			r.warnings = append(r.warnings, fmt.Errorf("%s left out: %s", plural.Of(before-len(r.Metrics), "metric"), why))
 			r.lacks = why
 		}
 	}

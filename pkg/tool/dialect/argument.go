@@ -64,7 +64,7 @@ func SetArgs(run *export.Run, name string, args map[string]string, set func(key,
 		case named:
 			return nil, &ArgError{Key: key, Msg: err.Error(), Hint: true}
 		default:
-			warnings = append(warnings, fmt.Errorf("the file's hint %s is left out, as it is not in the words of this tool: %w", key, err))
+			warnings = append(warnings, fmt.Errorf("the file's hint %s is left out, because this tool does not take it: %w", key, err))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(args)) {

@@ -160,7 +160,7 @@ func TestEndpointsEvents(t *testing.T) {
 			text: endpointsBegin + endpointsLine("error.generic", 120, "", `["ErrorData","DecodeError","bad"]`) + endpointsLine("error.session", 130, "", "") +
 				issued(200, "a") + complete(300, "a", `"x"`) + endpointsEnd,
 			want: []string{`0@200 ok 100 streamed=false "x"`}, lacks: "epoch texts",
-			warnings: []string{"2 errors name no request; the first: DecodeError: bad"},
+			warnings: []string{"2 errors without a request; the first: DecodeError: bad"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -445,10 +446,10 @@ func statusOf(text string) int {
 func (s *source) Notes() []string {
 	var all []string
 	if s.noReason > 0 && s.reasons > 0 {
-		all = append(all, fmt.Sprintf("%d of %d answers have no finish_reason, unlike the others: the client counts a stream that broke off as complete", s.noReason, s.noReason+s.reasons))
+		all = append(all, fmt.Sprintf("%d of %d answers %s no finish_reason, unlike the others: the client counts a stream that broke off as complete", s.noReason, s.noReason+s.reasons, plural.Form(s.noReason, "has", "have")))
 	}
 	if s.noSample > 0 {
-		all = append(all, fmt.Sprintf("%d errors name no request; the first: %s", s.noSample, s.firstError))
+		all = append(all, fmt.Sprintf("%s without a request; the first: %s", plural.Of(s.noSample, "error"), s.firstError))
 	}
 	return all
 }

@@ -453,7 +453,7 @@ func (a *analysis) Report() dialect.Report {
 		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("left out: %s that failed or belonged to no measurement; GenAI-Perf does not see them", plural.Of(a.excluded, "request")))
 	}
 	if n := a.clean.failed; n > 0 {
-		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("not readable: %s, not counted as responses; their requests count in the throughput", plural.Of(n, "response")))
+		a.rep.warnings = append(a.rep.warnings, fmt.Errorf("left out: %s that cannot be read; the requests count in the throughput", plural.Of(n, "response")))
 	}
 	return a.rep
 }

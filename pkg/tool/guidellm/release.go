@@ -137,7 +137,7 @@ func Tools() []*dialect.Tool {
 
 func (r *release) writeResult(ctx context.Context, in export.Reader, cfg dialect.Config, _ string, out io.Writer) (_ *dialect.Written, err error) {
 	if len(cfg.Args) > 0 {
-		return nil, &dialect.ArgError{Msg: "GuideLLM has no argument that matters here"}
+		return nil, &dialect.ArgError{Msg: "a result of GuideLLM depends on no argument; drop it"}
 	}
 	w := newWriter(r, in.Run())
 	defer func() { err = errors.Join(err, w.close()) }()

@@ -145,7 +145,7 @@ func (r *release) besidePath(out, name string) string {
 
 func (r *release) writeResult(ctx context.Context, in export.Reader, cfg dialect.Config, path string, out io.Writer) (*dialect.Written, error) {
 	if len(cfg.Args) > 0 {
-		return nil, &dialect.ArgError{Msg: "inference-perf has no argument that matters here"}
+		return nil, &dialect.ArgError{Msg: "a result of inference-perf depends on no argument; drop it"}
 	}
 	w := newWriter(r, in.Run(), cfg, out)
 	if err := w.writeAll(ctx, in); err != nil {

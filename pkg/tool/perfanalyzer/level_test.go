@@ -261,7 +261,7 @@ func TestArguments(t *testing.T) {
 		{"request-count", "-1", "--arg request-count=-1: expected a whole number"},
 		{"concurrency-range", "a:b", "--arg concurrency-range=a:b: expected start:end:step"},
 		{"protocol", "udp", "--arg protocol=udp: expected http or grpc"},
-		{"max-threads", "4", "--arg max-threads=4: perf_analyzer's reports depend on no such flag; measurement-mode, "},
+		{"max-threads", "4", "--arg max-threads=4: perf_analyzer's reports do not depend on this flag; expected one of measurement-mode, "},
 	} {
 		err := new(Settings).apply(&dialect.Config{Args: map[string]string{tt.name: tt.value}})
 		if err == nil || !strings.HasPrefix(err.Error(), tt.want) {

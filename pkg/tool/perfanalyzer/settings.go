@@ -418,7 +418,7 @@ func (s *Settings) arguments(args map[string]string) error {
 		"request-intervals":    func(string) error { s.unnamed = true; return nil },
 	}
 	for name, text := range args {
-		err := fmt.Errorf("perf_analyzer's reports depend on no such flag; %s do", argumentNames)
+		err := fmt.Errorf("perf_analyzer's reports do not depend on this flag; expected one of %s", argumentNames)
 		if set := setters[name]; set != nil {
 			err = set(text)
 		}

@@ -168,7 +168,7 @@ func (t *release) flags(a *arguments, cfg dialect.Config) error {
 	if t.rules.finiteGoodput {
 		for _, l := range a.goodput {
 			if l.Value <= 0 || math.IsInf(l.Value, 0) {
-				return &dialect.ArgError{Key: "goodput", Msg: fmt.Sprintf("%s:%v: sglang wants a finite number above 0", l.Metric, l.Value)}
+				return &dialect.ArgError{Key: "goodput", Msg: fmt.Sprintf("%s:%v: expected a finite number above 0, as sglang does", l.Metric, l.Value)}
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func (t *release) flags(a *arguments, cfg dialect.Config) error {
 func (t *release) setBackend(a *arguments, value string) error {
 	c, ok := t.rules.requestFunction(value)
 	if !ok {
-		return fmt.Errorf("%q: known here are %s", value, strings.Join(slices.Sorted(maps.Keys(t.rules.backends)), ", "))
+		return fmt.Errorf("%q: expected one of %s", value, strings.Join(slices.Sorted(maps.Keys(t.rules.backends)), ", "))
 	}
 	a.client, a.backend = c, value
 	return nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/internal/resultfile"
 )
@@ -155,7 +156,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	const most = 8
 	for i, err := range bad {
 		if i == most {
-			run.Meta.Warnings = append(run.Meta.Warnings, fmt.Sprintf("%d more results are left out", len(bad)-most))
+			run.Meta.Warnings = append(run.Meta.Warnings, plural.Of(len(bad)-most, "more result")+" left out")
 			break
 		}
 		run.Meta.Warnings = append(run.Meta.Warnings, err.Error())
@@ -201,9 +202,9 @@ func (x *fileResults) nothing(file string, bad []*leftOutResult) error {
 	case len(bad) == 1 && !x.array:
 		return fmt.Errorf("%s: %s", file, bad[0].whole)
 	case x.array && !slices.ContainsFunc(bad, func(e *leftOutResult) bool { return !e.figures }):
-		return fmt.Errorf("%s: holds %d results of vllm bench sweep: figures only, no requests; run it with --save-detailed among the options of the benchmark to keep them", file, len(bad))
+		return fmt.Errorf("%s: holds %s of vllm bench sweep: figures only, no requests; run it with --save-detailed among the options of the benchmark to keep them", file, plural.Of(len(bad), "result"))
 	}
-	return fmt.Errorf("%s: holds %d results and no requests: %s", file, len(bad), bad[0].why)
+	return fmt.Errorf("%s: holds %s and no requests: %s", file, plural.Of(len(bad), "result"), bad[0].why)
 }
 
 // A leftOutResult is the error of a result that cannot be read. The other results of the file can.

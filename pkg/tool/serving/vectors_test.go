@@ -288,7 +288,7 @@ func TestMistakes(t *testing.T) {
 	for _, tt := range []struct{ tool, key, value, want string }{
 		{"vllm", "no_such", "1", "unknown; vllm knows backend, "},
 		{"vllm", "tag", "x", "unknown"},
-		{"vllm", "backend", "openai-embeddings", `"openai-embeddings": known here are openai, openai-chat, vllm`},
+		{"vllm", "backend", "openai-embeddings", `"openai-embeddings": expected one of openai, openai-chat, vllm`},
 		{"vllm", "request_rate", "fast", `"fast": give requests per second`},
 		{"vllm", "request_rate", "0", "give requests per second"},
 		{"vllm", "max_concurrency", "-1", "give a whole number"},
@@ -298,7 +298,7 @@ func TestMistakes(t *testing.T) {
 		{"vllm", "goodput", "itl:5", `"itl": objectives are of ttft, tpot, e2el`},
 		{"vllm", "goodput", "ttft=5", `"ttft=5": give pairs such as ttft:300`},
 		{"vllm", "goodput", "ttft:-5", "give milliseconds of 0 or more"},
-		{"sglang", "goodput", "ttft:0", "sglang wants a finite number above 0"},
+		{"sglang", "goodput", "ttft:0", "expected a finite number above 0, as sglang does"},
 		{"vllm", "save_detailed", "yes", `"yes": give True or False`},
 		{"vllm", "metadata", "version", `"version": give pairs such as version=1`},
 		{"vllm", "tool", "sglang", "is not the dialect, which is vllm"},
@@ -340,7 +340,7 @@ func TestHintsInWordsOfAnotherTool(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if w := rep.Warnings(); len(w) == 0 || !strings.HasPrefix(w[0].Error(), "the file's hint goodput is left out, as it is not in the words of this tool: ") {
+		if w := rep.Warnings(); len(w) == 0 || !strings.HasPrefix(w[0].Error(), "the file's hint goodput is left out, because this tool does not take it: ") {
 			t.Errorf("%s: warnings %v", name, w)
 		}
 		if rep.args.goodput != nil || rep.args.maxConcurrency == nil || *rep.args.maxConcurrency != 3 {

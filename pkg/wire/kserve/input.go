@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // maxTensorDepth bounds the nesting of the arrays of a tensor.
@@ -82,7 +83,7 @@ func CheckSize(dt Datatype, shape []int64, data []byte) error {
 			return err
 		}
 		if got != want {
-			return fmt.Errorf("shape %s: expected %d elements, got %d", ShapeString(shape), want, got)
+			return fmt.Errorf("shape %s: expected %s, found %d", ShapeString(shape), plural.GroupedOf(want, "element"), got)
 		}
 		return nil
 	}
@@ -91,7 +92,7 @@ func CheckSize(dt Datatype, shape []int64, data []byte) error {
 		return nil
 	}
 	if want > math.MaxInt64/size || want*size != int64(len(data)) {
-		return fmt.Errorf("%s of shape %s: expected %s bytes, got %d", dt, ShapeString(shape), product(want, size), len(data))
+		return fmt.Errorf("%s of shape %s: expected %s bytes, found %d", dt, ShapeString(shape), product(want, size), len(data))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ func ParseParam(s string) (Param, error) {
 	name, rest, ok := strings.Cut(s, ":")
 	i := strings.LastIndexByte(rest, ':')
 	if !ok || i < 0 || name == "" {
-		return Param{}, fmt.Errorf("request parameter %q: want name:value:type", s)
+		return Param{}, fmt.Errorf("request parameter %q: expected name:value:type", s)
 	}
 	value, typ := rest[:i], rest[i+1:]
 	p := Param{Name: name}

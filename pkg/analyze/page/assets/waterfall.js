@@ -224,7 +224,7 @@ function startWaterfall() {
     for (const i of order) keys[i] = key(i);
     order.sort((a, b) => keys[a] - keys[b] || a - b);
     version++;
-    byId("wf-count").textContent = grouped(count) + " of " + grouped(rows.n) + " requests" + (level.left_out ? " that are kept" : "");
+    byId("wf-count").textContent = grouped(count) + " of " + grouped(rows.n) + (level.left_out ? " kept" : "") + (rows.n === 1 ? " request" : " requests");
     if (number && order.length === 1) select(order[0], true);
     size();
     draw();

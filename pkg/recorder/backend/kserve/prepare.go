@@ -59,7 +59,7 @@ func (b *Backend) Prepare(e *workload.Entry) (backend.Payload, error) {
 // The entries must have the same optional inputs and shapes; the first one is exported.
 func (b *Backend) PrepareBatch(es []*workload.Entry) (backend.Payload, error) {
 	if int64(len(es)) != b.batch {
-		return nil, fmt.Errorf("%d entries for a batch of %d", len(es), b.batch)
+		return nil, fmt.Errorf("expected %d entries for a batch, found %d", b.batch, len(es))
 	}
 	es, err := b.tensors(es)
 	if err != nil {
@@ -242,7 +242,7 @@ func (b *Backend) element(spec *tensorSpec, e *workload.Entry, most int64) (shap
 	} else if v.Text {
 		in = wire.Input{Count: 1, Data: wire.AppendBytes(nil, string(v.Data))}
 		if spec.Datatype != wire.BYTES {
-			return nil, nil, fmt.Errorf("a string for %s", spec.Datatype)
+			return nil, nil, fmt.Errorf("expected a value of %s, found a string", spec.Datatype)
 		}
 	} else if in, err = wire.ParseInput(v.Data, spec.Datatype); err != nil {
 		return nil, nil, err

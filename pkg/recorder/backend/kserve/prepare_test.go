@@ -152,9 +152,9 @@ func TestPrepareErrors(t *testing.T) {
 		{llm, entry("PROMPT", `["x"]`), `model llm has no input "PROMPT"; it has text_input, stream`},
 		{llm, entry("stream", "[true]"), `input "text_input": no data, and it is not optional`},
 		{llm, entry("text_input", "[1]"), `input "text_input": element 0: expected a string for BYTES, found 1`},
-		{llm, entry("text_input", `["a","b"]`), `input "text_input": shape [1]: expected 1 elements, got 2`},
-		{adder, entry("A", "[1,2,3]"), `input "A": INT32 of shape [2]: expected 8 bytes, got 12`},
-		{adder, entry("A", `{"b64":"AAAAAA=="}`), `input "A": INT32 of shape [2]: expected 8 bytes, got 4`},
+		{llm, entry("text_input", `["a","b"]`), `input "text_input": shape [1]: expected 1 element, found 2`},
+		{adder, entry("A", "[1,2,3]"), `input "A": INT32 of shape [2]: expected 8 bytes, found 12`},
+		{adder, entry("A", `{"b64":"AAAAAA=="}`), `input "A": INT32 of shape [2]: expected 8 bytes, found 4`},
 		{adder, entry("A", `{"content":[1,2],"shape":[1,2]}`), `input "A": shape [1,2] does not fit the model's [2]`},
 		{open, entry("X", `{"content":[1,2,3],"shape":[1,3]}`), `input "X": shape [1,3] does not fit the model's [-1,2]`},
 		{open, entry("X", "[1,2,3]"), `input "X": the model leaves shape [-1,2] open; give --shape X:DIMS, or "shape" beside the data`},
@@ -185,7 +185,7 @@ func TestPrepareBatch(t *testing.T) {
 		es   []*workload.Entry
 		want string
 	}{
-		{[]*workload.Entry{entry("A", "[1,2]")}, "1 entries for a batch of 2"},
+		{[]*workload.Entry{entry("A", "[1,2]")}, "expected 2 entries for a batch, found 1"},
 		{[]*workload.Entry{entry("A", "[1,2]"), entry("A", "[1,2]", "B", "[1,2]")}, `input data, stream 0, step 3: input "B": given for some elements of the batch only`},
 	} {
 		if _, err := b.PrepareBatch(tt.es); fmt.Sprint(err) != tt.want {

@@ -87,9 +87,9 @@ func TestPrepareRaw(t *testing.T) {
 			return e
 		}(), `Y[3,1]=["a b","","c"]`},
 		{"an output is no input", llm, raw("text_input", "hi", "count", "\x01\x00\x00\x00"), `text_input[1]=["hi"]`},
-		{"too short", adder, raw("A", "\x01\x00\x00\x00"), `input "A": INT32 of shape [2]: expected 8 bytes, got 4`},
+		{"too short", adder, raw("A", "\x01\x00\x00\x00"), `input "A": INT32 of shape [2]: expected 8 bytes, found 4`},
 		{"half a number", adder, raw("A", "\x01\x00\x00"), `input "A": 3 bytes are not a multiple of INT32's 4`},
-		{"two strings for one", llm, raw("text_input", "a\nb\n"), `input "text_input": shape [1]: expected 1 elements, got 2`},
+		{"two strings for one", llm, raw("text_input", "a\nb\n"), `input "text_input": shape [1]: expected 1 element, found 2`},
 		{"neither", adder, raw("A", "", "B.txt", ""), `the file "B.txt" is named like neither an input nor an output of model adder; inputs are A, B, outputs SUM`},
 		{"missing", adder, raw("SUM", "\x01\x00\x00\x00\x01\x00\x00\x00"), `input "A": no data, and it is not optional`},
 	} {
@@ -172,7 +172,7 @@ func TestValidationOfBatches(t *testing.T) {
 	if want := p.(*payload).expected; len(want) != 1 || string(want[0].data) != "\x01\x00\x00\x00\x02\x00\x00\x00\x03\x00\x00\x00\x04\x00\x00\x00" {
 		t.Errorf("expected %q", want)
 	}
-	if _, err := b.PrepareBatch([]*workload.Entry{e("[1,2]"), e("")}); err == nil || !strings.Contains(err.Error(), "0 outputs are expected, and 1 for the first") {
+	if _, err := b.PrepareBatch([]*workload.Entry{e("[1,2]"), e("")}); err == nil || !strings.Contains(err.Error(), "expected 1 output, as for the first element of the batch, found 0") {
 		t.Errorf("one of two expects something: error %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/recorder/backend"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
@@ -30,11 +31,11 @@ func (b *Backend) expectations(es []*workload.Entry) ([]expectation, error) {
 			continue
 		}
 		if len(one) != len(all) {
-			return nil, entryError(e, fmt.Errorf("%d outputs are expected, and %d for the first element of the batch", len(one), len(all)))
+			return nil, entryError(e, fmt.Errorf("expected %s, as for the first element of the batch, found %d", plural.Of(len(all), "output"), len(one)))
 		}
 		for k := range one {
 			if one[k].output != all[k].output {
-				return nil, entryError(e, fmt.Errorf("output %q is expected, and %q for the first element of the batch", one[k].output, all[k].output))
+				return nil, entryError(e, fmt.Errorf("expected output %q, as for the first element of the batch, found %q", all[k].output, one[k].output))
 			}
 			all[k].data = append(all[k].data, one[k].data...)
 		}

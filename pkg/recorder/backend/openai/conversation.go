@@ -198,7 +198,7 @@ func (c *conversation) AddReply(x *backend.Exchange) (contentless bool, err erro
 	case !c.b.cfg.ServerHistory:
 		c.say(message)
 	case id == "":
-		return false, errors.New("the answer has no id, or did not come to its end, so that no turn can follow it")
+		return false, errors.New("the answer has no id, or it broke off, so no turn can follow it")
 	default:
 		c.replaced.previous, c.replaced.history = c.previous, c.history
 		c.previous, c.history = id, nil

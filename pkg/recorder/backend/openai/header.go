@@ -40,10 +40,10 @@ func (b *Backend) useHeaders() error {
 			b.fixed = append(b.fixed, header)
 			b.secrets.AddHeader(header.Name, header.Value)
 		case slices.Contains([]string{"host", "user-agent", "accept", "content-type"}, strings.ToLower(header.Name)):
-			errs = append(errs, fmt.Errorf("header %s: its value is the same for all requests; drop {{…}}", header.Name))
+			errs = append(errs, fmt.Errorf("header %s: expected one value for all requests; drop {{…}}", header.Name))
 		}
 		if b.target != nil && b.target.api == render.Transcription && strings.EqualFold(header.Name, "content-type") {
-			errs = append(errs, fmt.Errorf("header %s: it follows from the form; drop it", header.Name))
+			errs = append(errs, fmt.Errorf("header %s: pa-record sets it for the form data; drop it", header.Name))
 		}
 		if h.Return != "" && strings.EqualFold(header.Name, h.Return) {
 			errs = append(errs, fmt.Errorf("header %s is both set and returned; drop one", header.Name))

@@ -230,7 +230,7 @@ func testTranscriptionRequest(t *testing.T, tr Transport) {
 	if x.Request.Status != export.StatusOK {
 		t.Errorf("%v: %s", x.Request.Status, x.Request.Message)
 	}
-	if _, err := New(Config{URL: srv.URL, Endpoint: "v1/audio/transcriptions", Headers: []Header{{"content-type", "x"}}}); err == nil || !strings.Contains(err.Error(), "it follows from the form") {
+	if _, err := New(Config{URL: srv.URL, Endpoint: "v1/audio/transcriptions", Headers: []Header{{"content-type", "x"}}}); err == nil || !strings.Contains(err.Error(), "pa-record sets it for the form data") {
 		t.Errorf("a header that breaks the form: %v", err)
 	}
 }

@@ -277,7 +277,7 @@ func testSendBroken(t *testing.T, tr Transport) {
 		{"HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00", export.StatusProtocolError, "the server speaks HTTP/2, so this is probably a gRPC port; give its HTTP port with -u", ""},
 		{"TLS", "\x15\x03\x01\x00\x02\x02\x46", export.StatusProtocolError, "the server speaks TLS; use https:// in -u", ""},
 		{"bad status line", "HTTP/1.1 abc\r\n\r\n", export.StatusProtocolError, `malformed HTTP status code "abc"`, ""},
-		{"endless interim answers", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 9), export.StatusProtocolError, "malformed HTTP response: one interim answer after the other", ""},
+		{"endless interim answers", strings.Repeat("HTTP/1.1 102 Processing\r\n\r\n", 9), export.StatusProtocolError, "malformed HTTP response: too many interim responses (status 1xx)", ""},
 		{"endless head", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", 2*maxHeadBytes), export.StatusProtocolError, "the head of the answer is longer than 1048576 bytes", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -70,7 +70,7 @@ type span struct {
 	read uint32
 }
 
-var errUnasked = errors.New("the server sent something that was not asked for")
+var errUnasked = errors.New("the server sent bytes that no request asked for")
 
 var _ watcher = (*stampedHTTPConn)(nil)
 

@@ -73,7 +73,7 @@ func newTarget(rawURL, endpoint string) (*target, error) {
 	}
 	t.stream = strings.HasSuffix(fullPath, "/generate_stream") || strings.HasSuffix(fullPath, ":streamGenerateContent")
 	if strings.ContainsAny(fullPath, " \t\r\n") || strings.ContainsAny(query, " \t\r\n") {
-		return nil, fmt.Errorf("endpoint %q holds white space", shown)
+		return nil, fmt.Errorf("endpoint %q: expected a path without white space", shown)
 	}
 	t.uri = withQuery(fullPath, u.RawQuery, query)
 	_, t.query, _ = strings.Cut(t.uri, "?")

@@ -41,7 +41,7 @@ func ParseTransport(name string) (Transport, error) {
 	if i := slices.Index(transportNames[:], name); i >= 0 {
 		return Transport(i), nil
 	}
-	return Auto, fmt.Errorf("unknown transport %q; it is auto, loop or nethttp", name)
+	return Auto, fmt.Errorf("unknown transport %q; expected auto, loop or nethttp", name)
 }
 
 // A loopTransport makes the senders of the transport Loop, which share its loops.

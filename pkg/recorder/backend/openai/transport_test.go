@@ -21,7 +21,7 @@ func TestTransportNames(t *testing.T) {
 			t.Errorf("ParseTransport(%q) = %v, %v", tr, got, err)
 		}
 	}
-	want := `unknown transport "x"; it is auto, loop or nethttp`
+	want := `unknown transport "x"; expected auto, loop or nethttp`
 	if _, err := ParseTransport("x"); err == nil || err.Error() != want {
 		t.Errorf("ParseTransport(x) = %v, want %s", err, want)
 	}

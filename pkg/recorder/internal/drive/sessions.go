@@ -272,23 +272,15 @@ func (d *sessions) Warnings() (all []string) {
 		if turns == 0 {
 			return
 		}
-		were := "were"
-		if turns == 1 {
-			were = "was"
-		}
-		all = append(all, fmt.Sprintf("%s %s not sent, because %s in %s", plural.GroupedOf(turns, "turn"), were, why, plural.GroupedOf(sessions, "conversation")))
+		all = append(all, fmt.Sprintf("%s %s not sent, because %s in %s", plural.GroupedOf(turns, "turn"), plural.Form(turns, "was", "were"), why, plural.GroupedOf(sessions, "conversation")))
 	}
 	if c.Unprimed > 0 {
-		all = append(all, fmt.Sprintf("%s within sessions failed before the measurement, so that the server may not have their prompts in its cache", plural.GroupedOf(c.Unprimed, "request")))
+		all = append(all, fmt.Sprintf("%s within sessions failed before the measurement, so the server may not have %s in its cache", plural.GroupedOf(c.Unprimed, "request"), plural.Form(c.Unprimed, "its prompt", "their prompts")))
 	}
 	notAsked(c.NotSent.Failed, c.Failed, "an earlier turn failed")
 	notAsked(c.NotSent.Overflow, c.Overflow, "an earlier turn was longer than the context of the model")
 	if n := c.Unanswered; n > 0 {
-		were := "were"
-		if n == 1 {
-			were = "was"
-		}
-		all = append(all, fmt.Sprintf("%s %s sent without the previous answer, because its request failed (--on-session-failure continue)", plural.GroupedOf(n, "turn"), were))
+		all = append(all, fmt.Sprintf("%s %s sent without the previous answer, because its request failed (--on-session-failure continue)", plural.GroupedOf(n, "turn"), plural.Form(n, "was", "were")))
 	}
 	return all
 }

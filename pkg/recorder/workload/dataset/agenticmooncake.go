@@ -167,7 +167,7 @@ func agenticOrder(rows []groupRow) ([]agenticRow, error) {
 		a, err := readAgenticRow(r)
 		if err == nil {
 			if _, twice := number[a.id]; twice {
-				err = fmt.Errorf("\"request_id\": %q was there before", clip([]byte(a.id)))
+				err = fmt.Errorf("\"request_id\": %q is the id of an earlier row, too; ids must differ", clip([]byte(a.id)))
 			}
 		}
 		if err != nil {

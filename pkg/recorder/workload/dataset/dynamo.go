@@ -67,7 +67,7 @@ func dynamoGroup(f *file, _ *Options, r *row, i int) ([]string, error) {
 	}
 	d, named := f.dynamo, e.session != ""
 	if other, mixed := d.contexts[!named]; mixed {
-		return nil, fmt.Errorf(`%s an "agent_context" with a "session_id", unlike row %d; a file holds requests of agents or single ones`, map[bool]string{true: "has", false: "has not"}[named], other+1)
+		return nil, fmt.Errorf(`has %s "agent_context" with a "session_id", unlike row %d; a file holds requests of agents or single ones`, map[bool]string{true: "an", false: "no"}[named], other+1)
 	}
 	if _, ok := d.contexts[named]; !ok {
 		d.contexts[named] = i
@@ -162,7 +162,7 @@ func dynamoRoots(all []dynamoEvent, parents map[string]string) ([]string, error)
 		at := e.session
 		for steps := 0; there[parents[at]] && parents[at] != ""; steps++ {
 			if at = parents[at]; steps > len(parents) {
-				return nil, &rowError{e.row, fmt.Errorf("session %q is below itself: sessions are each other's parents", clip([]byte(e.session)))}
+				return nil, &rowError{e.row, fmt.Errorf("session %q is its own ancestor; check \"parent_session_id\"", clip([]byte(e.session)))}
 			}
 		}
 		roots[i] = at

@@ -119,7 +119,7 @@ func TestDynamoErrors(t *testing.T) {
 	testSessionErrors(t, []errorTest{
 		{"no texts", after("")[:1], Options{}, "in: line 1: the trace holds no texts, only their lengths"},
 		{"no length of the answer", changed(`"output_tokens":5,`, ""), o, `in: line 2: "request": no "output_tokens": it has "request_id", `},
-		{"a request without a session among agents", after(ended("", 5, 1, 10, "1", "")), o, `in: line 2: has not an "agent_context" with a "session_id", unlike row 1`},
+		{"a request without a session among agents", after(ended("", 5, 1, 10, "1", "")), o, `in: line 2: has no "agent_context" with a "session_id", unlike row 1`},
 		{"an agent among requests without", []string{ended("", 5, 1, 10, "1", ""), ended("s", 5, 1, 10, "1", "")}, o, `in: line 2: has an "agent_context" with a "session_id", unlike row 1`},
 		{"blocks of two sizes", changed(`"trace_block_size":10`, `"trace_block_size":16`), o, `in: line 2: "trace_block_size": 16; the rows before have 10`},
 		{"blocks of no size", changed(`"trace_block_size":10`, `"trace_block_size":0`), o, `in: line 2: "request": "replay": "trace_block_size": 0: must be at least 1`},
@@ -130,7 +130,7 @@ func TestDynamoErrors(t *testing.T) {
 		{"no type", changed(`"event_type":"request_end",`, ""), o, `in: line 2: "event_type": a required field is empty`},
 		{"no name of the session", changed(`"session_id":"s"`, `"session":"s"`), o, `in: line 2: "agent_context": no "session_id": it has "session", "parent_session_id"`},
 		{"no time", after(`{"schema":"dynamo.request.trace.v1","event_type":"request_end","agent_context":{"session_id":"s"},"request":{"input_tokens":5,"output_tokens":1}}`), o, `in: line 2: "request": neither "request_received_ms" nor the time of the event`},
-		{"parents of each other", []string{ended("a<b", 0, 1, 10, "1", ""), ended("b<a", 0, 1, 10, "1", "")}, o, `in: line 1: session "a" is below itself`},
+		{"parents of each other", []string{ended("a<b", 0, 1, 10, "1", ""), ended("b<a", 0, 1, 10, "1", "")}, o, `in: line 1: session "a" is its own ancestor`},
 		{"very many tokens without hashes", after(`{"schema":"dynamo.request.trace.v1","event_type":"request_end","event_time_unix_ms":9,"agent_context":{"session_id":"s"},"request":{"input_tokens":2000000000,"output_tokens":0}}`), o, `"input_tokens": 2000000000: must be from 1 to 4194304 without "replay"`},
 	})
 }

@@ -329,7 +329,7 @@ func (x *execution) request(b *executionBranch, t *executionTalk, r *row, answer
 	}
 	if tokens == 0 {
 		if t.last < 0 || q.whole {
-			return errors.New("no message with tokens is before the assistant's")
+			return errors.New("expected a message with tokens before the message of the assistant")
 		}
 		x.f.assume("a request that adds nothing to the answer before it adds a message of one token")
 		q.parts = []executionPart{{roleUser, answer.name, 1}}

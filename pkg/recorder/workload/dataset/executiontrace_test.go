@@ -149,7 +149,7 @@ func TestExecutionTraceErrors(t *testing.T) {
 		{"an answer without a length", changed(`"completion_tokens":3,`, ""), o, `"events": event 1: "completion_tokens": a required field is empty`},
 		{"an answer of no length", events("user 5", "assistant 0"), o, `"events": event 1: "completion_tokens": 0: must be at least 1`},
 		{"a message without a length", changed(`"tokens":5`, `"x":5`), o, `"events": event 0: "tokens": a required field is empty`},
-		{"an answer to nothing", events("assistant 3"), o, `"events": event 0: no message with tokens is before the assistant's`},
+		{"an answer to nothing", events("assistant 3"), o, `"events": event 0: expected a message with tokens before the message of the assistant`},
 		{"an unknown role", events("cat 3"), o, `"events": event 0: "role": "cat"; expected system, user, tool or assistant`},
 		{"an unknown event", changed(`"event_type":"message"`, `"event_type":"massage"`), o, `"events": event 0: "event_type": "massage"; expected message, tool_call,`},
 		{"an unknown branch", events("user 1", "2/assistant 3"), o, `"events": event 1: "branch_path": no "parallel_start" has begun the branch [2]`},

@@ -190,7 +190,7 @@ func TestGraphIRErrors(t *testing.T) {
 		{"a value that is no text", append(nodes(`"a":{"output":"x","prompt":[{"role":"user","content":["@h"]}]}`)[:1], `{"kind":"trace","id":"t","initial_state":{"h":[]}}`), Options{}, `in: line 2: "nodes": "a": "prompt": "initial_state": "h": expected a text, found []`},
 		{"a value with a channel", append(nodes(`"a":{"output":"x","prompt":["@h"]}`)[:1], `{"kind":"trace","id":"t","initial_state":{"h":["@x"]}}`), Options{}, `"initial_state": "h": element 0: expected a message without channels`},
 		{"another graph of a trace", append(nodes(`"a":{"output":"x",` + q + `}`)[:1], `{"kind":"trace","id":"t","graph_ref":"g"}`), Options{}, `in: line 2: "graph_ref": a file has one graph`},
-		{"two traces of a name", append(nodes(`"a":{"output":"x",`+q+`}`), `{"kind":"trace","id":"t"}`), Options{}, `in: line 3: session "t" was there before`},
+		{"two traces of a name", append(nodes(`"a":{"output":"x",`+q+`}`), `{"kind":"trace","id":"t"}`), Options{}, `in: line 3: session "t" is there twice; ids must differ`},
 		{"a prompt that doubles thirty times", graph(`"nodes":{` + bomb + `},"edges":[` + strings.Join(chain, ",") + `]`), Options{MaxRowBytes: 20000}, `"prompt": is longer than 20000 bytes`},
 		{"YAML that is none", []string{"graph:", "  a: [", "traces: []"}, Options{}, "in: yaml: line 1: did not find"},
 		{"YAML of a list", []string{"graph:", "  - a", "traces: []"}, Options{}, "in: line 2: expected a mapping"},

@@ -58,7 +58,7 @@ func (o *Options) waits() waitCount { return waitCount{most: 20 * o.mostRequests
 // add counts the edges of a node.
 func (c *waitCount) add(m moment) error {
 	if c.n += len(m); c.n > c.most {
-		return fmt.Errorf("the requests of a session wait for each other in more than %d ways: too many wait for too many", c.most)
+		return fmt.Errorf("the requests of a session wait for each other in more than %d ways, which is the limit; split the session", c.most)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (l mooncake) turns(rows []groupRow) (*workload.Session, error) {
 			nodes[k].After = []workload.Edge{{From: k - 1, Delay: q.entry.Delay}}
 			before := &all[k-1].entry
 			if gap := q.entry.Offset - before.Offset; q.entry.Timed && before.Timed && gap > 0 && !r.has("delay") {
-				l.f.assume("a turn with a \"timestamp\" and no \"delay\" is sent as long after the start of the turn before as recorded, and not before its answer")
+				l.f.assume("a turn with a \"timestamp\" and no \"delay\" is sent at its recorded distance from the start of the previous turn, but not before the previous answer")
 				nodes[k].After = append(nodes[k].After, workload.Edge{From: k - 1, Anchor: workload.AfterStart, Delay: gap})
 			}
 			if !q.whole {
@@ -238,7 +238,7 @@ func (l mooncake) chat(c *chatFinder, members []int) (*workload.Session, error) 
 			from := place[c.before[k]]
 			node.After = []workload.Edge{{From: from}}
 			if gap := e.Offset - all[from].entry.Offset; gap > 0 {
-				l.f.assume("a chat is sent as long after the start of the one before as recorded, and not before its answer")
+				l.f.assume("a chat is sent at its recorded distance from the start of the previous chat, but not before the previous answer")
 				node.After = append(node.After, workload.Edge{From: from, Anchor: workload.AfterStart, Delay: gap})
 			}
 			if !all[n].whole {
@@ -312,7 +312,7 @@ func (c *chatFinder) place(k int) error {
 	var line []int // the row and those before it
 	for c.state[k] != 2 {
 		if c.state[k] == 1 {
-			return c.rows[k].fault(`"parent_chat_id": the chat comes before itself`)
+			return c.rows[k].fault(`"parent_chat_id": the chat is its own ancestor`)
 		}
 		c.state[k] = 1
 		line = append(line, k)

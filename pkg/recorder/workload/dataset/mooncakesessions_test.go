@@ -39,7 +39,7 @@ func TestMooncakeSessions(t *testing.T) {
 				`t recorded`,
 				`root:0 = "text 1 of 3" max:1 whole`,
 			},
-			notes: []string{`assumed: a turn with a "timestamp" and no "delay" is sent as long after the start of the turn before as recorded, and not before its answer (1)`},
+			notes: []string{`assumed: a turn with a "timestamp" and no "delay" is sent at its recorded distance from the start of the previous turn, but not before the previous answer (1)`},
 			facts: [3]int{2, 0, 0},
 		},
 		{
@@ -94,7 +94,7 @@ func TestMooncakeSessions(t *testing.T) {
 				`root:0 = "9 tokens in blocks of 512: [20]" max:1`,
 				`root:1 after root:0 on root:0 = "700 tokens in blocks of 512: [21 22]" max:1`,
 			},
-			notes: []string{`assumed: turns whose "hash_ids" do not say whether they are whole prompts are taken for what all others are (1)`},
+			notes: []string{`assumed: turns whose "hash_ids" do not say whether they are whole prompts are read like the other turns (1)`},
 			facts: [3]int{0, 2, 0},
 		},
 		{
@@ -115,8 +115,8 @@ func TestMooncakeSessions(t *testing.T) {
 				`root:2 after root:1 = "800 tokens in blocks of 512: [21 23]" max:1 whole`,
 			},
 			notes: []string{
-				`assumed: a turn with a "timestamp" and no "delay" is sent as long after the start of the turn before as recorded, and not before its answer (1)`,
-				`assumed: turns whose "hash_ids" do not say whether they are whole prompts are taken for what all others are (1)`,
+				`assumed: a turn with a "timestamp" and no "delay" is sent at its recorded distance from the start of the previous turn, but not before the previous answer (1)`,
+				`assumed: turns whose "hash_ids" do not say whether they are whole prompts are read like the other turns (1)`,
 			},
 			facts: [3]int{4, 0, 0},
 		},
@@ -182,7 +182,7 @@ func TestMooncakeSessions(t *testing.T) {
 				`root:0 = "4 tokens in blocks of 16: [4]" max:2 at:3s whole`,
 			},
 			notes: []string{
-				`assumed: a chat is sent as long after the start of the one before as recorded, and not before its answer (3)`,
+				`assumed: a chat is sent at its recorded distance from the start of the previous chat, but not before the previous answer (3)`,
 				`assumed: a chat whose "parent_chat_id" is not in the file begins a session (1)`,
 			},
 			facts: [3]int{4, 0, 0},
@@ -241,7 +241,7 @@ func TestMooncakeSessionErrors(t *testing.T) {
 		{"a partial block that may have grown", `{"session_id":"s","input_length":9,"hash_ids":[1]}` + "\n" + `{"session_id":"s","input_length":700,"hash_ids":[2,3]}`, ask},
 		{"a mode that is none", `{"session_id":"s","message_mode":"x","messages":[{"role":"user","content":"a"}]}`, `in: line 1: "message_mode": expected "delta" or "history", found "x"`},
 		{"two modes", `{"session_id":"s","message_mode":"delta","assistant_responses":"recorded","messages":[{"role":"user","content":"a"}]}`, `in: line 1: "assistant_responses": "recorded" contradicts another member of the row, which says that it holds the new messages alone`},
-		{"a circle of chats", `{"chat_id":1,"parent_chat_id":2,"input_length":1,"turn":1}` + "\n" + `{"chat_id":2,"parent_chat_id":1,"input_length":1,"turn":2}`, `"parent_chat_id": the chat comes before itself`},
+		{"a circle of chats", `{"chat_id":1,"parent_chat_id":2,"input_length":1,"turn":1}` + "\n" + `{"chat_id":2,"parent_chat_id":1,"input_length":1,"turn":2}`, `"parent_chat_id": the chat is its own ancestor`},
 		{"no length", `{"session_id":"s","input_length":9}` + "\n" + `{"session_id":"s","timestamp":7}`, `in: line 2: no "input_length": it has "session_id", "timestamp"`},
 	} {
 		_, err := open(t, "in", tt.in+"\n", Options{Texts: numbered{}, Sessions: true})

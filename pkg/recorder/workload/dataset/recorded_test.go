@@ -419,7 +419,7 @@ func TestRecordedErrors(t *testing.T) {
 		{"Applied Compute: no latencies", strings.Replace(whole, `tool_call_latency`, `latency`, 1), `in: line 1: no "tool_call_latency"`},
 		{"agentic Mooncake: nobody", first + `{"request_id":"b","input_length":3,"output_length":2,"hash_ids":[1],"wait_for":["x"]}`, `in: line 2: "wait_for": no row has the request_id "x"`},
 		{"agentic Mooncake: a circle", first + `{"request_id":"b","input_length":3,"output_length":2,"hash_ids":[1],"wait_for":["c"]}` + "\n" + `{"request_id":"c","input_length":3,"output_length":2,"hash_ids":[1],"wait_for":["b"]}`, `in: line 2: "wait_for": the request "b" waits for itself`},
-		{"agentic Mooncake: twice", first + first, `in: line 2: "request_id": "a" was there before`},
+		{"agentic Mooncake: twice", first + first, `in: line 2: "request_id": "a" is the id of an earlier row, too; ids must differ`},
 		{"agentic Mooncake: blocks", first + strings.Replace(first, `"a","input_length":3`, `"b","input_length":513`, 1), `in: line 2: 513 tokens are not the 1 blocks of 512`},
 		{"agentic Mooncake: later version", strings.Replace(first, `{`, `{"dependencies":[],`, 1), `in: line 1: "dependencies" and "not_before_ms" are of a later version`},
 		{"agentic Mooncake: both delays", strings.Replace(first, `{`, `{"delay":1,"delay_ms":1,`, 1), `in: line 1: both "delay" and "delay_ms"; drop one`},

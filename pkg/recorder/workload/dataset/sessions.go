@@ -127,11 +127,11 @@ func (noTexts) Scoped(string, []int64, int, uint64, int) (string, []uint32, erro
 func (f *file) nameSession(s *workload.Session, ids sessionIDs) error {
 	if ids[s.ID] {
 		if f.sessionIDs[s.ID] {
-			return fmt.Errorf("session %q was there before", clip([]byte(s.ID)))
+			return fmt.Errorf("session %q is there twice; ids must differ", clip([]byte(s.ID)))
 		}
 		s.ID = f.ownID(s.ID)
 		if ids[s.ID] {
-			return fmt.Errorf("session %q was there before, also with the name of this file", clip([]byte(s.ID)))
+			return fmt.Errorf("session %q is there twice, although it has the name of this file; ids must differ", clip([]byte(s.ID)))
 		}
 		f.renamed++
 	}
@@ -145,7 +145,7 @@ func (f *file) ownID(id string) string { return filepath.Base(f.src.name) + ": "
 // addSession adds a session that was just read, and counts what its requests have. names is the length of all ids so far.
 func (f *file) addSession(x *sessionIndex, s *workload.Session, names int) error {
 	if f.n += len(s.Nodes); f.n > math.MaxUint32 || names > math.MaxUint32 {
-		return fmt.Errorf("more than %d requests, or bytes of session ids", uint32(math.MaxUint32))
+		return fmt.Errorf("more than %d requests, or more bytes of session ids; split the file", uint32(math.MaxUint32))
 	}
 	x.requests = append(x.requests, uint32(f.n)) //nolint:gosec // checked
 	x.idEnds = append(x.idEnds, uint32(names))   //nolint:gosec // checked

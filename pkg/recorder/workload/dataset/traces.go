@@ -168,7 +168,7 @@ func (f *file) resolveRows() error {
 	default:
 		return f.rows.fault(int(f.unknown[0]), errors.New(`a later turn with "input_length", and nothing that says whether it is the whole prompt or what it adds to the turn before; use --trace-rows whole or --trace-rows new`))
 	}
-	f.assume("turns whose \"hash_ids\" do not say whether they are whole prompts are taken for what all others are")
+	f.assume("turns whose \"hash_ids\" do not say whether they are whole prompts are read like the other turns")
 	x.TraceUnknown -= len(f.unknown)
 	f.unknown = nil
 	return nil

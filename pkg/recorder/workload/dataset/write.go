@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pa-tools/pa/internal/jsonscan"
+	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -34,7 +35,7 @@ type SessionFile struct {
 func WriteSessions(ctx context.Context, out io.Writer, f SessionFile) (notes []string, err error) {
 	w := &sessionWriter{SessionFile: f, out: bufio.NewWriterSize(out, 64<<10), ids: map[string]bool{}, sessions: map[string]bool{}}
 	if total := f.Sessions.Sessions(); f.N > total {
-		return nil, fmt.Errorf("there are only %d sessions, and none can be written twice", total)
+		return nil, fmt.Errorf("expected at least %d sessions, found %d; no session can be written twice", f.N, total)
 	}
 	write := w.lmcache
 	err = w.each(ctx, func(s *workload.Session) error {
@@ -58,7 +59,7 @@ func WriteSessions(ctx context.Context, out io.Writer, f SessionFile) (notes []s
 		return nil, err
 	}
 	if timed > 0 {
-		notes = append(notes, fmt.Sprintf("the layout cannot hold the start times of %d of the sessions", timed))
+		notes = append(notes, fmt.Sprintf("the layout cannot hold the start times of %s", plural.GroupedOf(timed, "session")))
 	}
 	return notes, w.out.Flush() // what could not be written shows here
 }

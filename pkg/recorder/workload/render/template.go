@@ -246,7 +246,7 @@ func (p *parser) string(raw jsontext.Value) (node, error) {
 func (p *parser) placeholder(inner string) (*placeholder, error) {
 	name, fallback, has := strings.Cut(inner, "|")
 	if !slices.Contains(Placeholders, name) {
-		return nil, fmt.Errorf("unknown placeholder %q; there are %s", clipText(name), strings.Join(Placeholders, ", "))
+		return nil, fmt.Errorf("unknown placeholder %q; expected one of %s", clipText(name), strings.Join(Placeholders, ", "))
 	}
 	if !slices.Contains(p.names, name) {
 		p.names = append(p.names, name)

@@ -77,7 +77,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"a" 1}`, "not valid JSON"},
 		{`{"a":1,"a":2}`, "duplicate object member name"},
 		{`{} {}`, "more text after the end"},
-		{`{"a":"{{prompts}}"}`, `unknown placeholder "prompts"; there are model, prompt,`},
+		{`{"a":"{{prompts}}"}`, `unknown placeholder "prompts"; expected one of model, prompt,`},
 		{`{"a":"{{prompt"}`, `a placeholder ends with "}}"`},
 		{`{"a":"{{}}"}`, `unknown placeholder ""`},
 		{`{"a":"{{max_tokens|x}}"}`, "the default is not JSON"},

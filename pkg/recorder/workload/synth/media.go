@@ -96,7 +96,7 @@ func (s *MediaSource) make(ctx context.Context) (err error) {
 // need not be closed. The error is from the disk, or from ctx.
 func (s *MediaSource) Use(ctx context.Context, set workload.Set) error {
 	if s.file == nil {
-		return errors.New("synthetic images and audio: there are none")
+		return errors.New("synthetic images and audio: the source is closed, or an earlier Use failed")
 	}
 	err := s.Close()
 	s.m.Seed = set.Seed(s.seed)

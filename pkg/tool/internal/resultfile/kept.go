@@ -96,7 +96,7 @@ func LackRequests(run *export.Run, levels []KeptLevel) {
 	} else {
 		warning += " of " + strings.Join(names[:min(len(names), most)], ", ")
 		if len(names) > most {
-			warning += fmt.Sprintf(" and %d other levels", len(names)-most)
+			warning += " and " + plural.Of(len(names)-most, "other level")
 		}
 		if whose = "these levels"; len(names) == 1 {
 			whose = "this level"

@@ -28,7 +28,7 @@ type Handler interface {
 }
 
 // errUnasked is the error of a connection that sent bytes without a request.
-var errUnasked = errors.New("bytes came without a request")
+var errUnasked = errors.New("the server sent bytes that no request asked for")
 
 // The epoll events of a connection. EPOLLOUT is included only while bytes wait to be
 // written, because a writable socket raises an event when it is added.
