@@ -17,6 +17,7 @@ import (
 	"github.com/pa-tools/pa/cmd/pa-record/simserver"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/pkg/export"
+	"github.com/pa-tools/pa/pkg/recorder"
 	"github.com/pa-tools/pa/pkg/recorder/backend/openai"
 	"github.com/pa-tools/pa/pkg/recorder/calibrate"
 	"github.com/pa-tools/pa/pkg/sim"
@@ -67,7 +68,7 @@ func calibrateClock(c *cli.Context, env environment) error {
 	case err != nil:
 		return err
 	}
-	result.Host = hostMeta()
+	result.Host = recorder.Host()
 	if c.String("format") == "json" {
 		return printJSON(c.App.Writer, result)
 	}

@@ -201,7 +201,7 @@ func (r *repeatedRun) header(s *settings, plan *plannedRun) export.Run {
 			Schema: export.Schema, Tool: "pa-record " + version,
 			Args: redact.Args(r.args), Config: config, Models: s.Models, URL: s.URL, URLs: s.URLs, Warnings: slices.Clone(s.warnings), WithoutEffect: s.withoutEffect,
 			Protocol: s.Protocol, Streaming: streaming, Seed: s.Seed, Dataset: r.entries.meta, AnalysisHints: s.Hints, Calibration: r.calibration,
-			Host: hostMeta(), Start: export.StartFirstSegment,
+			Host: recorder.Host(), Start: export.StartFirstSegment,
 		},
 	}
 	if r.group != "" {

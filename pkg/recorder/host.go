@@ -1,4 +1,4 @@
-package main
+package recorder
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// hostMeta describes this machine. A part that cannot be found out is empty.
-func hostMeta() *export.HostMeta {
+// Host describes this machine. A part that cannot be found out is empty.
+func Host() *export.HostMeta {
 	name, _ := os.Hostname()
 	return &export.HostMeta{Name: name, Kernel: kernelRelease(), OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GoVersion: runtime.Version()}
 }

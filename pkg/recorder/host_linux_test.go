@@ -1,4 +1,4 @@
-package main
+package recorder
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 )
 
 // The fields hold what the system itself says, without line ends.
-func TestHostMeta(t *testing.T) {
+func TestHost(t *testing.T) {
 	var uts unix.Utsname
 	if err := unix.Uname(&uts); err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestHostMeta(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := hostMeta()
+	m := Host()
 	for _, tt := range []struct{ field, got, want string }{
 		{"Name", m.Name, name},
 		{"Kernel", m.Kernel, unix.ByteSliceToString(uts.Release[:])},
