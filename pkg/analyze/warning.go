@@ -25,7 +25,7 @@ const (
 	KindClock         WarningKind = "clock"         // times that cannot be true
 	KindImpossible    WarningKind = "impossible"    // numbers that cannot be true, and are left out
 	KindPaused        WarningKind = "paused"        // the recorder was stopped for a while
-	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit
+	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit, or read late
 	KindDropped       WarningKind = "dropped"       // outputs that the recorder could not store
 	KindLoad          WarningKind = "load"          // the load asked for was not reached
 	KindCache         WarningKind = "cache"         // prompts that the server had in its cache

@@ -16,6 +16,7 @@ import (
 type recorderText struct {
 	pattern *regexp.Regexp // its groups are counts
 	kind    WarningKind
+	sub     string
 	// say makes a text from the counts, which replaces the text in the file; nil keeps
 	// the text in the file.
 	say func(n []int64) string
@@ -23,7 +24,8 @@ type recorderText struct {
 
 // fromRecorder lists the known warnings of the recorder.
 var fromRecorder = [...]recorderText{
-	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one`), kind: KindLostGaps, say: arrivedTogether},
+	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one.*` + regexp.QuoteMeta(export.TogetherCrowded)), kind: KindLostGaps, sub: "crowded", say: arrivedTogether(export.TogetherCrowded)},
+	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one`), kind: KindLostGaps, say: arrivedTogether(export.TogetherUnknown)},
 	{pattern: regexp.MustCompile(`^not stable within [\d,]+ windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the disk did not keep up`), kind: KindDropped},
@@ -40,9 +42,11 @@ var unsent = regexp.MustCompile(regexp.QuoteMeta(export.UnsentWarning))
 // ofNamedRate matches [export.SentWarning].
 var ofNamedRate = regexp.MustCompile(`^[\d.e+]+ requests/s were sent, [\d.e+]+ % (?:below|above) the named rate of `)
 
-// arrivedTogether returns the text about unknown gaps.
-func arrivedTogether(n []int64) string {
-	return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "token") + " arrived together with the previous one, so " + plural.Form(n[0], "its gap is", "their gaps are") + " unknown; either the server sends them together or this machine is overloaded: try a lower load"
+// arrivedTogether returns a function that makes the text about unknown gaps and their cause.
+func arrivedTogether(cause string) func(n []int64) string {
+	return func(n []int64) string {
+		return plural.Grouped(n[0]) + " of " + plural.GroupedOf(n[1], "token") + " arrived together with the previous one, so " + plural.Form(n[0], "its gap is", "their gaps are") + " unknown; " + cause
+	}
 }
 
 // RecorderWarning returns the Warning for a text that the recorder, or the merge of shards,
@@ -57,7 +61,7 @@ func RecorderWarning(text string) *Warning {
 	}
 	text, ranks := shards.CutRanks(text) // of a merged run
 	switch {
-	case strings.HasPrefix(text, export.SaturationWarning):
+	case strings.HasPrefix(text, export.SaturationWarning), strings.HasPrefix(text, export.CrowdedWarning):
 		return newWarning(KindClient, "%s", whole)
 	case strings.HasPrefix(text, export.ClockStepWarning):
 		return newWarning(KindClock, "%s", whole)
@@ -79,7 +83,7 @@ func RecorderWarning(text string) *Warning {
 			}
 			counts = append(counts, n)
 		}
-		w := counted(r.kind, "", r.say, counts...)
+		w := counted(r.kind, r.sub, r.say, counts...)
 		w.text += ranks // the text of the sum of several ranks has none
 		return w
 	}

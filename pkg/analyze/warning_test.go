@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // Warnings of the recorder have a kind by which reports group them, and their counts add up.
@@ -25,6 +27,11 @@ func TestRecorderWarning(t *testing.T) {
 		},
 		{"99999999999999999999 of 4544 tokens arrived together with the previous one", KindLostGaps, ""}, // beyond an int64 (edge)
 		{"the client may be the limit: it used 95% of the time of its 2 cores; give it more cores, or send less load", KindClient, ""},
+		{
+			"78 of 4544 tokens arrived together with the previous one, so their gaps are unknown; " + export.TogetherCrowded, KindLostGaps,
+			"78 of 4,544 tokens arrived together with the previous one, so their gaps are unknown; " + export.TogetherCrowded,
+		},
+		{export.CrowdedWarning + "x", KindClient, ""},
 		{"the wall clock was set by 1s between 2s and 3s after the start", KindClock, ""},
 		{"not stable within 3 windows", KindUnsteady, ""},
 		{"the disk did not keep up: the outputs of 3 requests are lost, their times are kept", KindDropped, ""},
@@ -48,7 +55,7 @@ func TestRecorderWarning(t *testing.T) {
 	if a.Sub != b.Sub {
 		t.Errorf("%q and %q are not put together", a.Sub, b.Sub)
 	}
-	if got, ok := Together([]*Warning{a, b}); !ok || got != arrivedTogether([]int64{3, 1234}) {
+	if got, ok := Together([]*Warning{a, b}); !ok || got != arrivedTogether(export.TogetherUnknown)([]int64{3, 1234}) {
 		t.Errorf("together: %q, %v", got, ok)
 	}
 }

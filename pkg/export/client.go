@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"github.com/pa-tools/pa/internal/plural"
 )
 
 // ClientMeta holds the recorder's figures about itself during one load level. They
@@ -86,12 +88,57 @@ type GCMeta struct {
 }
 
 // A CPUMeta is CPU time of the process. Share is the part of the time of all
-// Cores it may use, from 0 to 1.
+// Cores it may use, from 0 to 1. WaitNS is the time that its threads were ready to run but
+// waited for a core, and Waits how often a thread got one; both are lower bounds, because
+// threads that ended are missing, and 0 where the system does not count them.
 type CPUMeta struct {
 	UserNS   int64   `json:"user_ns"`
 	SystemNS int64   `json:"system_ns"`
 	Cores    int     `json:"cores"`
 	Share    float64 `json:"share"`
+	WaitNS   int64   `json:"wait_ns,omitempty"`
+	Waits    int64   `json:"waits,omitempty"`
+}
+
+// Thresholds of [ClientMeta.Crowded]. docs/trust.md explains them.
+const (
+	crowdedRatio = 1.5  // time of waiting for a core / CPU time
+	crowdedShare = 0.01 // of the level, which takes at least crowdedFor
+	crowdedFor   = time.Second
+)
+
+// CrowdedWarning is the beginning of the recorder's warning that other programs took the cores.
+const CrowdedWarning = "other programs kept the cores busy: "
+
+// What the recorder's warning about tokens that arrived together says of the cause, and what to do.
+const (
+	TogetherUnknown = "either the server sends them together or this machine is overloaded: try a lower load"
+	TogetherCrowded = "other programs kept the cores busy, so that pa-record read late: " + ownCores
+)
+
+const ownCores = "measure from another machine, or give pa-record cores of its own (taskset, or a cpuset)"
+
+// Crowded returns how the threads of the client waited for a core if they waited much longer than they ran, because
+// other programs kept the cores busy: "pa-record waited for a core 4.8 times as long as it ran, 612 µs at a time".
+// It returns "" if they did not, or if that is not known.
+func (m *ClientMeta) Crowded() string {
+	if m == nil || m.CPU == nil || m.CPU.Waits <= 0 || m.DurationNS < int64(crowdedFor) {
+		return ""
+	}
+	ran, waited := float64(m.CPU.UserNS)+float64(m.CPU.SystemNS), float64(m.CPU.WaitNS)
+	if ran <= 0 || waited <= crowdedRatio*ran || waited <= crowdedShare*float64(m.DurationNS) {
+		return ""
+	}
+	mean := time.Duration(m.CPU.WaitNS / m.CPU.Waits).Round(time.Microsecond)
+	return fmt.Sprintf("pa-record waited for a core %.1f times as long as it ran, %s at a time", waited/ran, plural.Time(mean))
+}
+
+// Crowding returns the warning about [ClientMeta.Crowded]; "" if there is none.
+func (m *ClientMeta) Crowding() string {
+	if why := m.Crowded(); why != "" {
+		return CrowdedWarning + why + "; " + ownCores
+	}
+	return ""
 }
 
 // An FDMeta counts file descriptors.
@@ -131,6 +178,9 @@ const (
 
 // mostCPUTime is above the CPU time that a client takes; twice as much is still a time.
 const mostCPUTime = 128 * LongestNS
+
+// mostWait is above the time that all threads of a client wait for a core; a hundred times as much is still a time.
+const mostWait = 1 << 56
 
 // mostCPU is the greatest CPUMeta.Share: CPU time is counted in ticks, so that it can be a little above 1.
 const mostCPU = 1.1
@@ -197,6 +247,11 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 		case x.UserNS < 0 || x.SystemNS < 0 || x.UserNS > mostCPUTime || x.SystemNS > mostCPUTime:
 			say("cpu", fmt.Sprintf("%d ns and %d ns", x.UserNS, x.SystemNS))
 			c.CPU = nil
+		case x.WaitNS < 0 || x.WaitNS > mostWait || x.Waits < 0 || x.Waits > mostThings:
+			say("cpu.wait_ns", fmt.Sprintf("%d in %d waits", x.WaitNS, x.Waits))
+			kept := *x
+			kept.WaitNS, kept.Waits = 0, 0
+			c.CPU = &kept
 		}
 	}
 	whole("max_rss_bytes", &c.MaxRSSBytes, mostThings)

@@ -16,13 +16,14 @@ type processWatch struct {
 	usOK  bool
 	gc    debug.GCStats // as of the last look
 	sched waits
+	cores map[string]coreWait
 
 	cycles          int64
 	pauses, longest time.Duration
 }
 
 func startProcessWatch() *processWatch {
-	w := &processWatch{began: time.Now(), sched: readWaits()}
+	w := &processWatch{began: time.Now(), sched: readWaits(), cores: readCoreWaits()}
 	w.usage, w.usOK = readUsage()
 	debug.ReadGCStats(&w.gc)
 	return w
@@ -46,6 +47,9 @@ func (w *processWatch) look() {
 func (w *processWatch) fill(m *export.ClientMeta) {
 	w.look()
 	w.fillTimes(m)
+	if m.CPU != nil {
+		addCoreWaits(m.CPU, w.cores, readCoreWaits())
+	}
 	m.SchedLatencyP99NS = int64(readWaits().since(w.sched).percentile(99))
 	if open, limit, ok := readFDs(); ok {
 		m.FDs = &export.FDMeta{Open: open, Limit: limit}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/internal/test/testenv"
+	"github.com/pa-tools/pa/pkg/export"
 )
 
 // programs is the folder of pa-record and pa-analyze, which TestMain builds.
@@ -322,6 +323,7 @@ var masks = []struct {
 	{regexp.MustCompile(`client ok \([^)]*\)`), "client"},
 	{regexp.MustCompile(`(?s)client \(pa-record\): .*?(\n\n|\n*$)`), "client\n\n"},
 	{regexp.MustCompile(`·\s+[\d.]+%\s+of\s+the\s+responses\s+arrived\s+with\s+the\s+previous\s+one`), ""},
+	{regexp.MustCompile(regexp.QuoteMeta(export.TogetherCrowded)), export.TogetherUnknown},
 	{regexp.MustCompile(`·\s+longest\s+garbage\s+collection\s+[\d.]+\s+\S+`), ""},
 	{regexp.MustCompile(`;\s+[\d,]+\s+of\s+[\d,]+\s+tokens\s+arrived\s+together\s+with\s+the\s+previous\s+one`), ""},
 	{regexp.MustCompile(`:\s+these\s+share\s+one\s+time,\s+that\s+of\s+the\s+last`), ""},

@@ -189,6 +189,12 @@ func TestItems(t *testing.T) {
 			},
 		},
 		{
+			name: "other programs took the cores", n: 10, item: "client", want: Fail, text: export.CrowdedWarning,
+			change: func(_ []export.Request, r *memrun.Reader) {
+				r.Header.Experiments[0].Meta = &export.ExperimentMeta{Warnings: []string{export.CrowdedWarning + "x"}}
+			},
+		},
+		{
 			name: "the client's CPU", n: 10, item: "client", want: Pass, value: 0.25, text: "25 % of the CPU time of 2 cores",
 			change: func(_ []export.Request, r *memrun.Reader) {
 				r.Header.Experiments[0].Meta = &export.ExperimentMeta{Client: &export.ClientMeta{CPU: &export.CPUMeta{Share: 0.25, Cores: 2}}}

@@ -58,6 +58,9 @@ func client(m *export.ClientMeta, unit TimeUnit) string {
 	if c := m.CPU; c != nil {
 		say("%s of %s", percent(c.Share), plural.Of(c.Cores, "CPU core"))
 	}
+	if crowded := m.Crowded(); crowded != "" {
+		say("%s%s", export.CrowdedWarning, crowded)
+	}
 	if m.MaxRSSBytes > 0 {
 		say("%s of memory", megabytes(m.MaxRSSBytes))
 	}

@@ -73,7 +73,7 @@ func full(t *testing.T) []byte {
 				Interrupted: true, Warnings: []string{"w"}, ServerStats: fullServerStats(), Client: &export.ClientMeta{
 					DurationNS: 1, OfferedPerSecond: 2, AchievedPerSecond: 3.5, Lateness: &export.LatencySummary{N: 1, P50NS: 2, P99NS: 3, MaxNS: 4},
 					Turnaround: &export.LatencySummary{}, IssueToStart: &export.LatencySummary{}, GC: &export.GCMeta{Cycles: 1, PauseTotalNS: 2, PauseMaxNS: 3},
-					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5}, MaxRSSBytes: 5,
+					SchedLatencyP99NS: 4, CPU: &export.CPUMeta{UserNS: 1, SystemNS: 2, Cores: 3, Share: 0.5, WaitNS: 4, Waits: 5}, MaxRSSBytes: 5,
 					FDs: &export.FDMeta{Open: 1, Limit: 1<<64 - 1}, Reads: &export.ReadMeta{Responses: 2, Merged: 1}, Stamps: &export.StampCount{Kernel: 1},
 				},
 			},

@@ -99,9 +99,14 @@ func joinCPU(parts []levelPart, clients []*export.ClientMeta, durationNS int64) 
 	out := joined(clients, func(c *export.ClientMeta) *export.CPUMeta { return c.CPU }, func(sum, x *export.CPUMeta) {
 		sum.UserNS += x.UserNS
 		sum.SystemNS += x.SystemNS
+		sum.WaitNS += x.WaitNS
+		sum.Waits += x.Waits
 	})
 	if out == nil {
 		return nil
+	}
+	if slices.ContainsFunc(clients, func(c *export.ClientMeta) bool { return c.CPU.Waits == 0 }) {
+		out.WaitNS, out.Waits = 0, 0 // absent, not a part of the sum
 	}
 	out.Cores = unnamed
 	for _, n := range cores {
