@@ -25,7 +25,7 @@ const (
 	KindClock         WarningKind = "clock"         // times that cannot be true
 	KindImpossible    WarningKind = "impossible"    // numbers that cannot be true, and are left out
 	KindPaused        WarningKind = "paused"        // the recorder was stopped for a while
-	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit, or read late
+	KindClient        WarningKind = "client-limit"  // the recorder, not the server, may be the limit
 	KindDropped       WarningKind = "dropped"       // outputs that the recorder could not store
 	KindLoad          WarningKind = "load"          // the load asked for was not reached
 	KindCache         WarningKind = "cache"         // prompts that the server had in its cache
@@ -82,7 +82,7 @@ func counted(kind WarningKind, sub string, say func(n []int64) string, counts ..
 // about itself.
 func AboutClient(w error) bool {
 	k := AsWarning(w)
-	return k.Kind == KindClient || k.Kind == KindDropped || k.Kind == KindImpossible && k.Sub == SubClient
+	return k.Kind == KindClient || k.Kind == KindDropped || k.Kind == KindLostGaps && k.Sub == subCrowded || k.Kind == KindImpossible && k.Sub == SubClient
 }
 
 // newWarning returns a warning that is grouped with warnings of the same wording, apart

@@ -22,9 +22,12 @@ type recorderText struct {
 	say func(n []int64) string
 }
 
+// subCrowded is the Sub of a warning about tokens that arrived together because other programs kept the cores busy.
+const subCrowded = "crowded"
+
 // fromRecorder lists the known warnings of the recorder.
 var fromRecorder = [...]recorderText{
-	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one.*` + regexp.QuoteMeta(export.TogetherCrowded)), kind: KindLostGaps, sub: "crowded", say: arrivedTogether(export.TogetherCrowded)},
+	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one.*` + regexp.QuoteMeta(export.TogetherCrowded)), kind: KindLostGaps, sub: subCrowded, say: arrivedTogether(export.TogetherCrowded)},
 	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one`), kind: KindLostGaps, say: arrivedTogether(export.TogetherUnknown)},
 	{pattern: regexp.MustCompile(`^not stable within [\d,]+ windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},
@@ -61,7 +64,7 @@ func RecorderWarning(text string) *Warning {
 	}
 	text, ranks := shards.CutRanks(text) // of a merged run
 	switch {
-	case strings.HasPrefix(text, export.SaturationWarning), strings.HasPrefix(text, export.CrowdedWarning):
+	case strings.HasPrefix(text, export.SaturationWarning):
 		return newWarning(KindClient, "%s", whole)
 	case strings.HasPrefix(text, export.ClockStepWarning):
 		return newWarning(KindClock, "%s", whole)

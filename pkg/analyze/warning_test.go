@@ -31,7 +31,6 @@ func TestRecorderWarning(t *testing.T) {
 			"78 of 4544 tokens arrived together with the previous one, so their gaps are unknown; " + export.TogetherCrowded, KindLostGaps,
 			"78 of 4,544 tokens arrived together with the previous one, so their gaps are unknown; " + export.TogetherCrowded,
 		},
-		{export.CrowdedWarning + "x", KindClient, ""},
 		{"the wall clock was set by 1s between 2s and 3s after the start", KindClock, ""},
 		{"not stable within 3 windows", KindUnsteady, ""},
 		{"the disk did not keep up: the outputs of 3 requests are lost, their times are kept", KindDropped, ""},

@@ -107,20 +107,16 @@ const (
 	crowdedFor   = time.Second
 )
 
-// CrowdedWarning is the beginning of the recorder's warning that other programs took the cores.
-const CrowdedWarning = "other programs kept the cores busy: "
-
 // What the recorder's warning about tokens that arrived together says of the cause, and what to do.
 const (
 	TogetherUnknown = "either the server sends them together or this machine is overloaded: try a lower load"
-	TogetherCrowded = "other programs kept the cores busy, so that pa-record read late: " + ownCores
+	TogetherCrowded = "other programs kept the cores busy, so that pa-record read late: measure from another machine, or give pa-record cores of its own (taskset, or a cpuset)"
 )
-
-const ownCores = "measure from another machine, or give pa-record cores of its own (taskset, or a cpuset)"
 
 // Crowded returns how the threads of the client waited for a core if they waited much longer than they ran, because
 // other programs kept the cores busy: "pa-record waited for a core 4.8 times as long as it ran, 612 µs at a time".
-// It returns "" if they did not, or if that is not known.
+// It returns "" if they did not, or if that is not known. By itself it is no reason to warn: it may not have changed
+// any time.
 func (m *ClientMeta) Crowded() string {
 	if m == nil || m.CPU == nil || m.CPU.Waits <= 0 || m.DurationNS < int64(crowdedFor) {
 		return ""
@@ -131,14 +127,6 @@ func (m *ClientMeta) Crowded() string {
 	}
 	mean := time.Duration(m.CPU.WaitNS / m.CPU.Waits).Round(time.Microsecond)
 	return fmt.Sprintf("pa-record waited for a core %.1f times as long as it ran, %s at a time", waited/ran, plural.Time(mean))
-}
-
-// Crowding returns the warning about [ClientMeta.Crowded]; "" if there is none.
-func (m *ClientMeta) Crowding() string {
-	if why := m.Crowded(); why != "" {
-		return CrowdedWarning + why + "; " + ownCores
-	}
-	return ""
 }
 
 // An FDMeta counts file descriptors.

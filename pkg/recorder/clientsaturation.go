@@ -40,10 +40,6 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	if c := m.CPU; c != nil && c.Share >= busyCPU && m.DurationNS >= int64(busyFor) {
 		say("it used %.0f%% of the time of its %s; give it more cores, or send less load", 100*c.Share, plural.Of(c.Cores, "core"))
 	}
-	crowding := m.Crowding()
-	if crowding != "" { // the kernel's times are right all the same
-		w = append(w, crowding)
-	}
 	// With few requests, the last one alone would decide.
 	judged := m.HeldBack > 0 || m.Lateness != nil && m.Lateness.N >= fewest
 	if judged && m.AchievedPerSecond < (1-missedShare)*m.OfferedPerSecond {
@@ -64,7 +60,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 	}
 	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
 		cause := export.TogetherUnknown // a server that is late also sends several tokens at once
-		if crowding != "" {
+		if m.Crowded() != "" {
 			cause = export.TogetherCrowded
 		}
 		w = append(w, fmt.Sprintf("%s of %s arrived together with the previous one, so their gaps are unknown; %s", plural.Grouped(r.Merged), plural.GroupedOf(r.Responses, "token"), cause))

@@ -189,9 +189,9 @@ func TestItems(t *testing.T) {
 			},
 		},
 		{
-			name: "other programs took the cores", n: 10, item: "client", want: Fail, text: export.CrowdedWarning,
+			name: "other programs took the cores", n: 10, item: "client", want: Fail, text: "600 of 2,000 tokens arrived together",
 			change: func(_ []export.Request, r *memrun.Reader) {
-				r.Header.Experiments[0].Meta = &export.ExperimentMeta{Warnings: []string{export.CrowdedWarning + "x"}}
+				r.Header.Experiments[0].Meta = &export.ExperimentMeta{Warnings: []string{"600 of 2,000 tokens arrived together with the previous one, so their gaps are unknown; " + export.TogetherCrowded}}
 			},
 		},
 		{

@@ -62,8 +62,8 @@ func TestClientLine(t *testing.T) {
 		{"asked for", cpu(0.0254), "", true, "client (pa-record): 2.540% of 2 CPU cores · 37 MB of memory"},
 		{"warned of", cpu(0.97), late, false, "client (pa-record): 97.00% of 2 CPU cores · 37 MB of memory"},
 		{
-			"other programs", &export.ClientMeta{DurationNS: 2e9, CPU: &export.CPUMeta{UserNS: 1e8, Share: 0.025, Cores: 2, WaitNS: 4.8e8, Waits: 1000}}, export.CrowdedWarning + "x", false,
-			"client (pa-record): 2.500% of 2 CPU cores · other programs kept the cores busy: pa-record waited for a core 4.8 times as long as it ran, 480 µs at a time",
+			"other programs", &export.ClientMeta{DurationNS: 2e9, CPU: &export.CPUMeta{UserNS: 1e8, Share: 0.025, Cores: 2, WaitNS: 4.8e8, Waits: 1000}, Reads: &export.ReadMeta{Responses: 2000, Merged: 600}}, "600 of 2,000 tokens arrived together with the previous one; " + export.TogetherCrowded, false,
+			"client (pa-record): 2.500% of 2 CPU cores · 30.00% of the responses arrived with the previous one: other programs kept the cores busy, and pa-record waited for a core 4.8 times as long as it ran, 480 µs at a time",
 		},
 		{"rate kept", with(func(m *export.ClientMeta) { m.OfferedPerSecond, m.AchievedPerSecond = 10, 9.9 }), "", false, "client ok (3% CPU, 37 MB)"},
 		{"rate missed", with(func(m *export.ClientMeta) { m.OfferedPerSecond, m.AchievedPerSecond = 10, 9 }), "", false, "client (pa-record): 3.000% of 2 CPU cores · 37 MB of memory · sent 9.000 of the 10.00 requests/s asked for"},

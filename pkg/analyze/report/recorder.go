@@ -58,9 +58,6 @@ func client(m *export.ClientMeta, unit TimeUnit) string {
 	if c := m.CPU; c != nil {
 		say("%s of %s", percent(c.Share), plural.Of(c.Cores, "CPU core"))
 	}
-	if crowded := m.Crowded(); crowded != "" {
-		say("%s%s", export.CrowdedWarning, crowded)
-	}
 	if m.MaxRSSBytes > 0 {
 		say("%s of memory", megabytes(m.MaxRSSBytes))
 	}
@@ -80,7 +77,11 @@ func client(m *export.ClientMeta, unit TimeUnit) string {
 		say("longest garbage collection %s", unit.Span(float64(g.PauseMaxNS)))
 	}
 	if r := m.Reads; r != nil && r.Merged > 0 {
-		say("%s of the responses arrived with the previous one", percent(r.MergedShare()))
+		why := m.Crowded()
+		if why != "" {
+			why = ": other programs kept the cores busy, and " + why
+		}
+		say("%s of the responses arrived with the previous one%s", percent(r.MergedShare()), why)
 	}
 	if share := m.Stamps.WaitedShare(); share > 0 {
 		say("%s of the responses waited for a lost or reordered packet", percent(share))
