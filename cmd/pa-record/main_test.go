@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,11 +108,24 @@ func eachScript(t *testing.T, params testscript.Params) {
 	}
 }
 
+// freeAddress returns an address at which nothing listens. Other processes of these tests start at other ports, and
+// the kernel gives none of these to a client.
+func freeAddress() string {
+	for port := 20000 + os.Getpid()%8000; ; port++ {
+		addr := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", addr); err == nil {
+			l.Close()
+			return addr
+		}
+	}
+}
+
 func TestScript(t *testing.T) {
 	eachScript(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("OPENAI_API_KEY", "")
+			e.Setenv("BARRIER", freeAddress())
 			return nil
 		},
 	})
