@@ -143,7 +143,7 @@ var clockTime = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 // hidden returns text with HOST:PORT for the server's address, and TIME for times.
 func (r *faultRun) hidden(text string) string {
 	text = clockTime.ReplaceAllString(text, "TIME")
-	if r.v == viaUnary && r.f.sim == "truncate" {
+	if r.v.isGRPC() && (r.f.sim == "truncate" || r.f.sim == "no_reply") {
 		// The kernel says either, by whether the server had read all before it closed.
 		text = strings.ReplaceAll(text, "the end of the answer: EOF", "the end of the answer: connection reset by peer")
 	}
