@@ -24,6 +24,20 @@ func output(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
+// completes holds the lines that cmd prints, in any order, to the completions of words.
+func completes(t *testing.T, words string, cmd *exec.Cmd, want []string) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v: %s", words, err, out)
+	}
+	got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", words, got, want)
+	}
+}
+
 // Bash completes commands and files at the first word, flags of the command that stands
 // there or of the default command, and files behind.
 func TestBashCompletion(t *testing.T) {
@@ -54,15 +68,7 @@ _tool
 printf '%s\n' "${COMPREPLY[@]}"`, "bash")
 		cmd.Args = append(cmd.Args, words...)
 		cmd.Dir = dir
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", tt.words, err, out)
-		}
-		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
-		slices.Sort(got)
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", tt.words, got, tt.want)
-		}
+		completes(t, tt.words, cmd, tt.want)
 	}
 }
 
@@ -117,15 +123,7 @@ compset() { PREFIX=${PREFIX#$~2} }
 ` + script + `
 words=("$@") CURRENT=$# PREFIX=$words[-1]
 _tool`, "zsh"}, strings.Split(tt.words, " ")...)...)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s: %v: %s", tt.words, err, out)
-		}
-		got := strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
-		slices.Sort(got)
-		if !slices.Equal(got, tt.want) {
-			t.Errorf("%s: %q, want %q", tt.words, got, tt.want)
-		}
+		completes(t, tt.words, cmd, tt.want)
 	}
 }
 
