@@ -71,7 +71,11 @@ func TestServerFigures(t *testing.T) {
 			[]export.Scrape{h.at(120, 1, 1, 3), h.at(150, 1, 1, math.NaN()), h.at(160, 2, 2, math.Inf(1))},
 			"time to first token n=1 mean=1e+09 client=40; running requests n=1 mean=3 min=3 max=3; | left out, because not a number: 2 values of gauges; the first is of vllm:num_requests_running of s",
 		},
-		{"no requests", []export.Scrape{h.at(90, 5, 5, 0), h.at(210, 5, 5, 0)}, ""},
+		{
+			"no requests, and no scrape within",
+			[]export.Scrape{h.at(90, 5, 5, 0), h.at(210, 5, 5, 0)},
+			"running requests n/a: no scrape fell into the measurement; | running requests has no value: no scrape fell into the measurement, which took 100 ns; a shorter --metrics-interval reads more often",
+		},
 		{
 			"scrapes that failed, values that are none",
 			[]export.Scrape{{Source: "s", StartNS: 150, EndNS: 151, Error: "gone"}, h.at(160, math.NaN(), math.NaN(), math.NaN())},

@@ -8,12 +8,15 @@ import (
 )
 
 // Telemetry collects metrics of servers and GPUs; package observe implements it. Its
-// methods are called from one goroutine and, except Stop, must not block.
+// methods are called from one goroutine and, except Wait and Stop, must not block.
 type Telemetry interface {
 	// Start starts scraping.
 	Start()
 	// ScrapeNow requests a scrape at an edge of the measurement.
 	ScrapeNow()
+	// Wait waits until the requested scrapes have ended, but not for long: a source may hang. It is
+	// called when no load is on.
+	Wait()
 	// Take returns the scrapes since the last call.
 	Take() []*export.Scrape
 	// Stop ends the scraping within about a second. Take returns the rest afterwards.
@@ -43,10 +46,13 @@ func (l *levelRun) edge(edge export.StatsEdge, window int) {
 	}
 }
 
-// edgeAtRest is edge for a moment without load. It waits for the server's answer, so that
-// the counters include no request that is sent afterwards.
+// edgeAtRest is edge for a moment without load. It waits for the server's answers, so that
+// the counters include no request that is sent afterwards, and no gauge in the measurement is of the server at rest.
 func (l *levelRun) edgeAtRest(edge export.StatsEdge) {
 	l.edge(edge, 0)
+	if l.cfg.Telemetry != nil {
+		l.cfg.Telemetry.Wait()
+	}
 	if l.cfg.ServerStats != nil {
 		l.cfg.ServerStats.Wait()
 	}

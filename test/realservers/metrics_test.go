@@ -108,7 +108,7 @@ func readSamples(t *testing.T, path, label, value string) counted {
 // server. It returns the path of the JSON file.
 func recordMetrics(t *testing.T, s *server, prompts string, figures []string, args ...string) string {
 	t.Helper()
-	dir, r := record(t, prompts, append(args, "--collect-metrics", "--metrics-url", s.Metrics, "--metrics-interval", "50",
+	dir, r := record(t, prompts, append(args, "--collect-metrics", "--metrics-url", s.Metrics, "--metrics-interval", "10",
 		"--profile-export-file", exportName, "--profile-export-file", "e.parquet", "--profile-export-file", "e.arrow")...)
 	if r.Code != 0 || strings.Contains(r.Stderr, "metrics from") {
 		t.Fatalf("pa-record: %v", r)

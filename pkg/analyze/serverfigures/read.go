@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/sanitize"
@@ -106,6 +108,8 @@ type serverWatch struct {
 	// before holds the sources with a scrape from before the measurement. A counter of
 	// such a source that appears later began at 0.
 	before map[string]bool
+	// within holds the sources with a scrape in the measurement.
+	within map[string]bool
 	// started holds the last ProcessStartMetric of each source.
 	started map[string]float64
 }
@@ -136,6 +140,9 @@ func (w *serverWatch) add(s *export.Scrape) {
 	}
 	if s.StartNS <= w.from {
 		w.before[s.Source] = true
+	}
+	if s.EndNS >= w.from && s.StartNS <= w.to {
+		w.within[s.Source] = true
 	}
 	var fell []*seriesSum
 	rose, restarted := 0, false
@@ -262,22 +269,30 @@ func (c *seriesSum) impossible(m *serverMetric) string {
 // newWatch returns a watch of the measurement between two instants. hosts holds the
 // host of each source.
 func newWatch(from, to uint64, hosts map[string]string) *serverWatch {
-	return &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, started: map[string]float64{}}
+	return &serverWatch{from: from, to: to, hosts: hosts, series: map[*export.Series]*seriesSum{}, before: map[string]bool{}, within: map[string]bool{}, started: map[string]float64{}}
 }
 
-// warnings returns warnings about figures without a value, one for each name, and about
-// gauges that were not numbers in some scrapes.
+// warnings returns warnings about figures without a value, one for each name, about gauges without a scrape,
+// and about gauges that were not numbers in some scrapes.
 func (w *serverWatch) warnings(all []Figure) (warnings []string) {
 	others := map[string]int{}
+	var missed []string
 	for i := range all {
-		if all[i].NA != "" {
-			others[all[i].Name]++
+		switch f := &all[i]; {
+		case f.NA == noScrape && !slices.Contains(missed, f.Name):
+			missed = append(missed, f.Name)
+		case f.NA != "" && f.NA != noScrape:
+			others[f.Name]++
 		}
+	}
+	if n := len(missed); n > 0 {
+		warnings = append(warnings, fmt.Sprintf("%s %s no value: %s, which took %s; a shorter --metrics-interval reads more often",
+			strings.Join(missed, ", "), plural.Form(n, "has", "have"), noScrape, plural.Time(time.Duration(w.to-w.from))))
 	}
 	for i := range all {
 		f := &all[i]
 		n := others[f.Name]
-		if f.NA == "" || n == 0 {
+		if f.NA == "" || f.NA == noScrape || n == 0 {
 			continue
 		}
 		others[f.Name] = 0
@@ -450,17 +465,24 @@ func (w *serverWatch) counterFigures(m *serverMetric) []Figure {
 	return figures
 }
 
-// gaugeFigures computes mean, minimum and maximum of gauges.
+// noScrape is the reason why a gauge has no value in a measurement between two scrapes.
+const noScrape = "no scrape fell into the measurement"
+
+// gaugeFigures computes mean, minimum and maximum of gauges. A gauge that the scrapes of the measurement lack
+// has no figure; if there are no scrapes, it has one without a value.
 func (w *serverWatch) gaugeFigures(m *serverMetric) []Figure {
 	var all []Figure
 	var series []*seriesSum
 	w.each(m, partGauge, func(s *seriesSum, r *seriesRole) {
-		if s.n+s.numberless == 0 {
+		missed := s.n+s.numberless == 0
+		if missed && w.within[s.Source] {
 			return
 		}
 		f := w.newFigure(s, r)
 		f.Kind = Gauge
-		if f.NA = s.impossible(m); f.NA != "" {
+		if missed {
+			f.NA = noScrape
+		} else if f.NA = s.impossible(m); f.NA != "" {
 			f.Impossible = true
 		} else {
 			f.N, f.Mean, f.Min, f.Max = s.n, m.scaled(s.sum/float64(s.n)), m.scaled(s.min), m.scaled(s.max)

@@ -261,6 +261,48 @@ func TestServerRatios(t *testing.T) {
 	}
 }
 
+// A measurement between two scrapes has no value of a gauge, and one warning says so for all gauges. A gauge
+// that the scrapes of the measurement lack has no figure.
+func TestGaugesBetweenScrapes(t *testing.T) {
+	kv, running, requests := seriesOf("vllm:kv_cache_usage_perc"), seriesOf("vllm:num_requests_running"), seriesOf("vllm:request_success_total")
+	values := map[string][]float64{kv.String(): {0.5, 0.5, 0.5}, running.String(): {8, math.NaN(), 8}, requests.String(): {10, 15, 30}}
+	for _, tt := range []struct {
+		name    string
+		times   []uint64
+		figures string
+		warning string
+	}{
+		{
+			"between",
+			[]uint64{50, 90, 201},
+			"requests 15; running requests n/a: no scrape fell into the measurement; KV cache usage n/a: no scrape fell into the measurement; ",
+			"[running requests, KV cache usage have no value: no scrape fell into the measurement, which took 100 ns; a shorter --metrics-interval reads more often]",
+		},
+		{"at its end", []uint64{50, 90, 200}, "requests 15; running requests 8; KV cache usage 0.5; ", "[]"},
+		{"one lacks a gauge", []uint64{50, 150, 250}, "requests 20; KV cache usage 0.5; ", "[]"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			w, got := newWatch(100, 200, nil), ""
+			for _, s := range scrapesOf(tt.times, values, kv, running, requests) {
+				w.add(&s)
+			}
+			all := w.figures(&Level{}, false)
+			for i := range all {
+				f := &all[i]
+				switch f.dropImpossible(); {
+				case f.NA != "":
+					got += f.Name + " n/a: " + f.NA + "; "
+				default:
+					got += fmt.Sprintf("%s %g; ", f.Name, f.Mean+f.Total)
+				}
+			}
+			if warnings := fmt.Sprint(w.warnings(all)); got != tt.figures || warnings != tt.warning {
+				t.Errorf("got  %s %s\nwant %s %s", got, warnings, tt.figures, tt.warning)
+			}
+		})
+	}
+}
+
 // Thousands of figures differ by a label.
 func TestFiguresMany(t *testing.T) {
 	n := 20_000 / testenv.Stride(4)

@@ -56,6 +56,8 @@ const (
 	// settle is how long after Stop the last scrape begins: llama.cpp and Triton count a
 	// request some milliseconds after they have answered it.
 	settle = 50 * time.Millisecond
+	// maxWait is how long Wait waits.
+	maxWait = 100 * time.Millisecond
 	// maxBackoff bounds the time between scrapes of a failing source, in intervals.
 	maxBackoff = 32
 )
@@ -67,12 +69,14 @@ type Metrics struct {
 	running sync.WaitGroup
 	cancel  context.CancelFunc
 	last    chan struct{} // closed by Stop: each source is scraped once more
+	ended   chan struct{} // of capacity 1: a scrape has ended
 
 	memory atomic.Int64 // bytes of all series, see maxMemory
 
 	mu      sync.Mutex
 	waiting []*export.Scrape
 	samples int // samples of waiting, and one for each scrape
+	asked   int // calls of ScrapeNow
 }
 
 // A source is scraped by its own goroutine.
@@ -82,6 +86,11 @@ type source struct {
 	scrape  func(ctx context.Context, s *source, into *export.Scrape) error
 	wake    chan struct{} // of capacity 1: scrape now
 	close   func()
+
+	// Metrics.mu guards these two. answered is the number of calls of ScrapeNow before the last scrape that has
+	// ended. slow: Wait does not wait for the source, which fails or was late the last time.
+	answered int
+	slow     bool
 
 	memory *atomic.Int64       // Metrics.memory
 	series map[string]*tracked // by Sample.Head
@@ -111,7 +120,7 @@ func NewMetrics(cfg MetricsConfig) (*Metrics, error) {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 5 * time.Second
 	}
-	c := &Metrics{cfg: cfg, last: make(chan struct{})}
+	c := &Metrics{cfg: cfg, last: make(chan struct{}), ended: make(chan struct{}, 1)}
 	for _, text := range cfg.URLs {
 		s, err := c.endpoint(text)
 		if err != nil {
@@ -180,11 +189,60 @@ func (c *Metrics) Start() {
 // it at the edges of a measurement. Sources that failed twice or more in a row are left
 // out. A source whose scrape is under way is scraped again afterwards.
 func (c *Metrics) ScrapeNow() {
+	c.mu.Lock()
+	c.asked++
+	c.mu.Unlock()
 	for _, s := range c.sources {
 		select {
 		case s.wake <- struct{}{}:
 		default:
 		}
+	}
+}
+
+// Wait waits until the scrapes that ScrapeNow requested have ended, and at most for a tenth of a second. It does
+// not wait again for a source that took longer until a scrape of it has ended.
+func (c *Metrics) Wait() {
+	limit := time.NewTimer(maxWait)
+	defer limit.Stop()
+	for {
+		late := c.late()
+		if len(late) == 0 {
+			return
+		}
+		select {
+		case <-c.ended:
+		case <-limit.C:
+			c.mu.Lock()
+			for _, s := range late {
+				s.slow = true
+			}
+			c.mu.Unlock()
+			return
+		}
+	}
+}
+
+// late returns the sources that Wait waits for.
+func (c *Metrics) late() (all []*source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sources {
+		if s.answered < c.asked && !s.slow {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// scraped notes that a scrape of s has ended that began after so many calls of ScrapeNow.
+func (c *Metrics) scraped(s *source, asked int, fails bool) {
+	c.mu.Lock()
+	s.answered, s.slow = asked, fails
+	c.mu.Unlock()
+	select {
+	case c.ended <- struct{}{}:
+	default:
 	}
 }
 
@@ -225,6 +283,9 @@ func (c *Metrics) Stop() []export.TelemetrySource {
 func (c *Metrics) watch(ctx context.Context, s *source) {
 	failures := 0
 	for {
+		c.mu.Lock()
+		asked := c.asked
+		c.mu.Unlock()
 		ok := c.scrapeOnce(ctx, s)
 		wait := c.cfg.Interval
 		if ok {
@@ -233,6 +294,7 @@ func (c *Metrics) watch(ctx context.Context, s *source) {
 			wait *= time.Duration(min(maxBackoff, 1<<min(failures, 5)))
 			failures++
 		}
+		c.scraped(s, asked, failures > 1)
 		timer := time.NewTimer(wait)
 		wake := s.wake
 		if failures > 1 {

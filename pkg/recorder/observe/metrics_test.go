@@ -180,6 +180,56 @@ func TestMetricsStopHung(t *testing.T) {
 	}
 }
 
+// TestMetricsWait checks that the requested scrapes have ended when Wait returns, and that it does not wait again
+// for an endpoint that hangs or fails.
+func TestMetricsWait(t *testing.T) {
+	var asked atomic.Int64
+	answers := serve(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, "asked %d\n", asked.Add(1)) })
+	hang := make(chan struct{})
+	hangs := serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	t.Cleanup(func() { close(hang) })
+	start := func(url string) *Metrics {
+		c, err := NewMetrics(MetricsConfig{URLs: []string{url}, Interval: time.Hour, Timeout: time.Hour, Clock: &counter{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Start()
+		return c
+	}
+	c := start(answers)
+	for attempt := 1; ; attempt++ { // on a busy machine an answer may take longer than Wait waits
+		before := asked.Load()
+		c.ScrapeNow()
+		c.Wait()
+		if asked.Load() > before && len(c.late()) == 0 && len(c.Take()) > 0 && !c.sources[0].slow {
+			break
+		}
+		if attempt == 50 {
+			t.Fatalf("%d answers, the last scrape has not ended", asked.Load())
+		}
+	}
+	c.Stop()
+	for _, url := range []string{hangs, "http://127.0.0.1:1/metrics"} {
+		c := start(url)
+		c.ScrapeNow()
+		c.Wait()
+		c.ScrapeNow()
+		if late := c.late(); len(late) > 0 && url == hangs {
+			t.Errorf("%s: Wait would wait again", url)
+		}
+		c.Wait() // a connection that is refused fails at once
+		if len(c.late()) > 0 {
+			t.Errorf("%s: Wait waits for a source that fails", url)
+		}
+		c.Stop()
+	}
+}
+
 // changing returns an endpoint that answers each time with n new series. Their one label is
 // the ordinal of the series, followed by pad.
 func changing(n int, pad string) http.HandlerFunc {
