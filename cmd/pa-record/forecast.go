@@ -113,10 +113,14 @@ func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir 
 	}
 }
 
-// dataFacts looks at src, the opened input data, or if that is nil at what the flags say. sessions are the facts of its sessions; nil
-// for other data. textPerToken is the length in bytes of a token of the data's texts.
-func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFacts, textPerToken float64) *forecast.Facts {
+// dataFacts looks at the opened input data, or without a source at what the flags say. textPerToken is the length in bytes of a
+// token of the data's texts.
+func (s *settings) dataFacts(e *inputData, textPerToken float64) *forecast.Facts {
 	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
+	src, sessions, flag := e.Source, e.sessions, 0.
+	if s.outputLengths != nil {
+		flag = s.outputLengths.MeanLength()
+	}
 	if src != nil {
 		d.Entries = src.Len()
 	}
@@ -127,7 +131,7 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 	case s.inputLengths != nil:
 		s.madeUpFacts(d)
 	case src != nil:
-		d.Sample(src, textPerToken)
+		d.Sample(src, textPerToken, flag)
 		if sessions != nil {
 			d.Sessions = sessions
 			d.Thinking += sessions.Idle
@@ -139,8 +143,9 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
 	case s.template != nil:
 		d.Output = recorder.Figure{Basis: "--request-template decides the length of the answers"}
+	case flag > 0 && e.facts != nil && e.facts.Lengths+e.facts.Whole > 0: // they win over the flag
 	case s.outputLengths != nil:
-		d.Output = recorder.Figure{Value: s.outputLengths.MeanLength(), Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
+		d.Output = recorder.Figure{Value: flag, Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
 		if s.ExactOutput {
 			d.Output.Bound = forecast.LengthBound(s.outputLengths)
 		}
@@ -188,7 +193,7 @@ func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []stri
 		if !forecast.ReadLater(err) {
 			s.refused = err // a run would fail, too
 		}
-		d := s.dataFacts(nil, nil, forecast.TextPerToken)
+		d := s.dataFacts(&inputData{}, forecast.TextPerToken)
 		d.Why, d.InputBytes = err.Error(), math.NaN()
 		d.Input = recorder.Figure{Basis: d.Why}
 		if !d.Output.Known() {
@@ -200,7 +205,7 @@ func (s *settings) dryData(ctx context.Context) (_ *forecast.Facts, notes []stri
 	if e.sessions != nil {
 		notes = e.notes
 	}
-	return s.dataFacts(e.Source, e.sessions, forecast.TextPerToken), notes
+	return s.dataFacts(e, forecast.TextPerToken), notes
 }
 
 // drySource opens the input data; a nil source is made up.
@@ -245,8 +250,8 @@ func (s *settings) dryFiles(ctx context.Context) (e *inputData, release func(), 
 	if err != nil {
 		return nil, nil, fmt.Errorf("--input-data: %w", err)
 	}
-	e = &inputData{Source: set, notes: set.Notes()}
 	facts := set.Facts()
+	e = &inputData{Source: set, notes: set.Notes(), facts: &facts}
 	if err := e.readSessions(s, set, &facts); err != nil {
 		return nil, nil, errors.Join(err, set.Close())
 	}

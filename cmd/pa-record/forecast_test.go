@@ -42,6 +42,12 @@ func TestForecastText(t *testing.T) {
 {"session_id":"b","text":"one two three","delay":8000}
 {"session_id":"b","text":"one two three"}
 `)
+	mixed := file("mixed.jsonl", `{"prompt":"one two three","max_completion_tokens":9}
+{"prompt":"one two three"}
+`)
+	whole := file("whole.jsonl", `{"prompt":"one two three","output_tokens":9}
+{"model":"m","messages":[{"role":"user","content":"one two three"}]}
+`)
 	large := file("large.jsonl", "")
 	if err := os.Truncate(large, forecast.MostDryBytes+1); err != nil {
 		t.Fatal(err)
@@ -53,6 +59,8 @@ func TestForecastText(t *testing.T) {
 		{"--request-rate-range 10 --request-count 100 --isl 20", "10 s, 100 requests, 2,000 input tokens; unknown: " + noLength},
 		{"--request-rate-range 10,20 --request-count 100 --isl 20 --repeat 3 --warmup-runs 1", "1m00s, 800 requests, 16,000 input tokens; unknown: " + noLength + " (all 4 runs)"},
 		{"--request-rate-range 10 --request-count 100 --isl 20 --output-tokens fixed:20 --output-tokens-mean-deterministic", "10 s, 100 requests, 2,000 input tokens, 2,000 output tokens, about 102 kB of export"},
+		{"--request-rate-range 10 --request-count 10 --output-tokens fixed:6 --input-data " + mixed, "1 s, 10 requests, about 33 input tokens, at most 75 output tokens, at most 10.3 kB of export"},
+		{"--request-rate-range 10 --request-count 10 --output-tokens fixed:6 --input-data " + whole, "1 s, 10 requests, about 101 input tokens; unknown: " + noLength},
 		{"", "at most 50 s; unknown: requests, input tokens, output tokens and export" + pace},
 		{"--request-count 80 --concurrency-range 1,8 --isl 20 --osl 10", "160 requests, 3,200 input tokens, at most 1,600 output tokens, at most 153 kB of export; unknown: time" + pace},
 		{"--concurrency-range 1:64 --binary-search -l 100 --duration 10s", "at most 1m30s; unknown: requests, input tokens, output tokens and export" + pace},

@@ -91,7 +91,7 @@ func (s *settings) record(c *cli.Context, args []string, env environment, report
 	}
 	defer entries.close()
 	s.warnOfLimits()
-	data := s.dataFacts(entries.Source, entries.sessions, entries.textPerToken())
+	data := s.dataFacts(entries, entries.textPerToken())
 	planned := s.forecastLoad().Forecast(data)
 	if text := s.unsentRows(data, planned); text != "" {
 		s.warn("%s", text)

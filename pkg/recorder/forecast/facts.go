@@ -42,8 +42,8 @@ const (
 )
 
 // Sample looks at entries at equal distances, and takes them for all. textPerToken is the length in bytes of a token of their
-// texts.
-func (d *Facts) Sample(src workload.Source, textPerToken float64) {
+// texts, output the mean length that the run asks for where a prompt has none; 0: it asks for none.
+func (d *Facts) Sample(src workload.Source, textPerToken, output float64) {
 	n := min(src.Len(), mostSampled)
 	var seen, withLength, bytes int
 	var tokens, lengths float64
@@ -55,6 +55,9 @@ func (d *Facts) Sample(src workload.Source, textPerToken float64) {
 			break // the recorder reports it
 		}
 		one := lengthsOf(&e, textPerToken)
+		if one.output == 0 && e.Prompt != nil && e.Prompt.Body == nil {
+			one.output = output
+		}
 		seen++
 		bytes += one.bytes
 		tokens += one.tokens

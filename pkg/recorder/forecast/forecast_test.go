@@ -24,7 +24,7 @@ func TestSampledOutput(t *testing.T) {
 			src[i].Prompt = &workload.Prompt{Text: "Hello", MaxTokens: 8}
 		}
 		var d Facts
-		if d.Sample(src, TextPerToken); d.Output.Value != 8 || d.Output.Bound != tt.want {
+		if d.Sample(src, TextPerToken, 0); d.Output.Value != 8 || d.Output.Bound != tt.want {
 			t.Errorf("%d entries: %v, want %v 8", tt.entries, d.Output, tt.want)
 		}
 	}
@@ -39,7 +39,7 @@ func TestSampledInput(t *testing.T) {
 		`[`:                                                                            0.5,
 	} {
 		var d Facts
-		if d.Sample(workload.List{{Prompt: &workload.Prompt{Messages: []byte(messages)}}}, 2); d.Input.Value != want || d.InputBytes != float64(len(messages)) {
+		if d.Sample(workload.List{{Prompt: &workload.Prompt{Messages: []byte(messages)}}}, 2, 0); d.Input.Value != want || d.InputBytes != float64(len(messages)) {
 			t.Errorf("%s: %v tokens of %v bytes, want %v", messages, d.Input.Value, d.InputBytes, want)
 		}
 	}

@@ -76,7 +76,8 @@ type Choice struct {
 	// Content is delta.content, message.content or text. Of a content that
 	// is a list of parts it is the text of the parts, joined.
 	Content []byte
-	// Reasoning is reasoning or, where that is empty, reasoning_content.
+	// Reasoning is the first of these that is not empty: reasoning, reasoning_content, the texts of reasoning_details, the
+	// parts of the type thinking in content.
 	Reasoning []byte
 	Refusal   []byte
 	// ToolCalls are the names and arguments of the calls, joined in the
@@ -291,8 +292,8 @@ func (c *Chunk) nativeFor(n *native) *native {
 
 // parseError reads the "error" member.
 func (c *Chunk) parseError(w *jsonscan.Walker) {
-	if raw := w.Value(); len(raw) > 0 {
-		c.Error = errorValue(raw)
+	if e := errorValue(w.Value()); e != nil {
+		c.Error = e
 	}
 }
 
@@ -335,6 +336,8 @@ func (c *Choice) parse(w *jsonscan.Walker, body *Chunk) {
 			}
 		case "finish_reason":
 			c.FinishReason = w.String()
+		case "error": // OpenRouter
+			body.parseError(w)
 		case "token_ids":
 			c.TokenIDs = max(c.TokenIDs, length(w))
 		case "meta_info":
@@ -343,14 +346,18 @@ func (c *Choice) parse(w *jsonscan.Walker, body *Chunk) {
 			w.Skip()
 		}
 	}
+	if body.Error == nil && (string(c.FinishReason) == "abort" || string(c.FinishReason) == "error") {
+		body.Error = &Error{Message: `the server ended the answer with the finish reason "` + string(c.FinishReason) + `"`}
+	}
 }
 
 func (c *Choice) parseMessage(w *jsonscan.Walker) {
-	var reasoningContent []byte
+	var reasoningContent, details, thoughts []byte
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "content":
-			if t := content(w); len(t) > 0 {
+			var t []byte
+			if t, thoughts = content(w); len(t) > 0 {
 				c.Content = t
 			}
 		case "role":
@@ -359,6 +366,8 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 			c.Reasoning = w.String()
 		case "reasoning_content":
 			reasoningContent = w.String()
+		case "reasoning_details": // OpenRouter, beside reasoning; MiniMax, alone
+			details = w.Value()
 		case "thinking": // Ollama
 			c.Reasoning = w.String()
 		case "refusal":
@@ -383,28 +392,57 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 	if len(c.Reasoning) == 0 {
 		c.Reasoning = reasoningContent
 	}
+	if len(c.Reasoning) == 0 && len(details) > 0 {
+		c.Reasoning = reasoningDetails(details)
+	}
+	if len(c.Reasoning) == 0 {
+		c.Reasoning = thoughts
+	}
 }
 
-// content reads a string, or a list of parts that have a "text".
-func content(w *jsonscan.Walker) []byte {
-	if w.Peek() != '[' {
-		return w.String()
-	}
+// reasoningDetails returns the texts and summaries of the parts of reasoning_details. Encrypted parts have none.
+func reasoningDetails(list []byte) []byte {
 	var j joiner
+	var w jsonscan.Walker
+	w.Reset(list)
+	for ok := w.TryArray(); ok; ok = w.NextElement() {
+		for ok := w.TryObject(); ok; ok = w.NextMember() {
+			switch string(w.Key) {
+			case "text", "summary":
+				j.add(w.String())
+			default:
+				w.Skip()
+			}
+		}
+	}
+	return j.b
+}
+
+// content reads a string, or a list of parts that have a "text". thoughts are the texts of parts that have a "thinking", as
+// Mistral's models send their reasoning.
+func content(w *jsonscan.Walker) (text, thoughts []byte) {
+	if w.Peek() != '[' {
+		return w.String(), nil
+	}
+	var j, thinking joiner
 	for ok := w.OpenArray(); ok; ok = w.NextElement() {
 		if w.Peek() != '{' {
 			j.add(w.String())
 			continue
 		}
 		for ok := w.OpenObject(); ok; ok = w.NextMember() {
-			if string(w.Key) == "text" {
+			switch string(w.Key) {
+			case "text":
 				j.add(w.String())
-			} else {
+			case "thinking":
+				inner, _ := content(w)
+				thinking.add(inner)
+			default:
 				w.Skip()
 			}
 		}
 	}
-	return j.b
+	return j.b, thinking.b
 }
 
 func toolCalls(w *jsonscan.Walker) []byte {

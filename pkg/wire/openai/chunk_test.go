@@ -62,6 +62,27 @@ var chunks = []struct {
 	{"TensorRT-LLM: both empty", `{"choices":[{"index":0,"delta":{"content":"","reasoning_content":""}}]}`, one(Choice{}), false},
 	{"both names of reasoning count once", `{"choices":[{"index":0,"delta":{"reasoning_content":"hm","reasoning":"hm"}}]}`, one(Choice{Reasoning: []byte("hm")}), true},
 	{"reasoning null, reasoning_content not", `{"choices":[{"delta":{"reasoning_content":"hm","reasoning":null}}]}`, one(Choice{Reasoning: []byte("hm")}), true},
+	{"MiniMax: reasoning_details", `{"choices":[{"delta":{"content":"","reasoning_details":[{"type":"reasoning.text","text":"h"},{"type":"reasoning.summary","summary":"m"}]}}]}`, one(Choice{Reasoning: []byte("hm")}), true},
+	{"OpenRouter: reasoning and its details count once", `{"choices":[{"delta":{"reasoning_details":[{"type":"reasoning.text","text":"hm"}],"reasoning":"hm"}}]}`, one(Choice{Reasoning: []byte("hm")}), true},
+	{"OpenRouter: encrypted reasoning", `{"choices":[{"delta":{"content":"","reasoning":null,"reasoning_details":[{"type":"reasoning.encrypted","data":"eJw"}]}}]}`, one(Choice{}), false},
+	{"reasoning_details of another type", `{"choices":[{"delta":{"reasoning_details":{"text":"hm"}}}]}`, one(Choice{}), false},
+	{"Mistral: parts of thinking", `{"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"},{"type":"text","text":"m"}]},{"type":"text","text":"a"}]}}]}`, one(Choice{Content: []byte("a"), Reasoning: []byte("hm")}), true},
+	{"a part of thinking with a string", `{"choices":[{"message":{"content":[{"type":"thinking","thinking":"hm"}]}}]}`, one(Choice{Reasoning: []byte("hm"), message: []byte(`{"content":[{"type":"thinking","thinking":"hm"}]}`)}), true},
+	{
+		"finish reason abort", `{"choices":[{"index":0,"delta":{},"finish_reason":"abort"}]}`,
+		Chunk{Choices: []Choice{{FinishReason: []byte("abort")}}, Error: &Error{Message: `the server ended the answer with the finish reason "abort"`}},
+		false,
+	},
+	{
+		"OpenRouter: finish reason error", `{"error":{"code":502,"message":"lost"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}`,
+		Chunk{Choices: []Choice{{FinishReason: []byte("error")}}, Error: &Error{Message: "lost", Code: "502"}},
+		false,
+	},
+	{
+		"OpenRouter: error of a choice", `{"choices":[{"text":"","finish_reason":"error","error":{"code":502,"message":"lost"}}],"error":null}`,
+		Chunk{Choices: []Choice{{FinishReason: []byte("error")}}, Error: &Error{Message: "lost", Code: "502"}},
+		false,
+	},
 	{"refusal", `{"choices":[{"index":0,"delta":{"refusal":"no"}}]}`, one(Choice{Refusal: []byte("no")}), true},
 	{
 		"tool call: name", `{"choices":[{"index":0,"delta":{"content":null,"tool_calls":[{"id":"t","type":"function","index":0,"function":{"name":"f","arguments":""}}]}}]}`,
@@ -496,7 +517,7 @@ func referenceChoice(m map[string]any, place int) Choice {
 // read, or keys twice.
 func beyondReference(data []byte) bool {
 	s := string(data)
-	for _, part := range []string{"tool_calls", "function_call", `\u`, `"content":[`} {
+	for _, part := range []string{"tool_calls", "function_call", `\u`, `"content":[`, "reasoning_details"} {
 		if strings.Contains(s, part) {
 			return true
 		}
