@@ -16,7 +16,7 @@ import (
 // both runs took 10 times as long as the others; --trim-start leaves them out"; "" if they do neither.
 func (l *LevelDiff) unsteady() string {
 	if text := l.coldStart(); text != "" {
-		return text + "; --trim-start leaves them out"
+		return text
 	}
 	o, n := l.Old[0].drift(), l.New[0].drift()
 	drifts := func(subject string, by ...string) string {
@@ -38,7 +38,11 @@ func (l *LevelDiff) unsteady() string {
 func (l *LevelDiff) coldStart() string {
 	o, n := l.Old[0].firstRequests(), l.New[0].firstRequests()
 	text := func(k int, subject, factor string) string {
-		return fmt.Sprintf("the first %s of %s took %s times as long as the others", plural.Of(k, "request"), subject, factor)
+		first, pronoun := "request", "it"
+		if k > 1 {
+			first, pronoun = plural.Of(k, "request"), "them"
+		}
+		return fmt.Sprintf("the first %s of %s took %s times as long as the others; --trim-start leaves %s out", first, subject, factor, pronoun)
 	}
 	one := func(s inference.Start) string { return fmt.Sprintf("%.2g", s.Factor) }
 	switch {
