@@ -58,6 +58,19 @@ var samples = []struct {
 		"",
 	},
 	{
+		"aiperf in other units", `{"metadata":{"session_num":0,"request_start_ns":10},"metrics":{"time_to_first_token":{"value":2000,"unit":"us"},"inter_chunk_latency":{"value":[1000000,3000000],"unit":"ns"},"request_latency":{"value":0.006,"unit":"sec"},` +
+			`"inter_token_latency":{"value":2,"unit":"ms"},"output_token_throughput_per_user":{"value":500,"unit":"tokens/sec/user"},"output_sequence_length":{"value":3,"unit":"tokens"}}}`,
+		" ",
+		[]string{"0@10 ok 2000000 3000000 6000000 out=3"},
+		"",
+	},
+	{
+		"aiperf: a figure that does not follow from its record", `{"metadata":{"session_num":0,"request_start_ns":10},"metrics":{"time_to_first_token":{"value":2,"unit":"ms"},"inter_chunk_latency":{"value":[1,3],"unit":"ms"},"request_latency":{"value":7000,"unit":"us"}}}`,
+		" ",
+		[]string{"0@10 ok 2000000 3000000 6000000"},
+		"x.json: record 0: the file says request_latency is 7000, its requests give 6000",
+	},
+	{
 		"aiperf: a record without a start and one with a bad metric are left out",
 		`{"metadata":{"session_num":0,"request_start_ns":0},"metrics":{}}` + "\n" + `{"metadata":{"session_num":1,"request_start_ns":5},"metrics":{"time_to_first_token":{"value":"x","unit":"ms"}}}` + "\n" +
 			`{"metadata":{"session_num":2,"request_start_ns":5},"metrics":{"time_to_first_token":{"value":1,"unit":"parsecs"}}}` + "\n" + `{"metadata":{"session_num":3,"request_start_ns":5},"metrics":{}}`,

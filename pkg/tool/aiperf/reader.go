@@ -94,7 +94,7 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &source{Values: resultfile.Values{C: c}, file: f}
+	s := &source{Values: resultfile.Values{C: c}, file: f, self: resultfile.SelfCheck{File: f.Name}}
 	// The first record tells the kind of file, the release and the model.
 	begin := c.Pos
 	first, err := s.Values.Next("a record")
@@ -354,7 +354,6 @@ func (s *source) metrics(r *export.Request) error {
 // Check sets c to the comparison of the metrics within each record, and of the summary with
 // all records.
 func (s *source) Check(c *resultfile.SelfCheck) {
-	s.self.File = c.File
 	*c = s.self
 	if s.totals != nil {
 		s.totals.compare(c)
@@ -373,14 +372,16 @@ func (m *fileMetrics) compare(c *resultfile.SelfCheck) {
 		if !ok {
 			return math.NaN()
 		}
-		return v
+		return v * m.scale(tag)
 	}
 	ttft, latency := get("time_to_first_token"), get("request_latency")
 	in, out := get("input_sequence_length"), get("output_sequence_length")
 	gaps := resultfile.Sample{ttft}
 	var list []float64
 	if json.Unmarshal(m.all[chunkGap].Value, &list) == nil {
-		gaps = append(gaps, list...)
+		for _, gap := range list {
+			gaps = append(gaps, gap*m.scale(chunkGap))
+		}
 	} else if latency != ttft {
 		gaps = resultfile.Sample{math.NaN()} // not known
 	}
@@ -397,7 +398,7 @@ func (m *fileMetrics) compare(c *resultfile.SelfCheck) {
 		{"prefill_throughput_per_user", in / ttft * 1e3},
 	} {
 		if v, ok := m.number(f.tag); ok && !math.IsNaN(f.computed) {
-			c.Figure(f.tag, v, f.computed)
+			c.Figure(f.tag, v, f.computed/m.scale(f.tag))
 		}
 	}
 }
@@ -463,6 +464,14 @@ func (m *fileMetrics) span(tag string) time.Duration {
 
 // unitsInMS gives the length of each unit of time in milliseconds.
 var unitsInMS = map[string]float64{"ns": 1e-6, "us": 1e-3, "ms": 1, "sec": 1e3, "s": 1e3}
+
+// scale returns the length of the metric's unit in milliseconds; 1 for a metric that is no time.
+func (m *fileMetrics) scale(tag string) float64 {
+	if scale, known := unitsInMS[m.all[tag].Unit]; known {
+		return scale
+	}
+	return 1
+}
 
 // ns returns a metric as a duration in nanoseconds; ok is false if it is missing or bad.
 func (m *fileMetrics) ns(tag string) (ns uint64, ok bool) {
