@@ -65,6 +65,19 @@ func Compression(head []byte) string {
 	return ""
 }
 
+// IsUTF16 reports whether head starts like a text in UTF-16, as Windows writes it: with a mark of the byte order, or with two
+// characters of ASCII.
+func IsUTF16(head []byte) bool {
+	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
+		return true
+	}
+	if len(head) < 4 {
+		return false
+	}
+	zero := [4]bool{head[0] == 0, head[1] == 0, head[2] == 0, head[3] == 0}
+	return zero == [4]bool{false, true, false, true} || zero == [4]bool{true, false, true, false}
+}
+
 // Copy copies src, decompressed, to a temporary file. A stream that breaks off
 // is no error: see Spool.Err. The error for one that holds more than the limits
 // allow is a *LimitError, and the cause of ctx when ctx ends. The caller closes the

@@ -277,6 +277,8 @@ func describe(head []byte) string {
 	switch {
 	case text == "":
 		return "only white space"
+	case spool.IsUTF16(head):
+		return "text in UTF-16; save the file as UTF-8"
 	case spool.Compression([]byte(text)) != "":
 		return spool.Compression([]byte(text)) + " data within the compressed file"
 	}

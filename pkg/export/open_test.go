@@ -103,6 +103,8 @@ func TestOpen(t *testing.T) {
 		{"another JSON", []byte(`{"records": [1, 2, 3]}`), 0, []string{`found a JSON object with the content "{\"records\": [1, 2, 3]}"`}},
 		{"an array", []byte(`[` + strings.Repeat(`1,`, 100)), 0, []string{`found a JSON array that starts with "[1,1,`}},
 		{"text", []byte("hello"), 0, []string{`found a file with the content "hello"`}},
+		{"UTF-16", []byte("\xff\xfe{\x00}\x00"), 0, []string{"found text in UTF-16; save the file as UTF-8"}},
+		{"UTF-16 without a mark", []byte("\x00{\x00}"), 0, []string{"found text in UTF-16; save the file as UTF-8"}},
 		{"xz", []byte("\xfd7zXZ\x00\x00\x04"), 0, []string{"found xz data; decompress the file first, with xz -d"}},
 		{"compressed twice", gzipped(t, zs), 0, []string{"found zstd data within the compressed file"}},
 		{"cut", doc[:1000], 21, []string{"run.json: cut short at byte 1000, inside experiment 0, request 21"}},

@@ -319,6 +319,8 @@ func TestErrors(t *testing.T) {
 		{"empty", "", Options{}, "in: is empty (0 bytes)"},
 		{"white space", " \n\n", Options{}, "in: nothing but white space"},
 		{"text", "Tell me a story\nand another\n", Options{}, `in: is neither JSON, JSON Lines, CSV with the names of columns in its first line, nor Parquet: it begins with "Tell me a story`},
+		{"UTF-16", "\xff\xfe{\x00", Options{}, "in: is text in UTF-16; save the file as UTF-8"},
+		{"UTF-16 without a mark", "o\x00n\x00e\x00", Options{Layout: "prompts"}, "in: is text in UTF-16; save the file as UTF-8"},
 		{"no row", "[]", Options{}, "in: no request in it"},
 		{"no request", `{"data":[]}`, Options{}, "in: no request in it"},
 

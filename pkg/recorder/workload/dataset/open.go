@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -511,6 +512,8 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	switch {
 	case src.size == 0:
 		return nil, fmt.Errorf("%s: is empty (0 bytes)", src.name)
+	case spool.IsUTF16(head):
+		return nil, fmt.Errorf("%s: is text in UTF-16; save the file as UTF-8", src.name)
 	case isText(src.name, head, o):
 		return openText(ctx, src)
 	case len(text) == 0:
