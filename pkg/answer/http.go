@@ -183,7 +183,7 @@ func (h *httpDecoder) whole(d *Decoder, at int) {
 		return
 	}
 	h.take(d, at, text, openai.Parse(text, &h.chunk))
-	if bytes.HasSuffix(h.chunk.Object, []byte(".chunk")) { // the only line of a stream
+	if h.chunk.IsPart() { // the only line of a stream
 		d.a.shape = StreamedYes
 	}
 }

@@ -71,6 +71,8 @@ func TestStreamedEvidence(t *testing.T) {
 		{"JSON lines", nil, nil, openaiRequest(lineOf("a"), lineOf("b")), StreamedYes},
 		{"JSON lines in pieces", nil, nil, openaiRequest(lineOf("a")[:20], lineOf("a")[20:]+lineOf("b")[:1], lineOf("b")[1:]), StreamedYes},
 		{"one JSON line", nil, nil, openaiRequest(`{"object":"chat.completion.chunk","choices":[{"delta":{"content":"a"}}]}` + "\n"), StreamedYes},
+		{"one line of Ollama, not the last", nil, nil, openaiRequest(`{"model":"m","response":"a","done":false}` + "\n"), StreamedYes},
+		{"one line of Ollama, the last", nil, nil, openaiRequest(`{"model":"m","response":"a","done":true}` + "\n"), StreamedNo},
 		{"one server-sent event", nil, nil, openaiRequest(delta("a")), StreamedYes},
 		{"several responses", nil, nil, tensors(text("a"), text("b")), StreamedYes},
 		{"several responses without outputs", nil, nil, at(1000, 1010, 1020), StreamedYes},

@@ -61,6 +61,9 @@ type Chunk struct {
 	cacheCreated, cacheRead           int64
 	hasInput, hasOutput, hasCacheRead bool
 
+	// unfinished says that a line of Ollama has "done": false.
+	unfinished bool
+
 	details  *export.ServerDetails // memory of Server
 	native   *native               // memory of body
 	walker   jsonscan.Walker
@@ -115,6 +118,10 @@ func (c *Chunk) HasOutput() bool {
 	}
 	return false
 }
+
+// IsPart reports whether the body is a part of a stream, even if nothing came before it and after it: a chunk by its object, or
+// a line of Ollama that is not the last one.
+func (c *Chunk) IsPart() bool { return c.unfinished || bytes.HasSuffix(c.Object, []byte(".chunk")) }
 
 // maxChoices bounds the memory of one body. Real bodies have one choice or a few: the number
 // of prompts times n.

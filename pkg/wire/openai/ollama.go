@@ -57,7 +57,7 @@ func (n *native) ollamaEnd(c *Chunk) bool {
 		c.part = replyPart{partOllama, ch.calls}
 		ch.calls = nil
 	}
-	if l.done {
+	if c.unfinished = !l.done; l.done {
 		if ch.FinishReason = l.reason; len(l.reason) == 0 {
 			ch.FinishReason = []byte("stop")
 		}

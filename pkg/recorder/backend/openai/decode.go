@@ -92,6 +92,7 @@ func (d *decoder) response(i int, raw []byte, only bool) {
 			return // embeddings of some servers
 		}
 		d.frame(i, raw)
+		d.whole = !d.chunk.IsPart()
 		return
 	}
 	if form, _ := openai.FormOf(raw); d.text && form == openai.FormOther && !openai.IsPage(raw) {

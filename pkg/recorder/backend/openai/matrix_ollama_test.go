@@ -48,6 +48,10 @@ func TestMatrixOllama(t *testing.T) {
 			name: "without the end", pieces: []string{chat(`"content":"a"`), chat(`"content":"b"`)},
 			msg: "the stream ended without \"done\": true", want: matrixRow{status: export.StatusTruncated, responses: 2, events: 2, first: 1},
 		},
+		{
+			name: "without the end, one line", pieces: []string{chat(`"content":"a"`)},
+			msg: "the stream ended without \"done\": true", want: matrixRow{status: export.StatusTruncated, responses: 1, events: 1, first: 1},
+		},
 	}
 	// Streams have the type of lines.
 	lines := func(all []matrixCase) []matrixCase {
