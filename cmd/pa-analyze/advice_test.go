@@ -49,6 +49,7 @@ func TestAdviceWorks(t *testing.T) {
 		"rate.json":      exportOf(drifting("request_rate", "9", 200, 4, 4)),
 		"unreached.json": exportOf(drifting("concurrency", "40", 200, 4, 4)),
 		"mixed.json":     exportOf(drifting("concurrency", "4", 200, 4, 4), drifting("request_rate", "9", 200, 4, 4)),
+		"burst.json":     exportOf(drifting("concurrency", "4", 200, 200, 200)),
 		"nameless.json":  `{"experiments":[` + strings.Replace(drifting("", "1", 200, 4, 4), `"mode":"","value":1`, ``, 1) + `]}`,
 	}
 	// Files of real tools.

@@ -284,7 +284,11 @@ const (
 func (s *Selected) steady(e *export.Experiment, points eachPoint) error {
 	users := concurrency(e)
 	if users < 1 || users > math.MaxInt32 {
-		return fmt.Errorf("%s holds no number of requests in flight, so it has no steady state; --window or --trim-start select a part", export.LoadName(e.Mode, e.Value))
+		why := "the load is not known"
+		if load := export.LoadName(e.Mode, e.Value); load != "" {
+			why = load + " holds no number of requests in flight"
+		}
+		return fmt.Errorf("%s, so it has no steady state; --window or --trim-start select a part", why)
 	}
 	x := &Steady{Concurrency: int(users)}
 	x.Threshold = threshold(x.Concurrency)

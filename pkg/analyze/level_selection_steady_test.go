@@ -120,4 +120,9 @@ func TestSteadyState(t *testing.T) {
 	if e := analyzed(t, rate, Config{Selection: Selection{SteadyState: true}}).Experiments[0]; e.Problem == nil || !strings.Contains(e.Problem.Error(), "request rate 1 holds no number") {
 		t.Errorf("of a request rate: %v", e.Problem)
 	}
+	nameless := reader("", []export.Request{ok(0, 9)})
+	nameless.Header.Experiments[0].Mode, nameless.Header.Experiments[0].Value = "", ""
+	if e := analyzed(t, nameless, Config{Selection: Selection{SteadyState: true}}).Experiments[0]; e.Problem == nil || !strings.HasPrefix(e.Problem.Error(), "the load is not known, so") {
+		t.Errorf("without a load: %v", e.Problem)
+	}
 }

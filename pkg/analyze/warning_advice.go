@@ -48,6 +48,9 @@ func (a *adviser) works(flag string, percent int) bool {
 			}
 			most /= 2 // a steady state is assumed to take half of the level
 		default:
+			if !a.keepsMost(i, percent) {
+				return false
+			}
 			most = most / 100 * time.Duration(100-percent)
 		}
 		if withinClocks(a.run, most, "a part") != nil {
@@ -55,6 +58,22 @@ func (a *adviser) works(flag string, percent int) bool {
 		}
 	}
 	return true
+}
+
+// keepsMost reports whether most requests of level i start after this part of it. Of a burst, none may.
+func (a *adviser) keepsMost(i, percent int) bool {
+	sent := a.sent[i]
+	if len(sent) == 0 {
+		return true
+	}
+	first := slices.MinFunc(sent, func(a, b requestLatencies) int { return cmp.Compare(a.start, b.start) }).start
+	from, kept := first+uint64(a.rep.Experiments[i].DurationNS)/100*uint64(percent), 0
+	for _, r := range sent {
+		if r.start >= from {
+			kept++
+		}
+	}
+	return 100*kept >= (100-mostTrimmed)*len(sent)
 }
 
 // lastOf returns the start of the last request that a warning about the start of level i is about; 0 without such a warning.
