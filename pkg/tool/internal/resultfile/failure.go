@@ -26,6 +26,12 @@ func Fail(r *export.Request, code int, text string) {
 	if r.Code >= 300 {
 		r.Status = export.StatusHTTPError
 	}
+	switch r.Code {
+	case 0, 400, 413, 422:
+		if e := (&openai.Error{Message: text}); r.Status != export.StatusTruncated && e.ContextOverflow() {
+			r.Status = export.StatusContextOverflow
+		}
+	}
 }
 
 // Message returns the last line of a traceback that is not empty, else the
@@ -124,6 +130,8 @@ var words = []struct {
 	{export.StatusTimeout, []string{"Timeout", "timeout", "timed out", "DEADLINE_EXCEEDED"}},
 	{export.StatusConnectError, []string{
 		"ClientConnect", "ConnectError", "Cannot connect", "Connection refused", "ConnectionRefused", "error trying to connect", "UNAVAILABLE",
+		"All connection attempts failed", "ame or service not known", "name resolution", "nodename nor servname", "No route to host",
+		"etwork is unreachable", "CERTIFICATE_VERIFY_FAILED",
 	}},
 	{export.StatusTruncated, []string{
 		"ClientPayloadError", "TransferEncodingError", "ContentLengthError", "incomplete chunked read", "RemoteProtocolError", "IncompleteRead",

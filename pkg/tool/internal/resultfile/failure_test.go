@@ -36,6 +36,16 @@ func TestFail(t *testing.T) {
 		{"<Response [503]>", 503, export.StatusHTTPError},                                                                         // a response of requests
 		{"<Response [503 Service Unavailable]>", 503, export.StatusHTTPError},                                                     // of httpx
 		{"Service Unavailable", 503, export.StatusHTTPError},
+		{"Error code: 400 - {'error': {'message': \"This model's maximum context length is 500 tokens.\", 'code': 400}}", 400, export.StatusContextOverflow},
+		{"This model's maximum context length is 500 tokens. However, you requested 600 tokens", 0, export.StatusContextOverflow},
+		{"Error code: 429 - {'error': {'message': 'prompt is too long for your rate limit'}}", 429, export.StatusHTTPError},
+		{"All connection attempts failed", 0, export.StatusConnectError},                         // httpx
+		{"[Errno -2] Name or service not known", 0, export.StatusConnectError},                   // Linux
+		{"[Errno 8] nodename nor servname provided, or not known", 0, export.StatusConnectError}, // macOS
+		{"[Errno -3] Temporary failure in name resolution", 0, export.StatusConnectError},        // Linux
+		{"[Errno 113] No route to host", 0, export.StatusConnectError},                           // Linux
+		{"[Errno 101] Network is unreachable", 0, export.StatusConnectError},                     // Linux
+		{"[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed", 0, export.StatusConnectError},
 		{"Bad Request: {\"x\":1}", 400, export.StatusHTTPError},
 
 		{"Client error '499 ' for url 'http://h/v1'", 499, export.StatusHTTPError}, // httpx has no phrase for it
