@@ -55,7 +55,7 @@ func TestForecastText(t *testing.T) {
 	const noLength = "output tokens and export (the requests ask for no length of the answers)"
 	const pace = " (it depends on the server's speed)"
 	for _, tt := range []struct{ args, want string }{
-		{"--streaming --request-rate-range 10 --duration 2m --isl 550 --osl 256", "2m00s, about 1,200 requests, about 660,000 input tokens, at most 307,000 output tokens, at most 90.2 MB of export"},
+		{"--streaming --request-rate-range 10 --duration 2m --isl 550 --osl 256", "2m00s, about 1,200 requests, about 660,000 input tokens, at most 308,000 output tokens, at most 90.2 MB of export"},
 		{"--request-rate-range 10 --request-count 100 --isl 20", "10 s, 100 requests, 2,000 input tokens; unknown: " + noLength},
 		{"--request-rate-range 10,20 --request-count 100 --isl 20 --repeat 3 --warmup-runs 1", "1m00s, 800 requests, 16,000 input tokens; unknown: " + noLength + " (all 4 runs)"},
 		{"--request-rate-range 10 --request-count 100 --isl 20 --output-tokens fixed:20 --output-tokens-mean-deterministic", "10 s, 100 requests, 2,000 input tokens, 2,000 output tokens, about 102 kB of export"},

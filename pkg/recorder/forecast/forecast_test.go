@@ -123,3 +123,38 @@ func TestThinkTimes(t *testing.T) {
 		}
 	}
 }
+
+// A bound is never rounded to the side on which it is none.
+func TestBoundsRoundOutward(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		bound recorder.Bound
+		value float64
+		want  string
+	}{
+		{recorder.Exact, 47_050, "47,050 tokens"},
+		{recorder.About, 47_450, "47,000 tokens"},
+		{recorder.AtMost, 9.2, "10 tokens"},
+		{recorder.AtMost, 0.1 * 30, "3 tokens"},
+		{recorder.AtMost, 47_050, "47,100 tokens"},
+		{recorder.AtMost, 307_200, "308,000 tokens"},
+		{recorder.AtMost, 99_960, "100,000 tokens"},
+		{recorder.AtMost, 9_994_000, "10.0 M tokens"},
+		{recorder.AtMost, 4e9, "4,000 M tokens"},
+		{recorder.AtLeast, 11_540, "11,500 tokens"},
+		{recorder.AtLeast, 180_695, "180,000 tokens"},
+		{recorder.AtLeast, 2_788_179, "2.78 M tokens"},
+		{recorder.AtLeast, 999_700, "999,000 tokens"},
+	} {
+		if got := amount(recorder.Figure{Value: tt.value, Bound: tt.bound}, "token"); got != tt.want {
+			t.Errorf("%v %v: %q, want %q", tt.bound, tt.value, got, tt.want)
+		}
+	}
+	for value, want := range map[float64][2]string{79.879: {"1m19s", "1m20s"}, 2.04: {"2 s", "2.1 s"}, 12: {"12 s", "12 s"}} {
+		for i, bound := range []recorder.Bound{recorder.AtLeast, recorder.AtMost} {
+			if got := RoundedTime(boundTime(recorder.Figure{Value: value, Bound: bound})); got != want[i] {
+				t.Errorf("%v %v s: %s, want %s", bound, value, got, want[i])
+			}
+		}
+	}
+}

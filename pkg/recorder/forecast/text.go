@@ -15,7 +15,7 @@ import (
 // MarshalJSON implements json.Marshaler. Numbers of things and bytes are whole.
 func (f *Forecast) MarshalJSON() ([]byte, error) {
 	whole := func(one recorder.Figure) recorder.Figure {
-		one.Value = math.Round(one.Value)
+		one.Value = outward(one.Bound, one.Value, 1)
 		return one
 	}
 	return json.Marshal(struct {
@@ -36,7 +36,7 @@ func (f *Forecast) String() string {
 		text string
 	}
 	figures := []figure{
-		{"time", f.Time, RoundedTime(time.Duration(min(f.Time.Value, MaxSeconds) * float64(time.Second)))},
+		{"time", f.Time, RoundedTime(boundTime(f.Time))},
 		{"requests", f.Requests, amount(f.Requests, "request")},
 		{"input tokens", f.InputTokens, amount(f.InputTokens, "input token")},
 		{"output tokens", f.OutputTokens, amount(f.OutputTokens, "output token")},
@@ -88,21 +88,47 @@ func andList(names []string) string {
 	return strings.Join(names[:last], ", ") + " and " + names[last]
 }
 
-// amount returns a number of things for people: all digits where it is exact or below 10,000, else
-// three of them.
+// outward rounds a value to a multiple of step: a bound never to the side on which it is none.
+func outward(bound recorder.Bound, v, step float64) float64 {
+	const floatError = 1e-9 // of a product
+	v /= step
+	switch bound {
+	case recorder.AtMost:
+		v = math.Ceil(v * (1 - floatError))
+	case recorder.AtLeast:
+		v = math.Floor(v * (1 + floatError))
+	default:
+		v = math.Round(v)
+	}
+	return v * step
+}
+
+// boundTime returns a time, rounded to what RoundedTime shows of it.
+func boundTime(f recorder.Figure) time.Duration {
+	step := time.Second
+	if f.Value < 9.95 {
+		step /= 10
+	}
+	return time.Duration(outward(f.Bound, min(f.Value, MaxSeconds)/step.Seconds(), 1)) * step
+}
+
+// amount returns a number of things for people: all digits where it is exact or below 10,000, else three of them, or the
+// thousands of an estimate.
 func amount(f recorder.Figure, one string) string {
-	v := math.Round(f.Value)
+	v := f.Value
 	switch {
 	case f.Bound == recorder.Exact && v < 1<<53 || v < 9999.5:
-		return plural.GroupedOf(int64(v), one)
-	case v < 999_500:
-		return plural.GroupedOf(int64(math.Round(v/1000)*1000), one)
+		return plural.GroupedOf(int64(outward(f.Bound, v, 1)), one)
+	case v < 99_950 && f.Bound != recorder.About:
+		return plural.GroupedOf(int64(outward(f.Bound, v, 100)), one)
+	case v < 999_500 || v < 1e6 && f.Bound == recorder.AtLeast:
+		return plural.GroupedOf(int64(outward(f.Bound, v, 1000)), one)
+	case v < 9.995e6:
+		return ThreeDigits(outward(f.Bound, v/1e4, 1)/100) + " M " + one + "s"
+	case v < 99.95e6:
+		return ThreeDigits(outward(f.Bound, v/1e5, 1)/10) + " M " + one + "s"
 	}
-	millions := ThreeDigits(v / 1e6)
-	if v >= 999.5e6 {
-		millions = plural.Grouped(int64(math.Round(v / 1e6)))
-	}
-	return millions + " M " + one + "s"
+	return plural.Grouped(int64(outward(f.Bound, v/1e6, 1))) + " M " + one + "s"
 }
 
 // Bytes returns a number of bytes for people: "900 MB".
