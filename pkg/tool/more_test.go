@@ -2,6 +2,7 @@ package tool
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"math"
 	"os"
@@ -135,5 +136,45 @@ func TestK6Points(t *testing.T) {
 	const first = "0@1795999921203976050 ok 39059336 streamed=false"
 	if r.Err() != nil || len(got) != 8 || got[0] != first || !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, "http_error 404") }) {
 		t.Errorf("%d requests, error %v:\n%s", len(got), r.Err(), strings.Join(got, "\n"))
+	}
+}
+
+// The summary of LLMPerf says how many requests the file should hold.
+func TestRayLLMPerfLacksRequests(t *testing.T) {
+	dir := t.TempDir()
+	const front = "rayllmperf/testdata/sim_60_8_"
+	text, err := os.ReadFile(front + "individual_responses.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	some, err := json.Marshal(all[:5])
+	if err != nil {
+		t.Fatal(err)
+	}
+	summary, err := os.ReadFile(front + "summary.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"a_individual_responses.json": some, "a_summary.json": summary} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opener := export.Opener{Formats: Formats(), Beside: true}
+	r, err := opener.Open(t.Context(), filepath.Join(dir, "a_individual_responses.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for r.Next() {
+	}
+	why, lacks := r.Run().Lacks(export.PartRequests)
+	const want = "the file keeps 5 of 8 requests"
+	if c, ok := export.Checked(r); r.Err() != nil || !lacks || why != want || !ok || c.Differing != 2 || !strings.Contains(strings.Join(c.NotCompared, "; "), want) {
+		t.Errorf("error %v, lacks %q, check %+v, warnings %v", r.Err(), why, c, r.Warnings())
 	}
 }

@@ -77,12 +77,13 @@ func open(f *resultfile.File) (*export.Run, resultfile.Source, error) {
 			}},
 			Warnings: []string{wrongITL, "LLMPerf counts tokens with the tokenizer of Llama 2, whatever the model is"},
 		},
-	}, &source{Requests: resultfile.Requests{C: c}}, nil
+	}, &source{Requests: resultfile.Requests{C: c}, file: f}, nil
 }
 
 // source is the source of the array.
 type source struct {
 	resultfile.Requests
+	file   *resultfile.File
 	totals *totals
 	// failures says that a request of the file failed.
 	failures bool
@@ -160,7 +161,9 @@ func (s *source) Check(c *resultfile.SelfCheck) {
 		"number_errors": float64(t.errors), "error_rate": float64(t.errors) / float64(t.started),
 	}
 	for i, name := range metrics {
-		t.spreads[i].Figures(computed, t.stored, name, statistic)
+		if !t.stored.Kept.Partial() { // the figures are of all requests
+			t.spreads[i].Figures(computed, t.stored, name, statistic)
+		}
 	}
 	c.File = t.stored.File
 	t.stored.Compare(c, computed)

@@ -132,5 +132,5 @@ func (s *source) UseSummary(run *export.Run, name string, content []byte) error 
 	}
 	stored.Figures = figures
 	s.totals = &totals{stored: stored}
-	return nil
+	return stored.CompareKept(run, []string{"num_requests_started"}, "", func() (int64, error) { return s.file.CountText(`"error_code"`) })
 }
