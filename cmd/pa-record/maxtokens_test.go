@@ -22,6 +22,7 @@ func TestMaxTokensField(t *testing.T) {
 		{"names another one", "max_tokens: use max_output_tokens", "", "--max-tokens-field max_output_tokens"},
 		{"is about the number", "max_tokens is too large: 64. This model supports at most 16", "", ""},
 		{"is about the number and names both", "'max_tokens' or 'max_completion_tokens' is too large: 64. This model's maximum context length is 16 tokens and your request has 5 input tokens (64 > 16 - 5).", "", ""},
+		{"is about stream_options", "Unsupported parameter: 'stream_options'", "", "--include-usage=false leaves it out"},
 		{"takes the other", "max_tokens is not supported", "max_completion_tokens", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

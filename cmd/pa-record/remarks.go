@@ -313,6 +313,8 @@ func checkWhat(err error, failure *recorder.FailureKind, t *target) error {
 		check = "the server limits the rate; lower the load"
 	case (code == http.StatusBadRequest || code == http.StatusUnprocessableEntity) && s.otherLengthField(failure.Message) != "":
 		check = "the server may want another member for the length of the answer: --max-tokens-field " + s.otherLengthField(failure.Message)
+	case code >= 400 && code < 500 && s.IncludeUsage && strings.Contains(failure.Message, "stream_options"):
+		check = "the server may not know stream_options; --include-usage=false leaves it out"
 	case len(t.ifRefused) > 0:
 		check = strings.Join(t.ifRefused, "; ")
 	case status != export.StatusHTTPError && status != export.StatusRPCError:
