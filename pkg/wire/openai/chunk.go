@@ -97,8 +97,10 @@ type Choice struct {
 
 	// JSON text, for Reply: message of a whole body, tool_calls of a delta.
 	message, calls []byte
-	// inReasoningContent says, for Reply, that the reasoning is in reasoning_content.
-	inReasoningContent bool
+	// inReasoningContent and inParts say, for Reply, that the reasoning is in reasoning_content, or in parts of content. details is
+	// reasoning_details if the reasoning is in it.
+	inReasoningContent, inParts bool
+	details                     []byte
 	// soFar marks an answer of SGLang's generate, which has generated tokens so far.
 	soFar     bool
 	generated int64
@@ -400,10 +402,12 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 		c.Reasoning = reasoningContent
 	}
 	if len(c.Reasoning) == 0 && len(details) > 0 {
-		c.Reasoning = reasoningDetails(details)
+		if c.Reasoning = reasoningDetails(details); len(c.Reasoning) > 0 {
+			c.details = details
+		}
 	}
-	if len(c.Reasoning) == 0 {
-		c.Reasoning = thoughts
+	if len(c.Reasoning) == 0 && len(thoughts) > 0 {
+		c.Reasoning, c.inParts = thoughts, true
 	}
 }
 

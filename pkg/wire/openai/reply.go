@@ -52,13 +52,15 @@ type Reply struct {
 	role    []byte
 	content []byte
 	refusal []byte
-	// reasoning is in reasoning_content if inReasoningContent is set, else in reasoning.
-	reasoning          []byte
-	inReasoningContent bool
-	called             bool       // there is a tool call
-	calls              []toolCall // of a stream, by index
-	seen               bool       // there was a choice
-	chunk              Chunk      // of the last frame
+	// reasoning is in reasoning_content if inReasoningContent is set, in parts of content if inParts is set, in reasoning_details if
+	// there are details, else in reasoning.
+	reasoning                   []byte
+	inReasoningContent, inParts bool
+	details                     []byte     // elements of reasoning_details, compact
+	called                      bool       // there is a tool call
+	calls                       []toolCall // of a stream, by index
+	seen                        bool       // there was a choice
+	chunk                       Chunk      // of the last frame
 
 	messages bool          // the answer is of Anthropic Messages
 	blocks   []replyBlock  // of its content
@@ -115,7 +117,13 @@ func (r *Reply) ID() string {
 
 func (r *Reply) add(c *Choice) {
 	r.reasoning = append(r.reasoning, c.Reasoning...)
-	r.inReasoningContent = r.inReasoningContent || c.inReasoningContent
+	r.inReasoningContent, r.inParts = r.inReasoningContent || c.inReasoningContent, r.inParts || c.inParts
+	if list, err := AppendCompact(nil, c.details); len(c.details) > 0 && err == nil {
+		if len(r.details) > 0 {
+			r.details = append(r.details, ',')
+		}
+		r.details = append(r.details, list[1:len(list)-1]...)
+	}
 	r.called = r.called || len(c.ToolCalls) > 0
 	r.content = append(r.content, c.Content...)
 	r.refusal = append(r.refusal, c.Refusal...)
@@ -223,10 +231,23 @@ func (r *Reply) AppendMessage(dst []byte) ([]byte, error) {
 		role = []byte("assistant")
 	}
 	dst = appendQuoted(append(dst, `{"role":`...), role)
-	if len(content) > 0 {
+	keep := len(r.reasoning) > 0 && r.keeps() && !r.Contentless()
+	switch {
+	case keep && r.inParts:
+		dst = append(dst, `,"content":[{"type":"thinking","thinking":[{"type":"text","text":`...)
+		dst = append(appendQuoted(dst, r.reasoning), `}]}`...)
+		if len(content) > 0 {
+			dst = append(appendQuoted(append(dst, `,{"type":"text","text":`...), content), '}')
+		}
+		dst = append(dst, ']')
+	case len(content) > 0:
 		dst = appendQuoted(append(dst, `,"content":`...), content)
 	}
-	if len(r.reasoning) > 0 && r.keeps() && !r.Contentless() {
+	switch {
+	case !keep || r.inParts:
+	case len(r.details) > 0:
+		dst = append(append(append(dst, `,"reasoning_details":[`...), r.details...), ']')
+	default:
 		name := `,"reasoning":`
 		if r.inReasoningContent {
 			name = `,"reasoning_content":`
@@ -277,9 +298,43 @@ func appendWithoutReasoning(dst, message []byte) []byte {
 		}
 		empty = false
 		dst = append(append(append(dst, '"'), quoted...), `":`...)
-		dst = append(dst, value...)
+		if name == "content" {
+			dst = appendWithoutThinking(dst, value)
+		} else {
+			dst = append(dst, value...)
+		}
 	}
 	return append(dst, '}')
+}
+
+// appendWithoutThinking appends a content; if it is a list, without the parts that have a "thinking".
+func appendWithoutThinking(dst, content []byte) []byte {
+	if len(content) == 0 || content[0] != '[' {
+		return append(dst, content...)
+	}
+	var w jsonscan.Walker
+	w.Reset(content)
+	dst = append(dst, '[')
+	empty := true
+	for ok := w.OpenArray(); ok; ok = w.NextElement() {
+		part := w.Value()
+		var inner jsonscan.Walker
+		inner.Reset(part)
+		thinks := false
+		for ok := inner.TryObject(); ok; ok = inner.NextMember() {
+			thinks = thinks || string(inner.Key) == "thinking"
+			inner.Skip()
+		}
+		if thinks {
+			continue
+		}
+		if !empty {
+			dst = append(dst, ',')
+		}
+		empty = false
+		dst = append(dst, part...)
+	}
+	return append(dst, ']')
 }
 
 // appendQuoted appends text as a JSON string.

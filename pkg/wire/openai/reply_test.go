@@ -97,6 +97,33 @@ func TestReplyReasoning(t *testing.T) {
 		},
 		{"a whole answer of thoughts", []string{`{"choices":[{"message":{"role":"assistant","content":"","reasoning":"hm"}}]}`}, `{"role":"assistant","content":"hm"}`, `{"role":"assistant","content":"hm"}`, "", true},
 		{"a whole answer of nothing", []string{`{"choices":[{"message":{"role":"assistant","content":null}}]}`}, "", "", "", true},
+		{
+			"reasoning_details",
+			[]string{
+				`data: {"choices":[{"delta":{"content":"","reasoning_details":[{"type":"reasoning.text", "text":"h"}]}}]}`,
+				`data: {"choices":[{"delta":{"content":"","reasoning_details":[{"type":"reasoning.text","text":"m"}]}}]}`, call, end,
+			},
+			`{"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"h"},{"type":"reasoning.text","text":"m"}],` + calls + `}`,
+			`{"role":"assistant","reasoning_details":[{"type":"reasoning.text","text":"h"},{"type":"reasoning.text","text":"m"}],` + calls + `}`,
+			`{"role":"assistant",` + calls + `}`, false,
+		},
+		{
+			"parts of thinking",
+			[]string{
+				`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"h"}]}]}}]}`,
+				`data: {"choices":[{"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"m"}]}]}}]}`, content, end,
+			},
+			`{"role":"assistant","content":"yes"}`,
+			`{"role":"assistant","content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"yes"}]}`,
+			`{"role":"assistant","content":"yes"}`, false,
+		},
+		{
+			"a whole answer with a part of thinking",
+			[]string{`{"choices":[{"message":{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}]}}]}`},
+			`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
+			`{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}]}`,
+			`{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, false,
+		},
 		{"a refusal", []string{thought, `data: {"choices":[{"index":0,"delta":{"refusal":"no"}}]}`}, `{"role":"assistant","refusal":"no"}`, `{"role":"assistant","reasoning_content":"hm ","refusal":"no"}`, `{"role":"assistant","refusal":"no"}`, false},
 	} {
 		for history, want := range map[HistoryReasoning]string{ReasoningAuto: tt.auto, ReasoningKeep: tt.keep, ReasoningDrop: tt.drop} {
@@ -132,6 +159,8 @@ func TestReplyErrors(t *testing.T) {
 func FuzzReply(f *testing.F) {
 	f.Add(`{"choices":[{"index":0,"delta":{"content":" the"}}]}`, `{"choices":[{"delta":{"content":"\ud83d\ude00"}}]}`)
 	f.Add(`{"choices":[{"message":{"role":"a","content":"b"}}]}`, `[DONE]`)
+	f.Add(`{"choices":[{"message":{"content":[{"type":"thinking","thinking":"a"},{"text":"b"}]}}]}`, `[DONE]`)
+	f.Add(`{"choices":[{"delta":{"reasoning_details":[{"text":"a"}]}}]}`, `{"choices":[{"delta":{"tool_calls":[{"function":{"name":"x"}}]}}]}`)
 	f.Add(`{"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"name":"x","arguments":"{}"}}]}}]}`, `{}`)
 	f.Add(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"x","input":{}}}`, `{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{}"}}`)
 	f.Add(`{"type":"message","content":[{"type":"text","text":"a"}]}`, `{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{}}}`)
