@@ -95,12 +95,11 @@ type Choice struct {
 	// another mark of their end: Triton's generate_stream.
 	Unmarked bool
 
-	// JSON text, for Reply: message of a whole body, tool_calls of a delta.
+	// JSON text, for Reply: message of a whole body, or reasoning_details of a delta that has its reasoning there; tool_calls of a
+	// delta.
 	message, calls []byte
-	// inReasoningContent and inParts say, for Reply, that the reasoning is in reasoning_content, or in parts of content. details is
-	// reasoning_details if the reasoning is in it.
+	// inReasoningContent and inParts say, for Reply, that the reasoning is in reasoning_content, or in parts of content.
 	inReasoningContent, inParts bool
-	details                     []byte
 	// soFar marks an answer of SGLang's generate, which has generated tokens so far.
 	soFar     bool
 	generated int64
@@ -365,8 +364,12 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 	for ok := w.TryObject(); ok; ok = w.NextMember() {
 		switch string(w.Key) {
 		case "content":
-			var t []byte
-			if t, thoughts = content(w); len(t) > 0 {
+			if w.Peek() == '[' {
+				var t []byte
+				if t, thoughts = contentParts(w); len(t) > 0 {
+					c.Content = t
+				}
+			} else if t := w.String(); len(t) > 0 {
 				c.Content = t
 			}
 		case "role":
@@ -398,16 +401,20 @@ func (c *Choice) parseMessage(w *jsonscan.Walker) {
 		}
 	}
 	c.inReasoningContent = len(reasoningContent) > 0
-	if len(c.Reasoning) == 0 {
-		c.Reasoning = reasoningContent
+	if len(c.Reasoning) > 0 {
+		return
 	}
-	if len(c.Reasoning) == 0 && len(details) > 0 {
-		if c.Reasoning = reasoningDetails(details); len(c.Reasoning) > 0 {
-			c.details = details
-		}
+	if c.Reasoning = reasoningContent; len(reasoningContent) == 0 && len(details)+len(thoughts) > 0 {
+		c.reasoningElsewhere(details, thoughts)
 	}
-	if len(c.Reasoning) == 0 && len(thoughts) > 0 {
-		c.Reasoning, c.inParts = thoughts, true
+}
+
+// reasoningElsewhere sets Reasoning to the texts of reasoning_details, or else to the thoughts of a content.
+func (c *Choice) reasoningElsewhere(details, thoughts []byte) {
+	if c.Reasoning = reasoningDetails(details); len(c.Reasoning) == 0 {
+		c.Reasoning, c.inParts = thoughts, len(thoughts) > 0
+	} else if len(c.message) == 0 {
+		c.message = details
 	}
 }
 
@@ -429,12 +436,18 @@ func reasoningDetails(list []byte) []byte {
 	return j.b
 }
 
-// content reads a string, or a list of parts that have a "text". thoughts are the texts of parts that have a "thinking", as
-// Mistral's models send their reasoning.
-func content(w *jsonscan.Walker) (text, thoughts []byte) {
+// content reads a string, or the text of a list of parts.
+func content(w *jsonscan.Walker) []byte {
 	if w.Peek() != '[' {
-		return w.String(), nil
+		return w.String()
 	}
+	text, _ := contentParts(w)
+	return text
+}
+
+// contentParts reads a list of parts that have a "text". thoughts are the texts of parts that have a "thinking", as
+// Mistral's models send their reasoning.
+func contentParts(w *jsonscan.Walker) (text, thoughts []byte) {
 	var j, thinking joiner
 	for ok := w.OpenArray(); ok; ok = w.NextElement() {
 		if w.Peek() != '{' {
@@ -446,8 +459,7 @@ func content(w *jsonscan.Walker) (text, thoughts []byte) {
 			case "text":
 				j.add(w.String())
 			case "thinking":
-				inner, _ := content(w)
-				thinking.add(inner)
+				thinking.add(content(w))
 			default:
 				w.Skip()
 			}

@@ -17,7 +17,7 @@ func (n *native) plainMember(w *jsonscan.Walker) bool {
 	switch string(w.Key) {
 	case "text_output":
 		n.present, n.choice.Unmarked = true, true
-		n.choice.Content, _ = content(w)
+		n.choice.Content = content(w)
 	case "request_id":
 		n.plain.request = w.String()
 	case "tokens", "output_ids":

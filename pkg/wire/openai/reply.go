@@ -118,11 +118,13 @@ func (r *Reply) ID() string {
 func (r *Reply) add(c *Choice) {
 	r.reasoning = append(r.reasoning, c.Reasoning...)
 	r.inReasoningContent, r.inParts = r.inReasoningContent || c.inReasoningContent, r.inParts || c.inParts
-	if list, err := AppendCompact(nil, c.details); len(c.details) > 0 && err == nil {
-		if len(r.details) > 0 {
-			r.details = append(r.details, ',')
+	if len(c.message) > 0 && c.message[0] == '[' {
+		if list, err := AppendCompact(nil, c.message); err == nil {
+			if len(r.details) > 0 {
+				r.details = append(r.details, ',')
+			}
+			r.details = append(r.details, list[1:len(list)-1]...)
 		}
-		r.details = append(r.details, list[1:len(list)-1]...)
 	}
 	r.called = r.called || len(c.ToolCalls) > 0
 	r.content = append(r.content, c.Content...)

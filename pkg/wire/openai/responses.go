@@ -37,7 +37,7 @@ func (i *responsesItem) parse(w *jsonscan.Walker) {
 		case "content":
 			i.content, i.refusal = itemContent(w)
 		case "summary":
-			i.summary, _ = content(w)
+			i.summary = content(w)
 		case "name":
 			i.name = w.String()
 		case "arguments", "input":

@@ -54,7 +54,7 @@ func (t *template) learn(frame []byte, c *Chunk) {
 		return
 	}
 	q := &c.Choices[0]
-	if q.soFar || len(q.Refusal)+len(q.ToolCalls)+len(q.FinishReason)+len(q.message)+len(q.calls)+len(q.details) > 0 || len(q.Content) > 0 == (len(q.Reasoning) > 0) {
+	if q.soFar || len(q.Refusal)+len(q.ToolCalls)+len(q.FinishReason)+len(q.message)+len(q.calls) > 0 || len(q.Content) > 0 == (len(q.Reasoning) > 0) {
 		return
 	}
 	text := q.Content
