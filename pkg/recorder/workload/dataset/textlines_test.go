@@ -37,7 +37,7 @@ func TestTextLines(t *testing.T) {
 		{name: "empty", file: "p.txt", err: "is empty (0 bytes)"},
 		{name: "only blank lines", file: "p.txt", in: "\ufeff\r\n \n", err: "has only blank lines; expected a prompt on each line"},
 		{name: "not UTF-8", file: "p.txt", in: "a\n\ncaf\xe9\n", err: "line 3: is not UTF-8; save the file as UTF-8"},
-		{name: "UTF-16", file: "p.txt", in: "\xff\xfea\x00\n\x00", err: "line 1: is not UTF-8"},
+		{name: "UTF-16", file: "p.txt", in: "\xff\xfea\x00\n\x00", err: "is text in UTF-16; save the file as UTF-8"},
 		{name: "a line too long", file: "p.txt", in: "a\n" + strings.Repeat("b", 100), o: Options{MaxRowBytes: 50}, err: "line 2: 100 bytes long; a row may have at most 50"},
 		{name: "text in another layout", file: "p.txt", in: "Tell me a story\n", o: Options{Layout: "sharegpt"}, err: `it begins with "Tell me a story\n"; only the layout prompts has plain text, not sharegpt`},
 		{name: "another name", file: "p", in: "Tell me a story\n", err: "to send each line as a prompt, give the file a name that ends in .txt"},
