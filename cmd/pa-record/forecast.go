@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // forecastLoad returns what the runs send, and where they write it.
@@ -116,7 +117,11 @@ func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir 
 // dataFacts looks at src, the opened input data, or if that is nil at what the flags say. sessions are the facts of its sessions; nil
 // for other data. textPerToken is the length in bytes of a token of the data's texts.
 func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFacts, textPerToken float64) *forecast.Facts {
-	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
+	unknown := recorder.Figure{Basis: "the requests ask for no length of the answers"}
+	if s.template != nil {
+		unknown.Basis = "the request template decides the length of the answers"
+	}
+	d := &forecast.Facts{Output: unknown}
 	if src != nil {
 		d.Entries = src.Len()
 	}
@@ -137,15 +142,15 @@ func (s *settings) dataFacts(src workload.Source, sessions *workload.SessionFact
 	switch {
 	case s.ServiceKind == kindOpenAI && (!known || !api.AsksLength()):
 		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
-	case s.template != nil:
-		d.Output = recorder.Figure{Basis: "--request-template decides the length of the answers"}
+	case s.template != nil && !s.template.Uses(render.PlaceholderMaxTokens):
+		d.Output = unknown
 	case s.outputLengths != nil:
 		d.Output = recorder.Figure{Value: s.outputLengths.MeanLength(), Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
 		if s.ExactOutput {
 			d.Output.Bound = forecast.LengthBound(s.outputLengths)
 		}
 	case s.noOutputLength:
-		d.Output = recorder.Figure{Basis: "the requests ask for no length of the answers"}
+		d.Output = unknown
 	case s.extraLength != "":
 		if n := forecast.LengthIn([]byte(s.ExtraBody), []string{s.extraLength}); n > 0 {
 			d.Output = recorder.Figure{Value: n, Bound: recorder.AtMost, Basis: s.extraLength + " of --extra-body"}

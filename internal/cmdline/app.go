@@ -55,7 +55,7 @@ type App struct {
 	// Bare holds the values of flags that may be given without one, by name. The argument after such a flag is its value unless it begins
 	// with a dash.
 	Bare map[string]string
-	// Reword changes an error, a warning or a note before it is printed; nil leaves it.
+	// Reword changes an error, a warning, a note or a forecast before it is printed; nil leaves it.
 	Reword func(message string) string
 	// HelpPage is the command whose help a usage error names; "" means the one that was given.
 	HelpPage string
@@ -116,11 +116,14 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	return code
 }
 
-// rewordRemarks rewords the lines of text that are warnings or notes of the app.
+// remarks begin, after the name of the app, the lines that Reword changes.
+var remarks = []string{"warning", "note", "forecast"}
+
+// rewordRemarks rewords the lines of text that are remarks of the app.
 func (a App) rewordRemarks(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, a.Name+": warning: ") || strings.HasPrefix(line, a.Name+": note: ") {
+		if slices.ContainsFunc(remarks, func(kind string) bool { return strings.HasPrefix(line, a.Name+": "+kind+": ") }) {
 			line = a.Reword(line)
 		}
 		b.WriteString(line)
