@@ -27,6 +27,7 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
+	"github.com/pa-tools/pa/cmd/pa-record/frontend"
 	"github.com/pa-tools/pa/cmd/pa-record/printer"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
@@ -197,7 +198,8 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 		Flags:       s.flags(),
 		Unsupported: unsupportedFlags,
 		Renamed:     renamedFlags,
-		OtherFlags:  foreignFlags,
+		OtherFlags:  frontend.CommandOfFlags,
+		OwnFlags:    frontend.Flags,
 		GetoptForms: true,
 		Bare:        bareFlags(),
 		Action: func(c *cli.Context) error {

@@ -49,6 +49,9 @@ type App struct {
 	// because the command parses its own arguments. The error for such a flag names the
 	// command. Nil means none.
 	OtherFlags func() map[string]string
+	// OwnFlags returns the flags of a command that parses its own arguments, for the completion of
+	// shells. Nil means none.
+	OwnFlags func(command string) []cli.Flag
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
 	GetoptForms bool

@@ -46,6 +46,9 @@ func newCompletion(a App) completion {
 			continue
 		}
 		flags := completionFlags(cmd.Flags)
+		if cmd.SkipFlagParsing && a.OwnFlags != nil {
+			flags = completionFlags(a.OwnFlags(cmd.Name))
+		}
 		c.Commands = append(c.Commands, completionCommand{Name: cmd.Name, Usage: cmd.Usage, Flags: flags})
 		if cmd.Name == a.Default {
 			c.Bare = append(c.Bare, flags...)
