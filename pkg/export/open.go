@@ -145,7 +145,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 		}
 		return nil, fmt.Errorf("%s: %w; check the path (pa-record writes profile_export.json into the working directory)", path, err)
 	case err != nil:
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	f, err := disk.OpenStream(ctx, path)
 	if err != nil {

@@ -116,7 +116,7 @@ func (f *Form) WriteFolder(folder string, runs []*Run, write func(path string, c
 			made = append(made, missing(dir)...)
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
+			return disk.Unmade(err)
 		}
 		if x.Content == nil {
 			continue

@@ -45,7 +45,7 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	}
 	lock, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	if !lockFile(lock) {
 		return nil, errors.Join(&FileError{path, ErrBusy}, lock.Close())

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -208,7 +209,7 @@ func filesOf(path string) ([]dataFile, error) {
 		return []dataFile{{path, -1}}, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	manifest := path
 	if info.IsDir() {
@@ -224,7 +225,7 @@ func filesOf(path string) ([]dataFile, error) {
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	var all []dataFile
 	for _, e := range inside {
@@ -510,7 +511,7 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case src.size == 0:
-		return nil, fmt.Errorf("%s: is empty (0 bytes)", src.name)
+		return nil, fmt.Errorf("%s: is empty (0 bytes); give a file with prompts or requests", src.name)
 	case isText(src.name, head, o):
 		return openText(ctx, src)
 	case len(text) == 0:
