@@ -279,6 +279,8 @@ func describe(head []byte) string {
 		return "only white space"
 	case spool.Compression([]byte(text)) != "":
 		return spool.Compression([]byte(text)) + " data within the compressed file"
+	case strings.HasPrefix(text, "SQLite format 3\x00"):
+		return "an SQLite database; EvalScope and AISBench write their figures into the JSON files beside it"
 	}
 	for _, c := range []struct{ magic, name, program string }{{"\xfd7zXZ\x00", "xz", "xz -d"}, {"BZh", "bzip2", "bzip2 -d"}, {"PK\x03\x04", "zip", "unzip"}} {
 		if strings.HasPrefix(text, c.magic) {
