@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -286,6 +287,15 @@ func TestHelp(t *testing.T) {
 	top := exec(t, "", "--help").stdout
 	if strings.Count(top, "  # ") != 5 || strings.Index(top, "Examples:") > 80 {
 		t.Errorf("help does not start with five examples:\n%s", top)
+	}
+	// The examples of a command write different files, so that they can be pasted one after the other.
+	outputs := regexp.MustCompile(`(?m)^  pa-analyze plot .* -o (\S+)$`).FindAllStringSubmatch(exec(t, "", "plot", "--help").stdout, -1)
+	written := map[string]bool{}
+	for _, m := range outputs {
+		written[m[1]] = true
+	}
+	if len(outputs) < 5 || len(written) != len(outputs) {
+		t.Errorf("the examples of plot write %q", outputs)
 	}
 	for topic, want := range map[string]string{"objective": "--slo-target SHARE", "dialect": "--goodput LIMITS", "all": "--slo-target SHARE"} {
 		if got := exec(t, "", "report", "--help", topic); got.code != 0 || !strings.Contains(got.stdout, want) {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pa-tools/pa/internal/cmdline"
@@ -69,11 +70,19 @@ func (c *call) openFile(path string) (export.Reader, error) {
 	}
 	// Only files that the command line names are opened.
 	if names := export.SummaryNames(r, path); names != nil {
-		files := strings.Join(names, " and ")
-		if export.SummaryPaths(r, path) == nil {
-			c.warnf("%s: the load of the run is n/a: the tool writes the load into %s, which is not in the folder", path, files)
-		} else {
-			c.warnf("%s: the load of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, files)
+		files, what := strings.Join(names, " and "), ""
+		switch run := r.Run(); {
+		case slices.ContainsFunc(run.Experiments, func(e export.Experiment) bool { return e.Mode == "" }):
+			what = "load"
+		case run.Meta == nil || run.Meta.Model == "":
+			what = "model"
+		}
+		switch {
+		case what == "":
+		case export.SummaryPaths(r, path) == nil:
+			c.warnf("%s: the %s of the run is n/a: the tool writes the %s into %s, which is not in the folder", path, what, what, files)
+		default:
+			c.warnf("%s: the %s of the run is n/a: the tool writes it into %s of the same folder; add --beside to read that, too", path, what, files)
 		}
 	}
 	return r, nil

@@ -90,7 +90,7 @@ func plotCommand() *cli.Command {
   trend          metrics over many runs; FILE is [LABEL=]RUNS as for trend
 Examples:
   pa-analyze plot cdf run.json -o cdf.svg
-  pa-analyze plot cdf old.json new.json -o cdf.svg
+  pa-analyze plot cdf old.json new.json -o both.svg
   pa-analyze plot sweep run.json --slo 'ttft<=200ms' -o sweep.svg
   pa-analyze plot scatter run.json -x output_tokens -y e2el -o scatter.svg
   pa-analyze plot prompt-length in-*.json -o prompts.svg

@@ -128,7 +128,9 @@ func (c *call) validateFile(path string, cfg check.ValidateConfig, r export.Read
 		}
 	})
 	for _, w := range r.Warnings() {
-		v.Violations += w.Count
+		if !w.Note {
+			v.Violations += w.Count
+		}
 		line("%s", sanitize.Text(w.String()))
 	}
 	if limit > 0 && printed > limit {

@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -75,6 +76,25 @@ func TestBetweenLevels(t *testing.T) {
 	}
 	if asked := f.taken(); len(asked) != 1 || !strings.HasPrefix(asked[0], "POST /flush Basic ") {
 		t.Errorf("asked %q, want it once with the name and password of its URL", asked)
+	}
+}
+
+// The key is not sent to the server whose -u has a user name, and is to the other one.
+func TestBetweenLevelsOfSeveral(t *testing.T) {
+	f := &flusher{}
+	srv, other := httptest.NewServer(f), httptest.NewServer(f)
+	defer srv.Close()
+	defer other.Close()
+	s, err := parse(t, "sk-0123456789", "--service-kind", "openai", "-u", strings.Replace(srv.URL, "//", "//me:pw@", 1), "-u", other.URL,
+		"--between-levels", srv.URL+"/a", "--between-levels", other.URL+"/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := postBetween(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if asked := f.taken(); !slices.Equal(asked, []string{"POST /a", "POST /b Bearer sk-0123456789"}) {
+		t.Errorf("asked %q", asked)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/pa-tools/pa/pkg/recorder/load"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 	"github.com/pa-tools/pa/pkg/recorder/workload/dataset"
+	"github.com/pa-tools/pa/pkg/recorder/workload/render"
 )
 
 // forecastLoad returns what the runs send, and where they write it.
@@ -116,7 +117,11 @@ func (s *settings) warnOfDisk(w io.Writer, f *forecast.Forecast, space func(dir 
 // dataFacts looks at the opened input data, or without a source at what the flags say. textPerToken is the length in bytes of a
 // token of the data's texts.
 func (s *settings) dataFacts(e *inputData, textPerToken float64) *forecast.Facts {
-	d := &forecast.Facts{Output: recorder.Figure{Basis: "the requests ask for no length of the answers"}}
+	unknown := recorder.Figure{Basis: "the requests ask for no length of the answers"}
+	if s.template != nil {
+		unknown.Basis = "the request template decides the length of the answers"
+	}
+	d := &forecast.Facts{Output: unknown}
 	src, sessions, flag := e.Source, e.sessions, 0.
 	if s.outputLengths != nil {
 		flag = s.outputLengths.MeanLength()
@@ -141,8 +146,8 @@ func (s *settings) dataFacts(e *inputData, textPerToken float64) *forecast.Facts
 	switch {
 	case s.ServiceKind == kindOpenAI && (!known || !api.AsksLength()):
 		d.Output = recorder.Figure{Basis: "answers of this endpoint have no length in tokens"}
-	case s.template != nil:
-		d.Output = recorder.Figure{Basis: "--request-template decides the length of the answers"}
+	case s.template != nil && !s.template.Uses(render.PlaceholderMaxTokens):
+		d.Output = unknown
 	case flag > 0 && e.facts != nil && e.facts.Lengths+e.facts.Whole > 0: // they win over the flag
 	case s.outputLengths != nil:
 		d.Output = recorder.Figure{Value: flag, Bound: recorder.AtMost, Basis: "--output-tokens " + s.OutputLaw}
@@ -150,7 +155,7 @@ func (s *settings) dataFacts(e *inputData, textPerToken float64) *forecast.Facts
 			d.Output.Bound = forecast.LengthBound(s.outputLengths)
 		}
 	case s.noOutputLength:
-		d.Output = recorder.Figure{Basis: "the requests ask for no length of the answers"}
+		d.Output = unknown
 	case s.extraLength != "":
 		if n := forecast.LengthIn([]byte(s.ExtraBody), []string{s.extraLength}); n > 0 {
 			d.Output = recorder.Figure{Value: n, Bound: recorder.AtMost, Basis: s.extraLength + " of --extra-body"}

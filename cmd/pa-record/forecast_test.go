@@ -74,7 +74,7 @@ func TestForecastText(t *testing.T) {
 		{"--fixed-schedule --streaming --speed-up 2 --input-data " + traced, "at least 45 s, 3 requests, about 600 input tokens, at most 300 output tokens, at most 91.7 kB of export"},
 		{"--concurrency-range 1,2 --request-count all --input-data " + traced, "6 requests, about 1,200 input tokens, at most 600 output tokens, at most 15.3 kB of export; unknown: time" + pace},
 		{"--request-count 10 --input-data " + bodies, "10 requests, about 195 input tokens, at most 300 output tokens, at most 12.4 kB of export; unknown: time" + pace},
-		{"--request-count all --input-data nowhere.jsonl", "unknown: time, requests, input tokens, output tokens and export (--input-data: stat nowhere.jsonl: no such file or directory)"},
+		{"--request-count all --input-data nowhere.jsonl", "unknown: time, requests, input tokens, output tokens and export (--input-data: nowhere.jsonl: no such file or directory; check the path)"},
 		{"--request-count all --input-data " + large, "unknown: time, requests, input tokens, output tokens and export (--input-data " + large + " is large, and is read when the run begins)"},
 		{"--request-count all --input-data -", "unknown: time, requests, input tokens, output tokens and export (--input-data -: standard input is read when the run begins)"},
 		{"--periodic-concurrency-range 2:8:2 --isl 20", "8 requests, 160 input tokens; unknown: time" + pace + "; " + noLength},

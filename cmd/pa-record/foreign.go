@@ -26,19 +26,6 @@ func foreignCommands(env environment) []*cli.Command {
 	return all
 }
 
-// foreignFlags returns the flags of other tools, each with the first command that takes it.
-func foreignFlags() map[string]string {
-	all := map[string]string{}
-	for _, tool := range frontend.Tools() {
-		for _, name := range tool.Flags() {
-			if all[name] == "" {
-				all[name] = "pa-record " + tool.Name
-			}
-		}
-	}
-	return all
-}
-
 // runForeign prints the pa-record command that equals a command line of tool, and runs it.
 func runForeign(c *cli.Context, tool *frontend.Tool, env environment) error {
 	args := c.Args().Slice()

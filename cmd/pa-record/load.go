@@ -136,9 +136,8 @@ func (o sloText) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 // A postURL is one of --between-levels, whose text and JSON have no user information and query.
 type postURL struct {
 	*url.URL
-	shown string
-	// tested says that it is at a server under test, which gets the headers of -H too.
-	tested bool
+	shown  string
+	tested string // -u of the server under test that it is at, which gets the headers of -H too; "" for another server
 }
 
 // String hides the method of the URL, whose text has the user information and the query.
@@ -701,7 +700,10 @@ func (p *parser) betweenURLs(s *settings) {
 			p.errorf("--between-levels %s: expected a URL, http://host:port/path", redact.URL(text))
 			continue
 		}
-		tested := slices.ContainsFunc(s.allURLs(), func(server string) bool { return strings.EqualFold(addressOf(server), u.Host) })
+		urls, tested := s.allURLs(), ""
+		if i := slices.IndexFunc(urls, func(server string) bool { return strings.EqualFold(addressOf(server), u.Host) }); i >= 0 {
+			tested = urls[i]
+		}
 		s.BetweenLevels = append(s.BetweenLevels, postURL{u, redact.URL(text), tested})
 	}
 }

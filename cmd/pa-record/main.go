@@ -27,6 +27,7 @@ import (
 	"golang.org/x/term"
 	"google.golang.org/grpc/grpclog"
 
+	"github.com/pa-tools/pa/cmd/pa-record/frontend"
 	"github.com/pa-tools/pa/cmd/pa-record/printer"
 	"github.com/pa-tools/pa/internal/cmdline"
 	"github.com/pa-tools/pa/internal/disk"
@@ -188,16 +189,17 @@ func recordApp(args []string, env environment, reports [][]string) cmdline.App {
 		Version: version,
 		Examples: []cmdline.Example{
 			{Does: "try it without a server: the built-in simulated one answers", Line: "pa-record -u sim:// --concurrency-range 1,4 --request-count 40"},
-			{Does: "an OpenAI-compatible server, 8 requests in flight for a minute", Line: "pa-record --service-kind openai -u localhost:8000 --streaming \\\n  --concurrency-range 8 --duration 1m"},
-			{Does: "10 requests per second, prompts of 500 tokens, answers of 100", Line: "pa-record --service-kind openai -u localhost:8000 --streaming \\\n  --request-rate-range 10 --synthetic-input-tokens-mean 500 \\\n  --output-tokens-mean 100"},
-			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --concurrency-range 1:16:5"},
+			{Does: "an OpenAI-compatible server, 8 requests in flight for a minute", Line: "pa-record --service-kind openai -u localhost:8000 --streaming \\\n  --concurrency-range 8 --duration 1m --profile-export-file own.json"},
+			{Does: "10 requests per second, prompts of 500 tokens, answers of 100", Line: "pa-record --service-kind openai -u localhost:8000 --streaming \\\n  --request-rate-range 10 --synthetic-input-tokens-mean 500 \\\n  --output-tokens-mean 100 --profile-export-file rate.json"},
+			{Does: "Triton over gRPC, with perf_analyzer's flags", Line: "pa-record -m vllm -i grpc --async --streaming --input-data prompts.json \\\n  --concurrency-range 1:16:5 --profile-export-file triton.json"},
 			{Does: "see what would be sent, and send nothing", Line: "pa-record -u sim:// --concurrency-range 1,4 --dry-run"},
 		},
 		CommonFlags: map[string][]cmdline.CommonFlag{"": commonFlags, "inputs": commonInputFlags},
 		Flags:       s.flags(),
 		Unsupported: unsupportedFlags,
 		Renamed:     renamedFlags,
-		OtherFlags:  foreignFlags,
+		OtherFlags:  frontend.CommandOfFlags,
+		OwnFlags:    frontend.Flags,
 		GetoptForms: true,
 		Bare:        bareFlags(),
 		Action: func(c *cli.Context) error {

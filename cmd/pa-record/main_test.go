@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -146,7 +147,8 @@ func TestHelpWidth(t *testing.T) {
 }
 
 // The first screen of the help fits a terminal of 40 lines and begins with five examples,
-// each a command line that pa-record accepts.
+// each a command line that pa-record accepts. Each writes another file, so that they can be
+// pasted one after the other.
 func TestFirstScreen(t *testing.T) {
 	_, page, _ := inProcess(t.Context(), t, "--help")
 	if n := strings.Count(page, "\n"); n > 40 {
@@ -160,11 +162,25 @@ func TestFirstScreen(t *testing.T) {
 	if err := os.WriteFile("prompts.json", []byte(`{"data": [{"text_input": ["a"]}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	written := map[string]bool{}
 	for _, e := range examples {
 		args := strings.Fields(strings.ReplaceAll(e.Line, "\\\n", " ") + " --dry-run")[1:]
-		if code, _, stderr := inProcess(t.Context(), t, args...); code != 0 {
+		code, stdout, stderr := inProcess(t.Context(), t, args...)
+		if code != 0 {
 			t.Errorf("%s: exit code %d: %s", e.Line, code, stderr)
 		}
+		var plan struct {
+			Files []string `json:"profile_export_file"`
+		}
+		if err := json.Unmarshal([]byte(stdout), &plan); err != nil || len(plan.Files) != 1 {
+			t.Errorf("%s: files %v, error %v", e.Line, plan.Files, err)
+		}
+		if !strings.Contains(e.Line, "--dry-run") {
+			written[plan.Files[0]] = true
+		}
+	}
+	if len(written) != 4 {
+		t.Errorf("4 examples write the files %v", written)
 	}
 }
 

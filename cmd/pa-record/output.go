@@ -76,7 +76,7 @@ func (s *settings) makeArtifactDir() error {
 		return nil
 	}
 	if err := os.MkdirAll(s.ArtifactDir, 0o777); err != nil {
-		return fmt.Errorf("--artifact-dir: %w", err)
+		return fmt.Errorf("--artifact-dir: %w", disk.Unmade(err))
 	}
 	return nil
 }

@@ -173,8 +173,7 @@ func (p *parser) endpointKnown(s *settings) {
 func (p *parser) headers(s *settings, getenv func(string) string) {
 	api, _ := s.api()
 	keyHeader, _ := api.KeyHeader("")
-	named := func(u string) bool { return strings.Contains(redact.URL(u), "[redacted]@") } // has a user name
-	authorized, given := false, false                                                      // by any header, and by the key's header
+	authorized, given := false, false // by any header, and by the key's header
 	for _, h := range p.c.StringSlice("header") {
 		name, value, ok := strings.Cut(h, ":")
 		name = strings.TrimSpace(name)
@@ -199,10 +198,12 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 	if s.ServiceKind != kindOpenAI {
 		return
 	}
-	if strings.EqualFold(keyHeader, "authorization") && slices.ContainsFunc(s.allURLs(), named) {
-		p.refuse(authorized, "-u has a user name, and -H 'Authorization: …' excludes it; drop one")
-		p.refuse(p.c.IsSet("api-key-file"), "-u has a user name, and --api-key-file excludes it; drop one")
-		authorized = true
+	if urls := s.allURLs(); slices.ContainsFunc(urls, backend.HasUser) {
+		bearer := func(h header) bool { return strings.EqualFold(h.name, "authorization") }
+		p.refuse(slices.ContainsFunc(s.Headers, bearer), "-u has a user name, and -H 'Authorization: …' excludes it; drop one")
+		all := strings.EqualFold(keyHeader, "authorization") && !slices.ContainsFunc(urls, func(u string) bool { return !backend.HasUser(u) })
+		p.refuse(all && p.c.IsSet("api-key-file"), "-u has a user name, and --api-key-file excludes it; drop one")
+		authorized = authorized || all
 	}
 	switch path := p.c.String("api-key-file"); {
 	case path != "":
@@ -221,6 +222,11 @@ func (p *parser) headers(s *settings, getenv func(string) string) {
 		name, value := api.KeyHeader(s.apiKey)
 		s.Headers = append(s.Headers, header{name: name, value: value})
 	}
+}
+
+// headersFor returns the headers for a server at url, whose user information takes the place of a bearer token.
+func (s *settings) headersFor(url string) []header {
+	return slices.DeleteFunc(slices.Clone(s.Headers), func(h header) bool { return backend.HasUser(url) && strings.EqualFold(h.name, "authorization") })
 }
 
 // headersOfLoad refuses headers that depend on what the load does not have. sends is as in [settings.read].

@@ -2,10 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -160,8 +164,73 @@ func TestSecrets(t *testing.T) {
 	if _, err := parse(t, "", append(basic, "-H", "authorization: Bearer x")...); err == nil || !strings.Contains(err.Error(), "-u has a user name, and -H 'Authorization: …' excludes it; drop one") {
 		t.Errorf("two ways to authorize: %v", err)
 	}
+	if _, err := parse(t, "", append(basic, "--endpoint", "v1/messages", "-H", "Authorization: Bearer x")...); err == nil || !strings.Contains(err.Error(), "excludes it; drop one") {
+		t.Errorf("two ways to authorize, and the key in another header: %v", err)
+	}
+	if s, err := parse(t, secret, "--service-kind", "openai", "-m", "m", "-u", "http://host/of@me"); err != nil || len(s.Headers) != 1 {
+		t.Errorf("an at sign in a path is no user name: headers %v (%v)", s.Headers, err)
+	}
 	if s, err := parse(t, secret, "-m", "x"); err != nil || len(s.Headers) != 0 {
 		t.Errorf("Triton got headers %v (%v); the OpenAI key is not for it", s.Headers, err)
+	}
+}
+
+// Each URL is on its own: its user information, else the key.
+func TestKeyOfEachURL(t *testing.T) {
+	const key, basic = "Bearer sk-0123456789", "Basic bWU6cHc="
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("sk-0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	got := map[int]map[string]bool{}
+	var addrs []string
+	for i := range 2 {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			got[i][r.Header.Get("Authorization")] = true
+			mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			if strings.HasSuffix(r.URL.Path, "/models") {
+				fmt.Fprint(w, `{"data":[{"id":"m"}]}`)
+				return
+			}
+			fmt.Fprint(w, `{"choices":[{"index":0,"message":{"role":"assistant","content":"a"},"finish_reason":"stop"}]}`)
+		}))
+		defer srv.Close()
+		addrs = append(addrs, strings.TrimPrefix(srv.URL, "http://"))
+	}
+	for _, tt := range []struct {
+		urls [2]string // %s: the address
+		args []string
+		want [2]string
+	}{
+		{[2]string{"http://me:pw@%s", "http://%s"}, nil, [2]string{basic, key}},
+		{[2]string{"http://%s", "http://me:pw@%s"}, nil, [2]string{key, basic}},
+		{[2]string{"http://me:pw@%s", "http://%s"}, []string{"--api-key-file", file}, [2]string{basic, key}},
+		{[2]string{"%s", "me:pw@%s"}, []string{"--transport", "nethttp"}, [2]string{key, basic}},
+		{[2]string{"http://me:pw@%s", "http://me:pw@%s"}, nil, [2]string{basic, basic}},
+		{[2]string{"old=http://me:pw@%s", "new=http://%s"}, nil, [2]string{basic, key}},
+		{[2]string{"old=%s", "new=http://me:pw@%s"}, []string{"--api-key-file", file}, [2]string{key, basic}},
+	} {
+		got[0], got[1] = map[string]bool{}, map[string]bool{}
+		args := append([]string{"--service-kind", "openai", "--request-count", "2", "--quiet", "--artifact-dir", t.TempDir()}, tt.args...)
+		for i, u := range tt.urls {
+			args = append(args, "-u", fmt.Sprintf(u, addrs[i]))
+		}
+		variables := map[string]string{"OPENAI_API_KEY": "sk-0123456789"}
+		if slices.Contains(tt.args, file) {
+			variables["OPENAI_API_KEY"] = "another-key-000"
+		}
+		code, _, stderr := inProcessWith(t.Context(), t, variables, args...)
+		for i := range got {
+			if code != 0 || len(got[i]) != 1 || !got[i][tt.want[i]] {
+				t.Errorf("%q: exit code %d, server %d got %v, want %q\n%s", args, code, i, got[i], tt.want[i], stderr)
+			}
+		}
+	}
+	if _, err := parse(t, "", "--service-kind", "openai", "-u", "me:pw@a", "-u", "me:pw@b", "--api-key-file", file); err == nil || !strings.Contains(err.Error(), "--api-key-file excludes it") {
+		t.Errorf("a key that no server gets: %v", err)
 	}
 }
 

@@ -192,7 +192,7 @@ func (s *settings) openAIConfig(url string) openai.Config {
 		TLS: s.tlsFor(hostOf(url)), Transport: s.openAITransport, HTTP2: s.HTTP2, Reuse: s.Reuse, PrewarmOptional: s.prewarmOptional, Proxy: s.proxy,
 		MaxAnswerMemory: s.MaxAnswerMemory, KeepMedia: s.KeepMedia, Sources: backend.NewSources(s.sourceIPs),
 	}
-	for _, h := range s.Headers {
+	for _, h := range s.headersFor(url) {
 		cfg.Headers = append(cfg.Headers, openai.Header{Name: h.name, Value: h.value})
 	}
 	cfg.ReturnHeader, cfg.RequestIDSeed = s.ReturnHeader, s.Seed
@@ -283,8 +283,8 @@ func postOnce(ctx context.Context, s *settings, u postURL) error {
 		req.Header.Set("Authorization", own)
 		secrets.AddHeader("Authorization", own)
 	}
-	for _, h := range s.Headers {
-		if u.tested && len(h.places) == 0 && (own == "" || !strings.EqualFold(h.name, "authorization")) {
+	for _, h := range s.headersFor(u.tested) {
+		if u.tested != "" && len(h.places) == 0 && (own == "" || !strings.EqualFold(h.name, "authorization")) {
 			req.Header.Add(h.name, h.value)
 			secrets.AddHeader(h.name, h.value)
 		}

@@ -70,7 +70,7 @@ func TestTLSErrors(t *testing.T) {
 	certs := newTestCerts(t)
 	const client = "--ssl-https-client-certificate-file client.pem "
 	for _, tt := range []struct{ name, args, want string }{
-		{"no such file", "--ssl-https-ca-certificates-file nowhere.pem", "--ssl-https-ca-certificates-file: open DIR/nowhere.pem: no such file"},
+		{"no such file", "--ssl-https-ca-certificates-file nowhere.pem", "--ssl-https-ca-certificates-file: DIR/nowhere.pem: no such file or directory; check the path"},
 		{"an authority that is a key", "--ssl-https-ca-certificates-file client.key", "--ssl-https-ca-certificates-file: DIR/client.key: no certificate in it; expected PEM, -----BEGIN CERTIFICATE-----"},
 		{"an authority as DER", "--ssl-https-ca-certificates-file client.der", "no certificate in it; expected PEM"},
 		{"a key without a certificate", "--ssl-https-private-key-file client.key", "--ssl-https-private-key-file needs --ssl-https-client-certificate-file"},

@@ -49,13 +49,16 @@ type App struct {
 	// because the command parses its own arguments. The error for such a flag names the
 	// command. Nil means none.
 	OtherFlags func() map[string]string
+	// OwnFlags returns the flags of a command that parses its own arguments, for the completion of
+	// shells. Nil means none.
+	OwnFlags func(command string) []cli.Flag
 	// GetoptForms also accepts what getopt_long does: values joined to short
 	// flags (-p1000), joined short flags (-av), long flags cut short (--stream).
 	GetoptForms bool
 	// Bare holds the values of flags that may be given without one, by name. The argument after such a flag is its value unless it begins
 	// with a dash.
 	Bare map[string]string
-	// Reword changes an error, a warning or a note before it is printed; nil leaves it.
+	// Reword changes an error, a warning, a note or a forecast before it is printed; nil leaves it.
 	Reword func(message string) string
 	// HelpPage is the command whose help a usage error names; "" means the one that was given.
 	HelpPage string
@@ -116,11 +119,14 @@ func (a App) Run(ctx context.Context, args []string, stdin io.Reader, stdout, st
 	return code
 }
 
-// rewordRemarks rewords the lines of text that are warnings or notes of the app.
+// remarks begin, after the name of the app, the lines that Reword changes.
+var remarks = []string{"warning", "note", "forecast"}
+
+// rewordRemarks rewords the lines of text that are remarks of the app.
 func (a App) rewordRemarks(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		if strings.HasPrefix(line, a.Name+": warning: ") || strings.HasPrefix(line, a.Name+": note: ") {
+		if slices.ContainsFunc(remarks, func(kind string) bool { return strings.HasPrefix(line, a.Name+": "+kind+": ") }) {
 			line = a.Reword(line)
 		}
 		b.WriteString(line)

@@ -18,7 +18,10 @@ func testApp(fail error) App {
 		Unsupported: map[string]string{"csv": "use --format"},
 		Renamed:     map[string]string{"lines": "--limit N", "place": "--header NAME", "port": "--rows N"},
 		OtherFlags:  func() map[string]string { return map[string]string{"rows": "tool lister"} },
-		Examples:    []Example{{"the common case", "tool run.json"}},
+		OwnFlags: func(command string) []cli.Flag {
+			return []cli.Flag{&cli.StringFlag{Name: "rows", Aliases: []string{"r"}, Usage: command + "'s `N` rows"}}
+		},
+		Examples: []Example{{"the common case", "tool run.json"}},
 		Commands: []*cli.Command{
 			{
 				Name: "report", Usage: "print a report", ArgsUsage: "FILE…",
@@ -35,6 +38,7 @@ func testApp(fail error) App {
 					return fail
 				},
 			},
+			{Name: "lister", Usage: "take a command line of Lister", SkipFlagParsing: true, Action: func(*cli.Context) error { return nil }},
 			{Name: "convert", Usage: "convert a file", Action: func(c *cli.Context) error {
 				fmt.Fprintf(c.App.Writer, "convert %q\n", c.Args().Slice())
 				return nil

@@ -46,6 +46,9 @@ func newCompletion(a App) completion {
 			continue
 		}
 		flags := completionFlags(cmd.Flags)
+		if cmd.SkipFlagParsing && a.OwnFlags != nil {
+			flags = completionFlags(a.OwnFlags(cmd.Name))
+		}
 		c.Commands = append(c.Commands, completionCommand{Name: cmd.Name, Usage: cmd.Usage, Flags: flags})
 		if cmd.Name == a.Default {
 			c.Bare = append(c.Bare, flags...)
@@ -76,7 +79,7 @@ func completionFlags(flags []cli.Flag) []completionFlag {
 func (a App) completionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "completion", Usage: "print the completion script of a shell", ArgsUsage: "bash | zsh | fish | powershell",
-		Description: fmt.Sprintf(`bash:        %[1]s completion bash >~/.local/share/bash-completion/completions/%[1]s
+		Description: fmt.Sprintf(`bash:        echo 'source <(%[1]s completion bash)' >>~/.bashrc
 zsh:         %[1]s completion zsh >"${fpath[1]}/_%[1]s"
 fish:        %[1]s completion fish >~/.config/fish/completions/%[1]s.fish
 PowerShell:  %[1]s completion powershell >>$PROFILE`, a.Name),

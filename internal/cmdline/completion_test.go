@@ -58,6 +58,8 @@ func TestBashCompletion(t *testing.T) {
 		{"tool report --", []string{"--all", "--config", "--header", "--help", "--interval", "--limit", "--within"}},
 		{"tool convert --", []string{"--help"}},
 		{"tool report -n", []string{"-n"}},
+		{"tool lister --", []string{"--help", "--rows"}},
+		{"tool lister profile -r", []string{"-r"}},
 		{"tool report run", nil}, // bash itself completes files
 		{"tool completion ", nil},
 	} {
@@ -78,6 +80,7 @@ func TestCompletionSyntax(t *testing.T) {
 	for _, tt := range []struct{ shell, check, want string }{
 		{"zsh", `emulate zsh; autoload -Uz compinit; compinit -C -d "$2"; source "$1"; whence -w _tool; print $_comps[tool]`, "_tool: function\n_tool\n"},
 		{"fish", `source $argv[1]; complete -C 'tool report --li'`, "--limit\tprint N rows"},
+		{"fish", `source $argv[1]; complete -C 'tool lister profile --ro'`, "--rows\tlister's N rows"},
 	} {
 		t.Run(tt.shell, func(t *testing.T) {
 			shell := testenv.Program(t, tt.shell)
@@ -110,6 +113,7 @@ func TestZshCompletion(t *testing.T) {
 		{"tool report --", []string{"--all", "--config", "--header", "--help", "--interval", "--limit", "--within"}},
 		{"tool convert --", []string{"--help"}},
 		{"tool report -n", []string{"-n"}},
+		{"tool lister profile --", []string{"--help", "--rows"}},
 		{"tool report x.json --li", []string{"--limit"}},
 		{"tool report run", []string{"files run"}},
 		{"tool report --config run", []string{"files run"}},
@@ -130,7 +134,7 @@ _tool`, "zsh"}, strings.Split(tt.words, " ")...)...)
 // PowerShell's script lists each flag once, in single quotes.
 func TestPowerShellCompletion(t *testing.T) {
 	script := output(t, "completion", "powershell")
-	for _, want := range []string{"-CommandName 'tool'", "'report' = 'print a report'", "'--limit' = 'print N rows'", "'-n' = 'print N rows'"} {
+	for _, want := range []string{"-CommandName 'tool'", "'report' = 'print a report'", "'--limit' = 'print N rows'", "'-n' = 'print N rows'", "'--rows' = 'lister''s N rows'"} {
 		if !strings.Contains(script, want) {
 			t.Errorf("no %s in\n%s", want, script)
 		}

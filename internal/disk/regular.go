@@ -58,17 +58,53 @@ func IsSpecial(path string) bool {
 	return err == nil && (!info.Mode().IsRegular() || isInherited(path))
 }
 
-// stat is os.Stat with errors of the operation "open": "open run.json: …".
+// An InputError names a file that cannot be read, and says what to do. It wraps the *[fs.PathError].
+type InputError struct{ cause *fs.PathError }
+
+func (e *InputError) Error() string {
+	text := e.cause.Path + ": " + e.cause.Err.Error()
+	switch {
+	case errors.Is(e.cause, fs.ErrNotExist), errors.Is(e.cause, syscall.ENOTDIR):
+		return text + "; check the path"
+	case errors.Is(e.cause, fs.ErrPermission):
+		return text + "; let this user read it (chmod), or run as its owner"
+	}
+	return text
+}
+
+// Unwrap returns the error of the file system.
+func (e *InputError) Unwrap() error { return e.cause }
+
+// Unreadable returns the *InputError for an error of the file system, and other errors as they are.
+func Unreadable(err error) error {
+	if cause := new(fs.PathError); errors.As(err, &cause) {
+		return &InputError{cause}
+	}
+	return err
+}
+
+// Unmade returns the error for a folder that cannot be made, with what to do.
+func Unmade(err error) error {
+	if cause := new(fs.PathError); errors.As(err, &cause) {
+		return fmt.Errorf("the folder %s cannot be made: %w; give another one", cause.Path, cause.Err)
+	}
+	return err
+}
+
+// stat is os.Stat with an *InputError.
 func stat(path string) (fs.FileInfo, error) {
 	info, err := os.Stat(path)
-	if cause := new(fs.PathError); errors.As(err, &cause) {
-		return nil, &fs.PathError{Op: "open", Path: path, Err: cause.Err}
-	}
-	return info, err
+	return info, Unreadable(err)
+}
+
+// open is os.Open with an *InputError.
+func open(path string) (*os.File, error) {
+	f, err := os.Open(path)
+	return f, Unreadable(err)
 }
 
 // Open opens a regular file for reading. It returns a *SpecialError for other kinds
-// of files, and the errors of os.Open.
+// of files, and an *InputError.
 func Open(path string) (*os.File, error) {
 	info, err := stat(path)
 	if err != nil {
@@ -81,7 +117,7 @@ func Open(path string) (*os.File, error) {
 	// for the writer.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, Unreadable(err)
 	}
 	if info, err = f.Stat(); err == nil {
 		err = checkRegular(path, info)
@@ -95,11 +131,11 @@ func Open(path string) (*os.File, error) {
 // ReadFile reads a regular file, or a stream that inherited accepts, of at most
 // maxBytes. When ctx ends, ReadFile stops reading a stream and returns the cause.
 func ReadFile(ctx context.Context, path string, maxBytes int64) (data []byte, err error) {
-	open := Open
+	opened := Open
 	if isInherited(path) {
-		open = os.Open
+		opened = open
 	}
-	f, err := open(path)
+	f, err := opened(path)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +187,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 		return nil, err
 	}
 	if info.Mode().IsRegular() {
-		return os.Open(path)
+		return open(path)
 	}
 	if info.Mode()&fs.ModeNamedPipe == 0 && !isInherited(path) {
 		return nil, checkRegular(path, info)
@@ -162,7 +198,7 @@ func OpenStream(ctx context.Context, path string) (*os.File, error) {
 	}
 	done := make(chan opened)
 	go func() {
-		f, err := os.Open(path) // waits for a writer
+		f, err := open(path) // waits for a writer
 		select {
 		case done <- opened{f, err}:
 		case <-ctx.Done():

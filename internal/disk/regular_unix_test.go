@@ -111,3 +111,39 @@ func TestInheritedPath(t *testing.T) {
 		}
 	}
 }
+
+// An error of a file that cannot be read names the file, the cause and what to do, and stays the error of the file system.
+func TestUnreadable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing, below := filepath.Join(filepath.Dir(file), "none"), filepath.Join(file, "x")
+	open := map[string]func(path string) error{
+		"Open":       func(path string) error { _, err := Open(path); return err },
+		"ReadFile":   func(path string) error { _, err := ReadFile(t.Context(), path, 9); return err },
+		"OpenStream": func(path string) error { _, err := OpenStream(t.Context(), path); return err },
+		"Unreadable": func(path string) error { _, err := os.Stat(path); return Unreadable(err) },
+	}
+	for name, f := range open {
+		if err := f(missing); err == nil || err.Error() != missing+": no such file or directory; check the path" || !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := f(below); err == nil || err.Error() != below+": not a directory; check the path" || !errors.Is(err, syscall.ENOTDIR) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	denied := &fs.PathError{Op: "open", Path: "f", Err: syscall.EACCES}
+	if err := Unreadable(denied); err.Error() != "f: permission denied; let this user read it (chmod), or run as its owner" || !errors.Is(err, fs.ErrPermission) {
+		t.Error(err)
+	}
+	if err := Unreadable(&fs.PathError{Op: "read", Path: "f", Err: syscall.EIO}); err.Error() != "f: input/output error" {
+		t.Error(err)
+	}
+	if err := Unmade(&fs.PathError{Op: "mkdir", Path: "f", Err: syscall.ENOTDIR}); err.Error() != "the folder f cannot be made: not a directory; give another one" || !errors.Is(err, syscall.ENOTDIR) {
+		t.Error(err)
+	}
+	if other := errors.New("x"); Unreadable(other) != other || Unmade(other) != other || Unreadable(nil) != nil {
+		t.Error("an error without a path is changed")
+	}
+}

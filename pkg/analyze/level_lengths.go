@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -24,6 +25,7 @@ type askedLengths struct {
 	input, output askedLength
 	exact         bool   // --output-tokens-mean-deterministic was given
 	noLeast       bool   // the endpoint cannot be asked for a least length of the answer
+	template      bool   // --request-template has the requests' members
 	tokenizer     string // of the prompts; "" for the built-in one
 }
 
@@ -43,6 +45,7 @@ func askedOf(run *export.Run) (a askedLengths) {
 		Output    string          `json:"output_tokens"`
 		Exact     bool            `json:"output_tokens_exact"`
 		Limits    string          `json:"output_limits"`
+		Template  json.RawMessage `json:"request_template"`
 		Tokenizer string          `json:"tokenizer"`
 		Default   string          `json:"default_tokenizer"`
 		Prefixes  int             `json:"num_prefix_prompts"`
@@ -58,6 +61,9 @@ func askedOf(run *export.Run) (a askedLengths) {
 		return a
 	}
 	a.exact, a.noLeast, a.tokenizer = config.Exact, config.Limits == "most", config.Tokenizer
+	if a.template = len(config.Template) > 0; a.template {
+		a.exact = bytes.Contains(config.Template, []byte(`"ignore_eos":true`)) || bytes.Contains(config.Template, []byte(`"min_tokens":`))
+	}
 	if a.tokenizer == "" {
 		a.tokenizer = config.Default
 	}
@@ -163,6 +169,8 @@ func (l *lengths) warnings() (w []error) {
 			advice = "the endpoint cannot be asked for a least length"
 		case a.exact:
 			advice = "the server does not follow min_tokens and ignore_eos"
+		case a.template:
+			advice = "the request template asks for no least length by min_tokens or ignore_eos"
 		}
 		w = append(w, counted(KindTokenCount, SubAskedOutput, func(n []int64) string {
 			mean := tokens(float64(n[1])/float64(n[0])) + " of " + tokens(a.output.mean) + " tokens"

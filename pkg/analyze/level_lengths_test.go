@@ -36,6 +36,9 @@ func TestAskedOf(t *testing.T) {
 		{name: "a default tokenizer that is not there", config: `{"default_tokenizer":"x"}`, counted: "built-in"},
 		{name: "an endpoint without a length", config: `{"output_tokens":"fixed:9","output_limits":"none"}`, parameters: map[string]string{"max_tokens": "9"}},
 		{name: "an endpoint without a least length", config: `{"output_tokens":"fixed:9","output_limits":"most"}`, want: askedLengths{output: askedLength{9, 0}, noLeast: true}},
+		{name: "a template", config: `{"output_tokens":"fixed:9","request_template":{"max_tokens":"{{max_tokens}}"}}`, want: askedLengths{output: askedLength{9, 0}, template: true}},
+		{name: "a template with a least length", config: `{"output_tokens":"fixed:9","request_template":{"max_tokens":9,"min_tokens":"{{max_tokens}}"}}`, want: askedLengths{output: askedLength{9, 0}, template: true, exact: true}},
+		{name: "a template without an end", config: `{"output_tokens":"fixed:9","request_template":{"max_tokens":9,"ignore_eos":true}}`, want: askedLengths{output: askedLength{9, 0}, template: true, exact: true}},
 		{name: "hostile numbers", config: `{"synthetic_input_tokens":"normal:1e308,1e308","output_tokens":"normal:NaN,1"}`},
 	} {
 		run := &export.Run{Meta: &export.RunMeta{Config: json.RawMessage(tt.config), Parameters: tt.parameters}}
@@ -69,6 +72,7 @@ func TestLengthWarnings(t *testing.T) {
 		{name: "a wrong tokenizer", asked: askedLengths{input: askedLength{512, 0}, tokenizer: "t.json"}, input: []int64{400}, want: []string{"prompts of 512 input tokens were asked for, and 400 were counted on average in 1 request: is t.json the model's tokenizer, and how long is the chat template?"}},
 		{name: "short answers", asked: askedLengths{output: askedLength{128, 0}}, output: []int64{128, 20, 64}, want: []string{"2 of 3 answers are shorter than asked (mean 70.67 of 128 tokens): " + exact}},
 		{name: "short all the same", asked: askedLengths{output: askedLength{128, 0}, exact: true}, output: []int64{64}, want: []string{"1 of 1 answer is shorter than asked (mean 64 of 128 tokens): the server does not follow min_tokens and ignore_eos"}},
+		{name: "short by a template", asked: askedLengths{output: askedLength{128, 0}, template: true}, output: []int64{64}, want: []string{"1 of 1 answer is shorter than asked (mean 64 of 128 tokens): the request template asks for no least length by min_tokens or ignore_eos"}},
 		{name: "short without a least length", asked: askedLengths{output: askedLength{128, 0}, exact: true, noLeast: true}, output: []int64{64}, want: []string{"1 of 1 answer is shorter than asked (mean 64 of 128 tokens): the endpoint cannot be asked for a least length"}},
 		{name: "one token less", asked: askedLengths{output: askedLength{128, 0}}, output: []int64{127, 128}},
 		{name: "drawn lengths", asked: askedLengths{output: askedLength{100, 30}}, output: []int64{60, 100, 70}},

@@ -22,12 +22,13 @@ type recorderText struct {
 	say func(n []int64) string
 }
 
-// subCrowded is the Sub of a warning about tokens that arrived together because other programs kept the cores busy.
+// subCrowded is the Sub of a warning about tokens that arrived together because pa-record waited for a core.
 const subCrowded = "crowded"
 
 // fromRecorder lists the known warnings of the recorder.
 var fromRecorder = [...]recorderText{
 	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one.*` + regexp.QuoteMeta(export.TogetherCrowded)), kind: KindLostGaps, sub: subCrowded, say: arrivedTogether(export.TogetherCrowded)},
+	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one.*` + regexp.QuoteMeta(export.TogetherLimited)), kind: KindLostGaps, sub: subCrowded, say: arrivedTogether(export.TogetherLimited)},
 	{pattern: regexp.MustCompile(`^([\d,]+) of ([\d,]+) tokens arrived together with the previous one`), kind: KindLostGaps, say: arrivedTogether(export.TogetherUnknown)},
 	{pattern: regexp.MustCompile(`^not stable within [\d,]+ windows?$`), kind: KindUnsteady},
 	{pattern: regexp.MustCompile(`^the throughput is stable, the latency is not`), kind: KindUnsteady},

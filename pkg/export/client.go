@@ -90,7 +90,8 @@ type GCMeta struct {
 // A CPUMeta is CPU time of the process. Share is the part of the time of all
 // Cores it may use, from 0 to 1. WaitNS is the time that its threads were ready to run but
 // waited for a core, and Waits how often a thread got one; both are lower bounds, because
-// threads that ended are missing, and 0 where the system does not count them.
+// threads that ended are missing, and 0 where the system does not count them. ThrottledNS is how long a CPU limit
+// stopped the container (cgroup) of the process, over all cores; 0 without a limit.
 type CPUMeta struct {
 	UserNS   int64   `json:"user_ns"`
 	SystemNS int64   `json:"system_ns"`
@@ -98,6 +99,8 @@ type CPUMeta struct {
 	Share    float64 `json:"share"`
 	WaitNS   int64   `json:"wait_ns,omitempty"`
 	Waits    int64   `json:"waits,omitempty"`
+
+	ThrottledNS int64 `json:"throttled_ns,omitempty"`
 }
 
 // Thresholds of [ClientMeta.Crowded]. docs/trust.md explains them.
@@ -107,14 +110,34 @@ const (
 	crowdedFor   = time.Second
 )
 
-// What the recorder's warning about tokens that arrived together says of the cause, and what to do.
+// What the recorder's warning about tokens that arrived together says of the cause, and what to do. See
+// [ClientMeta.Together].
 const (
 	TogetherUnknown = "either the server sends them together or this machine is overloaded: try a lower load"
 	TogetherCrowded = "other programs kept the cores busy, so that pa-record read late: measure from another machine, or give pa-record cores of its own (taskset, or a cpuset)"
+	TogetherLimited = limitStopped + ", so that it read late: raise the limit, or measure from another machine"
 )
 
-// Crowded returns how the threads of the client waited for a core if they waited much longer than they ran, because
-// other programs kept the cores busy: "pa-record waited for a core 4.8 times as long as it ran, 612 µs at a time".
+const limitStopped = "the CPU limit of this container (cgroup) stopped pa-record"
+
+// limited reports whether a CPU limit made for at least half of the waiting for a core.
+func (m *ClientMeta) limited() bool {
+	return m.CPU.ThrottledNS > 0 && 2*m.CPU.ThrottledNS >= m.CPU.WaitNS
+}
+
+// Together returns one of [TogetherUnknown], [TogetherCrowded] and [TogetherLimited].
+func (m *ClientMeta) Together() string {
+	switch {
+	case m.Crowded() == "":
+		return TogetherUnknown // a server that is late also sends several tokens at once
+	case m.limited():
+		return TogetherLimited
+	}
+	return TogetherCrowded
+}
+
+// Crowded returns why and how the threads of the client waited for a core if they waited much longer than they ran:
+// "other programs kept the cores busy, and pa-record waited for a core 4.8 times as long as it ran, 612 µs at a time".
 // It returns "" if they did not, or if that is not known. By itself it is no reason to warn: it may not have changed
 // any time.
 func (m *ClientMeta) Crowded() string {
@@ -126,7 +149,11 @@ func (m *ClientMeta) Crowded() string {
 		return ""
 	}
 	mean := time.Duration(m.CPU.WaitNS / m.CPU.Waits).Round(time.Microsecond)
-	return fmt.Sprintf("pa-record waited for a core %.1f times as long as it ran, %s at a time", waited/ran, plural.Time(mean))
+	cause := "other programs kept the cores busy"
+	if m.limited() {
+		cause = limitStopped
+	}
+	return fmt.Sprintf(cause+", and pa-record waited for a core %.1f times as long as it ran, %s at a time", waited/ran, plural.Time(mean))
 }
 
 // An FDMeta counts file descriptors.
@@ -235,10 +262,16 @@ func (m *ClientMeta) Possible() (p *ClientMeta, wrong []string) {
 		case x.UserNS < 0 || x.SystemNS < 0 || x.UserNS > mostCPUTime || x.SystemNS > mostCPUTime:
 			say("cpu", fmt.Sprintf("%d ns and %d ns", x.UserNS, x.SystemNS))
 			c.CPU = nil
-		case x.WaitNS < 0 || x.WaitNS > mostWait || x.Waits < 0 || x.Waits > mostThings:
-			say("cpu.wait_ns", fmt.Sprintf("%d in %d waits", x.WaitNS, x.Waits))
+		default:
 			kept := *x
-			kept.WaitNS, kept.Waits = 0, 0
+			if x.WaitNS < 0 || x.WaitNS > mostWait || x.Waits < 0 || x.Waits > mostThings {
+				say("cpu.wait_ns", fmt.Sprintf("%d in %d waits", x.WaitNS, x.Waits))
+				kept.WaitNS, kept.Waits = 0, 0
+			}
+			if x.ThrottledNS < 0 || x.ThrottledNS > mostWait {
+				say("cpu.throttled_ns", x.ThrottledNS)
+				kept.ThrottledNS = 0
+			}
 			c.CPU = &kept
 		}
 	}

@@ -20,6 +20,8 @@ func TestPossibleClient(t *testing.T) {
 		{"", ClientMeta{CPU: &CPUMeta{Cores: 1, WaitNS: 5e9, Waits: 3}}},
 		{"cpu.wait_ns is -1 in 3 waits", ClientMeta{CPU: &CPUMeta{Cores: 1, WaitNS: -1, Waits: 3}}},
 		{"cpu.wait_ns is 9223372036854775807 in 3 waits", ClientMeta{CPU: &CPUMeta{Cores: 1, WaitNS: math.MaxInt64, Waits: 3}}},
+		{"cpu.throttled_ns is -1", ClientMeta{CPU: &CPUMeta{Cores: 1, WaitNS: 5, Waits: 3, ThrottledNS: -1}}},
+		{"cpu.throttled_ns is 9223372036854775807", ClientMeta{CPU: &CPUMeta{Cores: 1, ThrottledNS: math.MaxInt64}}},
 		{"cpu.wait_ns is 5 in -3 waits", ClientMeta{CPU: &CPUMeta{Cores: 1, WaitNS: 5, Waits: -3}}},
 		{"held_back is -3; compressed is -1", ClientMeta{HeldBack: -3, Compressed: -1}},
 		{"duration_ns is -1", ClientMeta{DurationNS: -1}},

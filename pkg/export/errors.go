@@ -45,6 +45,8 @@ type Warning struct {
 	// LeftOut reports that the reader left out a request for each of the Count
 	// problems. [Reader.Skipped] returns the number for each experiment.
 	LeftOut bool
+	// Note reports that the warning says how to read the file, and is no fault of it.
+	Note bool
 }
 
 func (w Warning) String() string {

@@ -145,7 +145,7 @@ func (o *Opener) Open(ctx context.Context, path string) (Reader, error) {
 		}
 		return nil, fmt.Errorf("%s: %w; check the path (pa-record writes profile_export.json into the working directory)", path, err)
 	case err != nil:
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	f, err := disk.OpenStream(ctx, path)
 	if err != nil {
@@ -281,6 +281,8 @@ func describe(head []byte) string {
 		return "text in UTF-16; save the file as UTF-8"
 	case spool.Compression([]byte(text)) != "":
 		return spool.Compression([]byte(text)) + " data within the compressed file"
+	case strings.HasPrefix(text, "SQLite format 3\x00"):
+		return "an SQLite database; EvalScope and AISBench write their figures into the JSON files beside it"
 	}
 	for _, c := range []struct{ magic, name, program string }{{"\xfd7zXZ\x00", "xz", "xz -d"}, {"BZh", "bzip2", "bzip2 -d"}, {"PK\x03\x04", "zip", "unzip"}} {
 		if strings.HasPrefix(text, c.magic) {

@@ -106,6 +106,7 @@ func TestOpen(t *testing.T) {
 		{"UTF-16", []byte("\xff\xfe{\x00}\x00"), 0, []string{"found text in UTF-16; save the file as UTF-8"}},
 		{"UTF-16 without a mark", []byte("\x00{\x00}"), 0, []string{"found text in UTF-16; save the file as UTF-8"}},
 		{"xz", []byte("\xfd7zXZ\x00\x00\x04"), 0, []string{"found xz data; decompress the file first, with xz -d"}},
+		{"SQLite", []byte("SQLite format 3\x00\x10\x00"), 0, []string{"found an SQLite database; EvalScope and AISBench write their figures into the JSON files beside it"}},
 		{"compressed twice", gzipped(t, zs), 0, []string{"found zstd data within the compressed file"}},
 		{"cut", doc[:1000], 21, []string{"run.json: cut short at byte 1000, inside experiment 0, request 21"}},
 		{"gzip cut", gz[:len(gz)-len(gz)/3], -1, []string{"cut short at byte", "run.json is damaged there: gzip: unexpected EOF"}},
@@ -234,6 +235,7 @@ func TestResultFilePattern(t *testing.T) {
 	dir := t.TempDir()
 	for _, step := range []struct{ name, want, err string }{
 		{"a_summary.json", "", "is a directory without a result file"},
+		{"benchmark_summary.json", "benchmark_summary.json", ""},
 		{"a_individual_responses.json.gz", "a_individual_responses.json.gz", ""},
 		{"b_individual_responses.json", "", "the folder holds 2 *_individual_responses.json files, such as a_individual_responses.json.gz; give the files of the runs to read"},
 		{"benchmarks.json", "benchmarks.json", ""},

@@ -51,11 +51,11 @@ type SelfCheck struct {
 // maxSummaryBytes bounds a summary: the tools write a few kilobytes.
 const maxSummaryBytes = 16 << 20
 
-// resultFiles lists the names of files of requests. Each can be compressed or converted: see
+// resultFiles lists the names of files of requests, and last a name of a file of figures, which are all that its tool keeps. Each can be compressed or converted: see
 // fileSuffixes. A * stands for any characters. ResultFile takes the first of them in the folder.
 var resultFiles = []string{
 	"profile_export.json", "profile_export.jsonl", "profile_export_raw.jsonl", "per_request_lifecycle_metrics.json", "benchmarks.json", "events.jsonl",
-	"*_individual_responses.json",
+	"*_individual_responses.json", "benchmark_summary.json",
 }
 
 // compressedSuffixes are the suffixes of compressed files.
@@ -75,7 +75,7 @@ func fileSuffixes(name string) []string {
 // ResultFile returns the path of the file of requests in the folder of a tool's
 // results: profile_export.json, AIPerf's profile_export.jsonl, inference-perf's
 // per_request_lifecycle_metrics.json, GuideLLM's benchmarks.json, the events.jsonl of
-// mlcommons/endpoints or the individual responses of Ray LLMPerf. Each can end in .gz or .zst too, or be a Parquet or
+// mlcommons/endpoints, the individual responses of Ray LLMPerf or the figures of EvalScope. Each can end in .gz or .zst too, or be a Parquet or
 // Arrow file of that name. It returns an error for a folder with the responses of several runs.
 func ResultFile(folder string) (string, error) {
 	for _, result := range resultFiles {

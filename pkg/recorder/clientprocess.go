@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -17,13 +18,14 @@ type processWatch struct {
 	gc    debug.GCStats // as of the last look
 	sched waits
 	cores map[string]coreWait
+	limit int64 // readThrottledNS
 
 	cycles          int64
 	pauses, longest time.Duration
 }
 
 func startProcessWatch() *processWatch {
-	w := &processWatch{began: time.Now(), sched: readWaits(), cores: readCoreWaits()}
+	w := &processWatch{began: time.Now(), sched: readWaits(), cores: readCoreWaits(), limit: readThrottledNS(os.DirFS("/"))}
 	w.usage, w.usOK = readUsage()
 	debug.ReadGCStats(&w.gc)
 	return w
@@ -49,6 +51,7 @@ func (w *processWatch) fill(m *export.ClientMeta) {
 	w.fillTimes(m)
 	if m.CPU != nil {
 		addCoreWaits(m.CPU, w.cores, readCoreWaits())
+		m.CPU.ThrottledNS = max(readThrottledNS(os.DirFS("/"))-w.limit, 0) // 0: another cgroup now
 	}
 	m.SchedLatencyP99NS = int64(readWaits().since(w.sched).percentile(99))
 	if open, limit, ok := readFDs(); ok {

@@ -59,11 +59,7 @@ func saturation(m *export.ClientMeta, median time.Duration) []string {
 		}
 	}
 	if r := m.Reads; r != nil && r.Merged >= fewestMerged && r.MergedShare() > mergedShare {
-		cause := export.TogetherUnknown // a server that is late also sends several tokens at once
-		if m.Crowded() != "" {
-			cause = export.TogetherCrowded
-		}
-		w = append(w, fmt.Sprintf("%s of %s arrived together with the previous one, so their gaps are unknown; %s", plural.Grouped(r.Merged), plural.GroupedOf(r.Responses, "token"), cause))
+		w = append(w, fmt.Sprintf("%s of %s arrived together with the previous one, so their gaps are unknown; %s", plural.Grouped(r.Merged), plural.GroupedOf(r.Responses, "token"), m.Together()))
 	}
 	if s := m.Stamps; s != nil && s.Waited > 0 {
 		// The cause is the network, but the kernel's times of these responses are lost.

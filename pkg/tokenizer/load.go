@@ -30,7 +30,7 @@ func Load(path string) (*Tokenizer, error) { return LoadAs(path, Transformers4) 
 func LoadAs(path string, reading Reading) (*Tokenizer, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	if info.IsDir() {
 		if path, err = fileIn(path); err != nil {

@@ -324,7 +324,10 @@ func TestRefused(t *testing.T) {
 		{"summary of Ray LLMPerf", `{"version":"2023-08-31","name":"m","model":"m","mean_input_tokens":5,"stddev_input_tokens":0,"mean_output_tokens":5,"stddev_output_tokens":0,"num_concurrent_requests":1,"results_ttft_s_mean":1.0}`, `x.json: is the summary of Ray LLMPerf, which holds statistics and no requests; give the file …_individual_responses.json`},
 		{"genai-bench settings", `{"cmd":"genai-bench","benchmark_version":"0.0.5","api_backend":"openai"}`, `x.json: is experiment_metadata.json of genai-bench, which holds settings and no requests; give a file with a concurrency in its name`},
 		{"genai-bench in another unit", `{"aggregated_metrics":{"scenario":"E","num_concurrency":1},"individual_request_metrics":[{}],"_time_unit":"h"}`, `x.json: _time_unit: expected "s" or "ms", found "h"`},
-		{"AISBench details", `{"data_abbr":"q","id":0,"success":true,"error_info":"","time_points":{"__db_ref__":1}}`, `x.json: is the details of AISBench, which holds texts, but no times`},
+		{"AISBench details", `{"data_abbr":"q","id":0,"success":true,"error_info":"","time_points":{"__db_ref__":1}}`, `x.json: is the details of AISBench, which holds texts without times (the times are in a database) and no requests; give the .csv or .json`},
+		{"EvalScope rates", `{"n_samples":12,"wall_time_s":0.1832,"rows":[]}`, `x.json: is workload_throughput.json of EvalScope perf, which holds rates of parts of the run and no requests; give benchmark_summary.json from the same folder`},
+		{"EvalScope timeline", `{"wall_start":4.5,"points":[{"t":0.1,"cum_completion":32}]}`, `x.json: is workload_timeline.json of EvalScope perf`},
+		{"EvalScope settings", `{"model":"m","model_id":"m","attn_implementation":null,"api":"openai","parallel":2}`, `x.json: is benchmark_args.json of EvalScope perf`},
 		{"Locust history", "Timestamp,User Count,Type,Name,Requests/s\n", `x.json: is …_stats_history.csv of Locust, which holds figures over time and no requests; give the file …_stats.csv`},
 		{"no JSON at all", `{"backend":"a","dataset_name":"b","request_rate":1,}`, `x.json: byte 51: expected a member name, found '}'`},
 	} {

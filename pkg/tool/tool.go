@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/analyze/stated"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/aiperf"
@@ -74,11 +75,11 @@ func Stated(name string, content []byte) (*stated.Result, error) {
 // StatedFile returns the figures that a file states, also beside its requests; nil if it states none that are known, or is too large.
 func StatedFile(path string) (*stated.Result, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() || info.Size() > resultfile.MaxStatedBytes {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	return Stated(path, content)
 }

@@ -321,7 +321,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b127\.0\.0\.1:\d+`), "ADDRESS"},
 	{regexp.MustCompile(`, \d+ excluded \(late\)`), ""},
 	{regexp.MustCompile(`client ok \([^)]*\)`), "client"},
-	{regexp.MustCompile(`(?s)client \(pa-record\): .*?(\n\n|\n*$)`), "client\n\n"},
+	{regexp.MustCompile(`(?s)client \(pa-record\): .*?(\n\n|\n  SLO |\n*$)`), "client$1"},
 	{regexp.MustCompile(`·\s+[\d.]+%\s+of\s+the\s+responses\s+arrived\s+with\s+the\s+previous\s+one`), ""},
 	{regexp.MustCompile(regexp.QuoteMeta(export.TogetherCrowded)), export.TogetherUnknown},
 	{regexp.MustCompile(`·\s+longest\s+garbage\s+collection\s+[\d.]+\s+\S+`), ""},
@@ -350,13 +350,17 @@ func (r *runner) masked(output string) string {
 var ellipsis = regexp.MustCompile(`(?m)\s*…\s*`)
 
 // same reports whether the program prints what the page shows. Lines "…" of the page
-// stand for any text.
+// stand for any lines.
 func (r *runner) same(page, printed string) bool {
 	page, printed = r.masked("\n"+r.addresses.Replace(page)), r.masked("\n"+printed)
 	var pattern strings.Builder
+	lines := `(?s:.*)`
+	if r.exact { // a line before or after the lines left out is whole
+		lines = `(?s:(?:\s*\n.*)?\s*(?:^|\n|$)\s*)`
+	}
 	for i, part := range ellipsis.Split(page, -1) {
 		if i > 0 {
-			pattern.WriteString(`(?s:.*)`)
+			pattern.WriteString(lines)
 		}
 		pattern.WriteString(regexp.QuoteMeta(part))
 	}

@@ -179,7 +179,13 @@ func (s *serving) target() {
 		model = name
 	}
 	s.set("-m", model)
-	s.theirs = map[string]string{"--model": "--served-model-name"} // --model also names the tokenizer
+	s.theirs = map[string]string{
+		"--model":               "--served-model-name", // --model also names the tokenizer
+		"--num-dataset-entries": "--num-prompts",       // which also is the number of requests
+	}
+	if a.has("--non-streaming") {
+		s.advice = [][2]string{{"add --streaming", "drop --non-streaming"}}
+	}
 	s.flag("--async")
 	s.set("--service-kind", kindOpenAI)
 	s.set("-i", "http")

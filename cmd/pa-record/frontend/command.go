@@ -23,29 +23,42 @@ type Command struct {
 	// files.
 	Reports [][]string
 
-	theirs map[string]string // flag of the tool by the one of pa-record that it became, where they differ
+	theirs  map[string]string // flag of the tool, or what it is, by the one of pa-record that it became, where they differ
+	unasked map[string]bool   // flags of pa-record that follow from no flag that the user wrote
+	advice  [][2]string       // words of pa-record, and the tool's
 }
 
 var (
 	flagName    = regexp.MustCompile(`\B--?[a-z][a-z0-9-]*`)
 	flagsOfNote = regexp.MustCompile(`^--?[a-z][a-z0-9-]*(, --[a-z][a-z0-9-]*)*`)
+	withoutUse  = regexp.MustCompile(`^pa-record: note: (--[a-z][a-z0-9-]*) has no effect`)
 	printed     = regexp.MustCompile(`\bpa-(record|analyze) `) // begins a command line
 )
 
 // InToolsWords names in an error, a warning or a note of pa-record the flags that the user wrote, up to the first command line in it.
+// It returns "" for a note that a flag has no effect which the user did not ask for.
 func (c *Command) InToolsWords(message string) string {
+	if m := withoutUse.FindStringSubmatch(message); m != nil && c.unasked[m[1]] {
+		return ""
+	}
 	rest := ""
 	if at := printed.FindStringIndex(message); at != nil {
 		message, rest = message[:at[0]], message[at[0]:]
 	}
+	for _, x := range c.advice {
+		message = strings.ReplaceAll(message, x[0], x[1])
+	}
 	return flagName.ReplaceAllStringFunc(message, func(flag string) string { return cmp.Or(c.theirs[flag], flag) }) + rest
 }
 
-// nameTheirs notes what the given options became. A flag that several of them became, or
+// nameTheirs notes what the given options became, and which flags follow from none. A flag that several of them became, or
 // that the user also wrote, keeps its name. Names that the translation noted stay.
 func (b *builder) nameTheirs(a *arguments) {
 	if b.theirs == nil {
 		b.theirs = map[string]string{}
+	}
+	if slices.Contains(b.Args, "--request-template") { // which no tool has
+		b.theirs["--request-template"] = "the request template of " + strings.Fields(b.Tool)[0]
 	}
 	for _, first := range []bool{true, false} { // an option's first flag says more about it than the others
 		for i := range a.options {
@@ -66,9 +79,19 @@ func (b *builder) nameTheirs(a *arguments) {
 			}
 		}
 	}
+	b.unasked = map[string]bool{}
+	for _, arg := range b.Args {
+		b.unasked[arg] = strings.HasPrefix(arg, "--")
+	}
+	for o := range a.given {
+		for _, flag := range append(strings.Split(flagsOfNote.FindString(o.note), ", "), o.names...) {
+			delete(b.unasked, flag)
+		}
+	}
 	for _, arg := range a.rest {
 		name, _, _ := strings.Cut(arg, "=")
 		delete(b.theirs, name)
+		delete(b.unasked, name)
 	}
 }
 

@@ -46,7 +46,7 @@ func (g *genaiPerf) translate2403() {
 	}
 	g.url()
 	if format == "trtllm" {
-		g.trtllmShapes()
+		g.trtllmShapes("--output-format")
 	}
 	g.load("")
 	g.windows()

@@ -57,7 +57,7 @@ func (g *genaiPerf) translate2404() {
 	g.url()
 	backend := a.text("--backend")
 	if g.kind == kindTriton && backend == "trtllm" {
-		g.trtllmShapes()
+		g.trtllmShapes("--backend")
 	}
 	g.load("1")
 	g.windows()

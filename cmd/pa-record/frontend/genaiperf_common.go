@@ -74,10 +74,11 @@ func (g *genaiPerf) url() {
 	}
 }
 
-// trtllmShapes adds the shapes that GenAI-Perf passes to perf_analyzer for TensorRT-LLM.
-func (g *genaiPerf) trtllmShapes() {
+// trtllmShapes adds the shapes that GenAI-Perf passes to perf_analyzer for TensorRT-LLM. option is the flag that chose it.
+func (g *genaiPerf) trtllmShapes(option string) {
 	g.set("--shape", "max_tokens:1")
 	g.set("--shape", "text_input:1")
+	g.advice = [][2]string{{"--shape max_tokens:", option + " " + g.a.text(option) + " sends max_tokens:"}}
 }
 
 // load adds the load level and its hint. initial is the default concurrency.

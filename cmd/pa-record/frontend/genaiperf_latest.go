@@ -81,7 +81,7 @@ func (l *latest) translate(load func() string) {
 		l.set("-H", h)
 	}
 	if l.endpoint.name == "kserve" && a.text("--backend") == "tensorrtllm" {
-		l.trtllmShapes()
+		l.trtllmShapes("--backend")
 	}
 	if n := a.whole("--warmup-request-count"); n > 0 {
 		l.setWhole("--warmup-request-count", n)

@@ -57,6 +57,7 @@ func translateLLMPerf(b *builder, a *arguments) {
 	if stream {
 		b.flag("--streaming")
 	}
+	b.advice = [][2]string{{"-i grpc --async --streaming", "-i grpc"}}
 	b.set("-u", a.text("--uri"))
 	var list []string
 	for _, n := range levels {

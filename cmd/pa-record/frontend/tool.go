@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/pa-tools/pa/internal/cmdline"
 )
 
@@ -68,6 +70,47 @@ func (t *Tool) Flags() []string {
 			for _, n := range o.names {
 				if long, ok := strings.CutPrefix(n, "--"); ok && !slices.Contains(all, long) {
 					all = append(all, long)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// CommandOfFlags returns the long flags of all tools, without dashes, each with the first command that takes it.
+func CommandOfFlags() map[string]string {
+	all := map[string]string{}
+	for _, tool := range Tools() {
+		for _, name := range tool.Flags() {
+			if all[name] == "" {
+				all[name] = "pa-record " + tool.Name
+			}
+		}
+	}
+	return all
+}
+
+// Flags returns the flags of the tool with this name that all releases together accept, each name once.
+func Flags(tool string) (all []cli.Flag) {
+	seen := map[string]bool{}
+	for _, t := range Tools() {
+		if t.Name != tool {
+			continue
+		}
+		for _, r := range t.releases() {
+			for _, o := range r.options {
+				names := slices.DeleteFunc(slices.Clone(o.names), func(n string) bool { return seen[n] })
+				if o.support == refused || len(names) == 0 {
+					continue
+				}
+				for i, n := range names {
+					seen[n] = true
+					names[i] = strings.TrimLeft(n, "-")
+				}
+				if o.arg == "" {
+					all = append(all, &cli.BoolFlag{Name: names[0], Aliases: names[1:], Usage: o.usage})
+				} else {
+					all = append(all, &cli.StringFlag{Name: names[0], Aliases: names[1:], Usage: o.usage})
 				}
 			}
 		}

@@ -332,3 +332,34 @@ func TestLiteralBraces(t *testing.T) {
 		}
 	}
 }
+
+// Shells complete each flag that some release of a tool accepts, once.
+func TestFlags(t *testing.T) {
+	for _, tool := range Tools() {
+		listed := map[string]int{}
+		for _, f := range Flags(tool.Name) {
+			for _, n := range f.Names() {
+				listed[n]++
+			}
+		}
+		accepted := map[string]bool{}
+		for _, r := range tool.releases() {
+			for _, o := range r.options {
+				for _, n := range o.names {
+					accepted[strings.TrimLeft(n, "-")] = accepted[strings.TrimLeft(n, "-")] || o.support != refused
+				}
+			}
+		}
+		for n, ok := range accepted {
+			if want := map[bool]int{true: 1}[ok]; listed[n] != want {
+				t.Errorf("%s: %s is listed %d times, want %d", tool.Name, n, listed[n], want)
+			}
+		}
+		if len(listed) < 8 {
+			t.Errorf("%s: %d flags", tool.Name, len(listed))
+		}
+	}
+	if got := Flags("pa-record"); got != nil {
+		t.Errorf("of no tool: %d flags", len(got))
+	}
+}

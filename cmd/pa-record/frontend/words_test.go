@@ -23,6 +23,17 @@ func TestInToolsWords(t *testing.T) {
 		{serving + "--dataset-name random", "the server lists \"a\"; choose one with --model", "the server lists \"a\"; choose one with --served-model-name"},
 		{genai + "--input-file x --concurrency 3", "--input-data x\n--concurrency-range 3", "--input-file x\n--concurrency 3"},
 		{genai + "--artifact-dir x --profile-export-file y", "--profile-export-file y", "--profile-export-file y"},
+		{"llm_perf -i http --input-data x --tokenizer-path y", "model m is decoupled; use -i grpc --async --streaming", "model m is decoupled; use -i grpc"},
+		{serving + "--dataset-name random", "pa-record: note: --random-seed has no effect: nothing is random\n", ""},
+		{serving + "--dataset-name random --seed 3", "pa-record: note: --random-seed has no effect: nothing is random\n", "pa-record: note: --seed has no effect: nothing is random\n"},
+		{serving + "--dataset-name random -- --random-seed 3", "pa-record: note: --random-seed has no effect: nothing is random\n", "pa-record: note: --random-seed has no effect: nothing is random\n"},
+		{serving + "--dataset-name random", "--request-template has no {{model}}", "the request template of benchmark_serving has no {{model}}"},
+		{serving + "--dataset-name random -- --request-template {}", "--request-template has no {{model}}", "--request-template has no {{model}}"},
+		{serving + "--dataset-name random --non-streaming", "add --streaming for them", "drop --non-streaming for them"},
+		{serving + "--dataset-name sharegpt --dataset-path x", "--num-dataset-entries 1000: there are only 2", "--num-prompts 1000: there are only 2"},
+		{genai + "--random-seed 3", "pa-record: note: --random-seed has no effect: nothing is random\n", "pa-record: note: --random-seed has no effect: nothing is random\n"},
+		{genai, "pa-record: note: --random-seed has no effect: nothing is random\n", ""},
+		{"genai-perf profile -m m --service-kind triton --backend tensorrtllm", "--shape max_tokens: model m has no such input", "--backend tensorrtllm sends max_tokens: model m has no such input"},
 	} {
 		words := strings.Fields(tt.line)
 		cmd, err := tools[words[0]].Parse(words[1:])

@@ -234,8 +234,13 @@ func read(c *cli.Context, cfg *sim.Config) error {
 	}
 	if path := c.String("api-key-file"); path != "" {
 		key, err := disk.ReadFile(c.Context, path, tlsfiles.MaxBytes)
-		errs = append(errs, err)
 		cfg.APIKey = strings.TrimSpace(string(key))
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("--api-key-file: %w", err))
+		case cfg.APIKey == "": // which would let every request pass
+			errs = append(errs, fmt.Errorf("--api-key-file: %s is empty", path))
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return &cmdline.UsageError{Msg: err.Error()}

@@ -140,6 +140,17 @@ func (r *Result) explanation() []string {
 	if len(r.Unchecked) > 0 {
 		all = append(all, "not recorded on either side, so not compared: "+strings.Join(r.Unchecked, ", "))
 	}
+	for _, d := range r.Differences {
+		for _, side := range [...][2]string{{r.o.Sides.old(), d.Old}, {r.o.Sides.new(), d.New}} {
+			if isCut(side[1]) {
+				at := ""
+				if d.Level != "" {
+					at = " at " + sanitize.Text(d.Level)
+				}
+				all = append(all, d.Name+" of "+side[0]+at+": "+sanitize.Clip(sanitize.Text(side[1]), 2000))
+			}
+		}
+	}
 	return append(all, r.notes()...)
 }
 
@@ -529,8 +540,13 @@ func (d *Difference) verdict() string {
 // recorder.
 func short(s string) string {
 	const most = 61
-	if hash, ok := strings.CutPrefix(s, "sha256:"); ok && len(hash) == 64 {
-		return "sha256:" + hash[:12] + "…"
+	if isHash(s) {
+		return s[:len("sha256:")+12] + "…"
 	}
 	return sanitize.Fit(sanitize.Text(s), most)
 }
+
+func isHash(s string) bool { return strings.HasPrefix(s, "sha256:") && len(s) == len("sha256:")+64 }
+
+// isCut reports whether short cuts a text of words.
+func isCut(s string) bool { return !isHash(s) && short(s) != sanitize.Text(s) }

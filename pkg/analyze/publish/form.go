@@ -1,13 +1,16 @@
 package publish
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/pkg/analyze/sheet"
 )
@@ -27,6 +30,7 @@ type Form struct {
 type File struct {
 	Path    string // with the folder
 	Content []byte // nil for an empty folder
+	Folder  string // all files in this folder belong together; "" for a file on its own
 	// Shared says that runs share the file: one that is there already stays.
 	Shared bool
 }
@@ -72,31 +76,87 @@ func (f *Form) Prepare(runs []*Run, at time.Time) (notes []string, err error) {
 	return notes, nil
 }
 
-// WriteFolder makes the folders of the form's files and writes each file with write.
-func (f *Form) WriteFolder(folder string, runs []*Run, write func(path string, content func(io.Writer) error) error) error {
+// partialSuffix ends the name of a folder that is being written.
+const partialSuffix = ".pa-partial"
+
+// WriteFolder makes the folders of the form's files and writes each file with write. A new [File.Folder] gets its name when
+// the files of all are complete. After an error nothing is there that was not there before.
+func (f *Form) WriteFolder(folder string, runs []*Run, write func(path string, content func(io.Writer) error) error) (err error) {
+	var made, partial []string // made does not count what is in partial folders
+	defer func() {
+		if err == nil {
+			return
+		}
+		for _, dir := range partial {
+			err = errors.Join(err, os.RemoveAll(dir+partialSuffix))
+		}
+		for _, path := range slices.Backward(made) {
+			_ = os.Remove(path) // a folder stays if it holds something else
+		}
+	}()
 	for _, x := range f.Files(folder, runs) {
-		dir := filepath.Dir(x.Path)
-		if x.Content == nil {
-			dir = x.Path
+		path := x.Path
+		if x.Folder != "" && !slices.Contains(partial, x.Folder) {
+			if _, err := os.Lstat(x.Folder); err != nil {
+				partial = append(partial, x.Folder)
+				if err := os.RemoveAll(x.Folder + partialSuffix); err != nil { // a killed process left it
+					return err
+				}
+			}
+		}
+		isPartial := slices.Contains(partial, x.Folder)
+		if isPartial {
+			path = x.Folder + partialSuffix + strings.TrimPrefix(path, x.Folder)
+		}
+		dir := path
+		if x.Content != nil {
+			dir = filepath.Dir(path)
+		}
+		if !isPartial {
+			made = append(made, missing(dir)...)
 		}
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return err
+			return disk.Unmade(err)
 		}
 		if x.Content == nil {
 			continue
 		}
-		if _, err := os.Lstat(x.Path); err == nil && x.Shared {
+		_, there := os.Lstat(path)
+		if there == nil && x.Shared {
 			continue
 		}
-		err := write(x.Path, func(w io.Writer) error {
+		err := write(path, func(w io.Writer) error {
 			_, err := w.Write(x.Content)
 			return err
 		})
+		if out, ok := errors.AsType[*disk.OutputError](err); ok {
+			out.Path = x.Path
+		}
 		if err != nil {
 			return err
 		}
+		if there != nil && !isPartial {
+			made = append(made, path)
+		}
+	}
+	for len(partial) > 0 {
+		if err := os.Rename(partial[0]+partialSuffix, partial[0]); err != nil {
+			return err
+		}
+		made, partial = nil, partial[1:] // what is complete stays
 	}
 	return nil
+}
+
+// missing returns the folders on the way to dir, and dir, that are not there.
+func missing(dir string) (all []string) {
+	for {
+		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+			slices.Reverse(all)
+			return all
+		}
+		all, dir = append(all, dir), filepath.Dir(dir)
+	}
 }
 
 // distinctNames gives each of several runs a name of its own: the file where names are equal.

@@ -60,7 +60,7 @@ func mlflow(folder string, runs []*Run) (files []File) {
 		fmt.Fprintf(content, "%q", own) // in the order of the names
 		run := hex.EncodeToString(content.Sum(nil)[:16])
 		add := func(name string, content []byte) {
-			files = append(files, File{Path: filepath.Join(root, run, filepath.FromSlash(name)), Content: content})
+			files = append(files, File{Path: filepath.Join(root, run, filepath.FromSlash(name)), Content: content, Folder: filepath.Join(root, run)})
 		}
 		for _, name := range order {
 			add("metrics/"+name, metrics[name])

@@ -11,14 +11,17 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/test/golden"
 	"github.com/pa-tools/pa/pkg/analyze"
 	"github.com/pa-tools/pa/pkg/analyze/explain"
@@ -365,6 +368,53 @@ func TestMLflow(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// After a failure nothing is there that was not there before, however far the writing came.
+func TestMLflowFails(t *testing.T) {
+	a, b, c := small(), small(), small()
+	a.File, b.File, c.File = "a/x.json", "b/x.json", "c/x.json"
+	form, _ := Find("mlflow")
+	tree := func(dir string) (all []string) {
+		if err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			all = append(all, path)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
+	write := func(dir string, runs []*Run, most int) error {
+		return form.WriteFolder(filepath.Join(dir, "new", "mlruns"), runs, func(path string, content func(io.Writer) error) error {
+			if most--; most < 0 {
+				return &disk.OutputError{Path: path, Err: syscall.ENOSPC}
+			}
+			var text bytes.Buffer
+			if err := content(&text); err != nil {
+				return err
+			}
+			return os.WriteFile(path, text.Bytes(), 0o600)
+		})
+	}
+	for _, used := range []bool{false, true} {
+		for most, done := 0, false; !done; most++ {
+			dir := t.TempDir()
+			if used { // a run is there already
+				if err := write(dir, []*Run{a}, 100); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := tree(dir)
+			err := write(dir, []*Run{b, c}, most)
+			after := tree(dir)
+			switch done = err == nil; {
+			case done && (most < 10 || strings.Contains(strings.Join(after, " "), partialSuffix)):
+				t.Errorf("after %d files: %q", most, after)
+			case !done && (most > 100 || strings.Contains(err.Error(), partialSuffix) || !slices.Equal(after, before)):
+				t.Fatalf("after %d files: %v\n%q\nbefore: %q", most, err, after, before)
+			}
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func client(m *export.ClientMeta, unit TimeUnit) string {
 	if r := m.Reads; r != nil && r.Merged > 0 {
 		why := m.Crowded()
 		if why != "" {
-			why = ": other programs kept the cores busy, and " + why
+			why = ": " + why
 		}
 		say("%s of the responses arrived with the previous one%s", percent(r.MergedShare()), why)
 	}

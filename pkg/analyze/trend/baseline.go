@@ -56,7 +56,7 @@ func ReadBaseline(ctx context.Context, dir string, n int) (*Baseline, error) {
 		return &Baseline{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("baseline %s: %w", dir, err)
+		return nil, fmt.Errorf("baseline %w", disk.Unreadable(err))
 	}
 	b := &Baseline{}
 	var names []string
@@ -195,7 +195,7 @@ func Accept(dir, name string, files []string, noise string) (folder string, err 
 		return "", fmt.Errorf("%s is accepted already", folder)
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return "", fmt.Errorf("baseline: %w", err)
+		return "", fmt.Errorf("baseline: %w", disk.Unmade(err))
 	}
 	if err := removeLeftovers(dir, time.Now().Add(-leftoverAge)); err != nil {
 		return "", fmt.Errorf("baseline: %w", err)

@@ -83,17 +83,19 @@ func joinGC(clients []*export.ClientMeta) *export.GCMeta {
 	})
 }
 
-// joinCPU adds up the CPU time. Ranks on one machine share its cores, which count once.
+// joinCPU adds up the CPU time. Ranks on one machine share its cores and their container, which count once.
 func joinCPU(parts []levelPart, clients []*export.ClientMeta, durationNS int64) *export.CPUMeta {
-	cores := map[string]int{}
-	unnamed := 0
+	cores, throttledNS := map[string]int{}, map[string]int64{}
+	unnamed, allThrottledNS := 0, int64(0)
 	for i, c := range clients {
 		switch host := parts[i].host; {
 		case c.CPU == nil:
 		case host == "":
 			unnamed += c.CPU.Cores
+			allThrottledNS += c.CPU.ThrottledNS
 		default:
 			cores[host] = max(cores[host], c.CPU.Cores)
+			throttledNS[host] = max(throttledNS[host], c.CPU.ThrottledNS)
 		}
 	}
 	out := joined(clients, func(c *export.ClientMeta) *export.CPUMeta { return c.CPU }, func(sum, x *export.CPUMeta) {
@@ -109,9 +111,11 @@ func joinCPU(parts []levelPart, clients []*export.ClientMeta, durationNS int64) 
 		out.WaitNS, out.Waits = 0, 0 // absent, not a part of the sum
 	}
 	out.Cores = unnamed
-	for _, n := range cores {
+	for host, n := range cores {
 		out.Cores += n
+		allThrottledNS += throttledNS[host]
 	}
+	out.ThrottledNS = allThrottledNS
 	if all := float64(out.Cores) * float64(durationNS); all > 0 {
 		out.Share = math.Min(1, (float64(out.UserNS)+float64(out.SystemNS))/all)
 	}

@@ -64,12 +64,12 @@ func TestJoinedClients(t *testing.T) {
 	clients := func() (a, b *export.ClientMeta) {
 		a = &export.ClientMeta{
 			DurationNS: 10e9, OfferedPerSecond: 10, AchievedPerSecond: 9, HeldBack: 1, Compressed: 4, MaxRSSBytes: 100,
-			GC: &export.GCMeta{Cycles: 2, PauseTotalNS: 10, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 3e9, SystemNS: 1e9, Cores: 2, Share: 0.2, WaitNS: 300, Waits: 4},
+			GC: &export.GCMeta{Cycles: 2, PauseTotalNS: 10, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 3e9, SystemNS: 1e9, Cores: 2, Share: 0.2, WaitNS: 300, Waits: 4, ThrottledNS: 90},
 			Reads: &export.ReadMeta{Responses: 10, Merged: 1}, Stamps: &export.StampCount{Kernel: 9, User: 1, Waited: 1},
 		}
 		b = &export.ClientMeta{
 			DurationNS: 8e9, OfferedPerSecond: 30, AchievedPerSecond: 28, HeldBack: 2, MaxRSSBytes: 200,
-			GC: &export.GCMeta{Cycles: 3, PauseTotalNS: 5, PauseMaxNS: 4}, CPU: &export.CPUMeta{UserNS: 2e9, SystemNS: 2e9, Cores: 4, Share: 0.125, WaitNS: 50, Waits: 6},
+			GC: &export.GCMeta{Cycles: 3, PauseTotalNS: 5, PauseMaxNS: 4}, CPU: &export.CPUMeta{UserNS: 2e9, SystemNS: 2e9, Cores: 4, Share: 0.125, WaitNS: 50, Waits: 6, ThrottledNS: 20},
 			Reads: &export.ReadMeta{Responses: 20, Merged: 4}, Stamps: &export.StampCount{Kernel: 20},
 		}
 		return a, b
@@ -77,7 +77,7 @@ func TestJoinedClients(t *testing.T) {
 	// By hand: 8 s of CPU time in 10 s on 2 + 4 cores of two machines, or on the 4 cores of one.
 	sum := export.ClientMeta{
 		DurationNS: 10e9, OfferedPerSecond: 40, AchievedPerSecond: 37, HeldBack: 3, Compressed: 4, MaxRSSBytes: 300,
-		GC: &export.GCMeta{Cycles: 5, PauseTotalNS: 15, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 5e9, SystemNS: 3e9, Cores: 6, Share: 8. / 60, WaitNS: 350, Waits: 10},
+		GC: &export.GCMeta{Cycles: 5, PauseTotalNS: 15, PauseMaxNS: 7}, CPU: &export.CPUMeta{UserNS: 5e9, SystemNS: 3e9, Cores: 6, Share: 8. / 60, WaitNS: 350, Waits: 10, ThrottledNS: 110},
 		Reads: &export.ReadMeta{Responses: 30, Merged: 5}, Stamps: &export.StampCount{Kernel: 29, User: 1, Waited: 1},
 	}
 	for _, tt := range []struct {
@@ -89,7 +89,7 @@ func TestJoinedClients(t *testing.T) {
 		{"two machines", func(_, _ *export.ClientMeta, _ [2]*memrun.Reader) {}, func(*export.ClientMeta) {}, ""},
 		{
 			"one machine", func(_, _ *export.ClientMeta, all [2]*memrun.Reader) { all[1].Header.Meta.Host.Name = "a" },
-			func(s *export.ClientMeta) { s.CPU.Cores, s.CPU.Share = 4, 0.2 }, "",
+			func(s *export.ClientMeta) { s.CPU.Cores, s.CPU.Share, s.CPU.ThrottledNS = 4, 0.2, 90 }, "",
 		},
 		{"a rank without CPU time", func(_, b *export.ClientMeta, _ [2]*memrun.Reader) { b.CPU = nil }, func(s *export.ClientMeta) { s.CPU = nil }, ""},
 		{"a rank without its waits", func(a, _ *export.ClientMeta, _ [2]*memrun.Reader) { a.CPU.WaitNS, a.CPU.Waits = 0, 0 }, func(s *export.ClientMeta) { s.CPU.WaitNS, s.CPU.Waits = 0, 0 }, ""},

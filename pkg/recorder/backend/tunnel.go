@@ -59,6 +59,15 @@ func BasicAuthorization(user *url.Userinfo) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password))
 }
 
+// HasUser reports whether a URL, with or without a scheme, has user information.
+func HasUser(rawURL string) bool {
+	if !strings.Contains(rawURL, "://") {
+		rawURL = "http://" + rawURL
+	}
+	u, err := url.Parse(rawURL)
+	return err == nil && u.User != nil
+}
+
 func ask(nc net.Conn, addr string, user *url.Userinfo) error {
 	var w bytes.Buffer
 	fmt.Fprintf(&w, "CONNECT %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\n", addr, addr, UserAgent)

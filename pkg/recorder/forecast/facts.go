@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/plural"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder"
@@ -222,19 +223,22 @@ func CheckQuick(paths []string) error {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			return fmt.Errorf("--input-data: %w", err)
+			return fmt.Errorf("--input-data: %w", disk.Unreadable(err))
 		}
 		files := []os.FileInfo{info}
 		if info.IsDir() {
 			inside, err := os.ReadDir(path)
 			if err != nil {
-				return fmt.Errorf("--input-data: %w", err)
+				return fmt.Errorf("--input-data: %w", disk.Unreadable(err))
 			}
 			files = nil
 			for _, f := range inside {
 				if info, err := os.Stat(filepath.Join(path, f.Name())); err == nil && !info.IsDir() && dataset.IsDataFile(f.Name()) {
 					files = append(files, info)
 				}
+			}
+			if len(inside) == 0 {
+				return fmt.Errorf("--input-data %s: the folder holds no file", path)
 			}
 			if len(files) == 0 { // a file for each tensor of a model
 				return LaterError("--input-data " + path + " holds tensors, or no data, and is read when the run begins")

@@ -18,18 +18,16 @@ import (
 
 // Close completes the journal, writes the exports from it and removes it. If an export
 // cannot be written, the journal stays and the error is a *KeptError. If the journal broke
-// off, Close writes exports of its content and returns the journal's error. If the journal
-// moved and another program had cut requests from it, the exports have a warning, and Close
+// off, Close writes exports of its content and of the requests that are still in memory, and
+// returns the journal's error. If the journal moved and another program had cut requests from it, the exports have a warning, and Close
 // returns an error that counts the lost requests. A journal that cannot be read to its end stays.
 func (w *Writer) Close(run *export.Run) error {
 	defer closeExports(w.cfg.Exports)
 	jerr := w.endJournal(run)
-	err := w.restore()
+	gone := w.restore() // the journal has no path then, but can still be read
 	w.reserve.release()
 	w.space.release()
-	if err != nil {
-		return errors.Join(jerr, err)
-	}
+	jerr = errors.Join(jerr, gone)
 	var edit func(*export.Run)
 	if jerr != nil {
 		edit = func(broken *export.Run) { // the journal lacks the end of the run
@@ -44,19 +42,34 @@ func (w *Writer) Close(run *export.Run) error {
 		}
 	}
 	w.makeFolders()
-	waitForExamination := w.examine(edit)
+	from := source{path: w.path}
+	if jerr != nil {
+		from = w.withRest(run)
+	}
+	if gone != nil {
+		from.held, from.whole = w.file, w.queue.State().written.Bytes
+	}
+	waitForExamination := w.examine(from, edit)
 	writing, release := outlive(w.ctx, w.timeToWrite(w.queue.State().written.Bytes))
 	defer release()
-	written, requests, damage, werr := finalize(writing, w.path, w.cfg.Exports, edit)
+	written, requests, damage, werr := finalize(writing, from, w.cfg.Exports, edit)
 	waitForExamination() // it reads the journal
 	w.written = written
 	if werr != nil && writing.Err() != nil {
 		werr, requests = context.Cause(writing), w.requests // finalize did not read them all
 	}
+	if werr != nil && gone == nil && from.requests > 0 {
+		requests -= from.requests
+		werr = errors.Join(werr, w.endLossy(run, from.requests))
+	}
 	var cut *cutError
 	switch {
 	case werr != nil && requests == 0 && errors.As(jerr, &cut):
 		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, w.remove()))
+	case werr != nil && requests == 0 && from.requests > 0:
+		return fmt.Errorf("%w; no request could be kept", errors.Join(jerr, werr, w.remove()))
+	case werr != nil && gone != nil:
+		return fmt.Errorf("%w; requests lost: %d", errors.Join(jerr, werr, w.failed(w.file.Close())), w.requests)
 	case werr != nil:
 		return &KeptError{w.path, requests, errors.Join(jerr, werr, w.failed(w.file.Close()))}
 	case damage != nil:
@@ -84,16 +97,15 @@ func (w *Writer) makeFolders() {
 }
 
 // examine starts Config.Examine. wait waits for its end.
-func (w *Writer) examine(edit func(*export.Run)) (wait func()) {
+func (w *Writer) examine(from source, edit func(*export.Run)) (wait func()) {
 	if w.cfg.Examine == nil {
 		return func() {}
 	}
 	done := make(chan struct{})
-	path := w.path
 	go func() { // wait waits for it
 		defer close(done)
 		w.cfg.Examine(func(ctx context.Context) (export.Reader, error) {
-			r, err := openEdited(ctx, path, edit)
+			r, err := openEdited(ctx, from, edit)
 			if err != nil {
 				return nil, err
 			}
@@ -110,6 +122,7 @@ func (w *Writer) endJournal(run *export.Run) error {
 		w.queue.Leave(errRemoved)
 	}
 	if err == nil {
+		_ = w.journal.Flush() // Close refuses a level that a failure did not let end
 		err = w.failed(w.journal.Close(run))
 	}
 	qerr := w.queue.Close()
@@ -145,6 +158,11 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 		_ = w.cutTo(cut.bytes) // the rest reads like the journal of a killed run
 		return
 	}
+	w.writeEnd(run)
+}
+
+// writeEnd writes the end of a journal behind its whole frames, in place of what is there.
+func (w *Writer) writeEnd(run *export.Run) {
 	whole := w.queue.State().written
 	if w.cutTo(whole.Bytes) != nil {
 		return
@@ -157,6 +175,32 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 	if _, err := w.file.Write(end); err != nil {
 		_ = w.cutTo(whole.Bytes - int64(len(end))) // readers leave out a part of a frame at the end
 	}
+}
+
+// withRest returns the journal with the frames that its file could not take, which are in memory, and with the end of run.
+func (w *Writer) withRest(run *export.Run) source {
+	s := w.queue.State()
+	from, all := source{path: w.path, whole: s.written.Bytes}, s.written
+	from.tail = slices.Concat(s.rest...)
+	if end, err := recordlog.End(run); len(from.tail) > 0 && err == nil {
+		from.tail = append(from.tail, end...)
+	}
+	if cut := (*cutError)(nil); errors.As(s.err, &cut) {
+		return source{path: w.path} // they do not follow what is left of the file
+	}
+	all.Add(from.tail, nil)
+	from.requests = all.Requests - s.written.Requests
+	return from
+}
+
+// endLossy ends a journal that lacks n requests, which no export has either. It returns an error that counts them.
+func (w *Writer) endLossy(run *export.Run, n int) error {
+	err := fmt.Errorf("requests lost: %d", n)
+	if run.Meta != nil {
+		run.Meta.Warnings = append(run.Meta.Warnings, err.Error()+", because neither the journal nor an export could take them")
+	}
+	w.writeEnd(run)
+	return err
 }
 
 // cutTo truncates the journal to size bytes and moves the write position to its end.

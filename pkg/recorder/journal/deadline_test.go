@@ -84,7 +84,7 @@ func TestJournalAfterStop(t *testing.T) {
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an export that is not whole: %v", err)
 	}
-	got, err := openEdited(t.Context(), r.path, nil)
+	got, err := openEdited(t.Context(), source{path: r.path}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

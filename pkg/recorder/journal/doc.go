@@ -32,7 +32,9 @@
 //     nearly full, and ends the run when it is full.
 //   - Damaged file: the exports have the requests before the damage, and the journal stays.
 //   - Full disk: the journal moves to Config.SpillDir, once, and the run goes on. If that
-//     fails, too, the end of the journal still fits, because Open reserves room for it.
+//     fails, too, the end of the journal still fits, because Open reserves room for it. The
+//     exports get the requests that are in memory. If no export can be written, the error and
+//     the end of the journal count them as lost.
 //   - Too few file descriptors: Open reserves what the journal and the exports need.
 //   - Another program removes the journal: it moves to Config.SpillDir.
 //   - Another program cuts the journal: it moves, without the requests that were cut. A note

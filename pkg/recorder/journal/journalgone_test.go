@@ -5,6 +5,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -122,6 +123,17 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 	return d.File.Write(b)
 }
 
+// A slowFullDisk is a fullDisk that writes once its channel is closed.
+type slowFullDisk struct {
+	*fullDisk
+	writes chan struct{}
+}
+
+func (d slowFullDisk) Write(b []byte) (int, error) {
+	<-d.writes
+	return d.fullDisk.Write(b)
+}
+
 // startOnFullDisk records two requests on a disk with room for about one of them.
 func startOnFullDisk(t *testing.T, cfg Config) *Writer {
 	t.Helper()
@@ -237,6 +249,86 @@ func TestJournalCannotMove(t *testing.T) {
 	run, requests := exporttest.Read(t, filepath.Join(dir, "run.json"))
 	if len(requests) == 0 || len(run.Meta.Warnings) != 1 || !strings.Contains(run.Meta.Warnings[0], "no space left on device") {
 		t.Errorf("%d requests, warnings %q; want what the journal held, and why it ended", len(requests), run.Meta.Warnings)
+	}
+}
+
+// The requests that a full disk did not take are in memory, and the exports have them. If no export can be written, the
+// journal keeps what the disk took, and the error and the journal count the others.
+func TestFullDiskKeepsMemory(t *testing.T) {
+	const n = 20
+	for _, room := range []int{0, 50, 150, 200, 300, 500, 700} {
+		for _, writable := range []bool{true, false} {
+			t.Run(fmt.Sprintf("room %d, writable %v", room, writable), func(t *testing.T) {
+				dir := t.TempDir()
+				path := filepath.Join(dir, "run.json")
+				e, err := NewExport(path, false)
+				if err != nil {
+					t.Fatal(err)
+				}
+				w, err := NewWriter(Config{Exports: []*Export{e}, SpillDir: filepath.Join(dir, "none")})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := w.Open(t.Context(), &export.Run{Meta: &export.RunMeta{Schema: export.Schema}}); err != nil {
+					t.Fatal(err)
+				}
+				slow := slowFullDisk{&fullDisk{w.file, room}, make(chan struct{})}
+				w.queue.dst = slow
+				create := e.create
+				if !writable {
+					e.create = func(io.Writer, export.Deriver) (export.Writer, error) { return nil, syscall.ENOSPC }
+				}
+				err = w.BeginExperiment(export.ModeConcurrency, "1")
+				for i := range n {
+					err = errors.Join(err, w.WriteRequest(&export.Request{ID: uint64(i), StartNS: 1, Inputs: export.Fields{}, Responses: []export.Response{{RecvNS: 2}}, HasMeta: true, Status: export.StatusOK, Phase: export.PhaseMeasured}))
+					if i%5 == 4 {
+						err = errors.Join(err, w.Flush())
+					}
+				}
+				if err := errors.Join(err, w.EndExperiment(&export.Experiment{})); err != nil {
+					t.Fatal(err)
+				}
+				close(slow.writes)
+				err = w.Close(&export.Run{Meta: &export.RunMeta{Schema: export.Schema, EndNS: 9}})
+				if !errors.Is(err, syscall.ENOSPC) {
+					t.Fatalf("Close: %v; want a full disk", err)
+				}
+				if writable {
+					if !strings.Contains(err.Error(), fmt.Sprintf("; requests kept: %d, in %s", n, path)) {
+						t.Errorf("Close: %v, want %d requests kept", err, n)
+					}
+					run, requests := exporttest.Read(t, path)
+					if len(requests) != n || run.Meta.EndNS != 9 || len(run.Meta.Warnings) != 1 || !strings.Contains(run.Meta.Warnings[0], "no space left on device") {
+						t.Errorf("%d requests, %+v; want all %d, and why the run ended", len(requests), run.Meta, n)
+					}
+					if left := glob(t, dir); len(left) != 1 {
+						t.Errorf("left: %q, want the export alone", left)
+					}
+					return
+				}
+				kept, ok := errors.AsType[*KeptError](err)
+				if !ok {
+					if !strings.Contains(err.Error(), fmt.Sprintf("requests lost: %d; no request could be kept", n)) || len(glob(t, dir)) > 0 {
+						t.Errorf("Close: %v, left %q; want the loss of %d", err, glob(t, dir), n)
+					}
+					return
+				}
+				lost := n - kept.Requests
+				if kept.Requests == 0 || lost == 0 || !strings.Contains(err.Error(), fmt.Sprintf("requests lost: %d", lost)) {
+					t.Errorf("Close: %v, want %d requests lost", err, lost)
+				}
+				e.create = create
+				<-w.queue.synced // and with it the last use of the file, which holds the lock
+				rec, err := Recover(t.Context(), PathFor(path), []*Export{e})
+				if err != nil || rec.Requests != kept.Requests || rec.Killed {
+					t.Fatalf("Recover = %+v, %v; want %d requests", rec, err, kept.Requests)
+				}
+				run, _ := exporttest.Read(t, path)
+				if want := fmt.Sprintf("requests lost: %d, because", lost); len(run.Meta.Warnings) != 2 || !strings.Contains(run.Meta.Warnings[1], want) {
+					t.Errorf("the export warns %q, want %q", run.Meta.Warnings, want)
+				}
+			})
+		}
 	}
 }
 
@@ -364,8 +456,8 @@ func TestRemovedJournalCannotMove(t *testing.T) {
 			}
 			err = w.Close(&export.Run{Meta: &export.RunMeta{Schema: export.Schema, EndNS: 9}})
 			if folderIsFile {
-				if !errors.Is(err, syscall.ENOTDIR) || strings.Count(err.Error(), "it cannot be moved to ") != 2 {
-					t.Errorf("Close: %v, want why the journal can move to neither folder", err)
+				if !errors.Is(err, syscall.ENOTDIR) || strings.Count(err.Error(), "it cannot be moved to ") != 2 || !strings.HasSuffix(err.Error(), "requests lost: 3") {
+					t.Errorf("Close: %v, want why the journal can move to neither folder, and the loss", err)
 				}
 				return
 			}

@@ -19,7 +19,7 @@ import (
 //
 // If the file fails, the queue moves to a second file, once: see [mover]. After an error
 // without a second file, or an error of the second file, the queue writes nothing more, so
-// that the file has no gap.
+// that the file has no gap, and keeps what it still gets in memory.
 type diskQueue struct {
 	dst    io.Writer
 	mover  *mover        // nil: there is no second file
@@ -42,6 +42,7 @@ type queueState struct {
 	waiting int64            // bytes that are not in the file yet
 	written recordlog.Prefix // the frames that are completely in the file
 	err     error            // the first error of the file
+	rest    [][]byte         // after err: the frames that are not in the file, in their order
 	stayed  error            // why the queue could not move when Leave asked; nil if it could
 	moved   *moved           // the second file; nil if the queue has not moved
 	// unsynced is why a sync of the current file failed; nil if none did. A later sync of the file need not fail again.
@@ -80,13 +81,14 @@ var errQueueClosed = errors.New("written to after it was closed")
 var _ recordlog.Sink = (*diskQueue)(nil)
 
 // Take queues a buffer of whole frames and returns an empty one. It returns the file's error from
-// writing this or an earlier buffer.
+// writing an earlier buffer; the buffer is then in the rest.
 func (q *diskQueue) Take(full []byte) (empty []byte, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
 	case q.err != nil:
-		return full[:0], q.err
+		q.rest = append(q.rest, full)
+		return nil, q.err
 	case q.closed:
 		return full[:0], errQueueClosed
 	}
@@ -151,7 +153,8 @@ func (q *diskQueue) run() {
 				}
 				break
 			}
-			q.wrote(b, q.put(b))
+			rest, err := q.put(b)
+			q.wrote(b, rest, err)
 			signal(q.dirty)
 		}
 	}
@@ -208,8 +211,8 @@ func (q *diskQueue) sync() {
 	}
 }
 
-// put writes a buffer to the file, or moves and writes it to the second file.
-func (q *diskQueue) put(b []byte) error {
+// put writes a buffer to the file, or moves and writes it to the second file. rest is what is in neither.
+func (q *diskQueue) put(b []byte) (rest []byte, err error) {
 	if cause := q.asked(); cause != nil && q.mover != nil {
 		if err := q.move(cause); err != nil { // the first file still takes what comes; restore tries again
 			q.mu.Lock()
@@ -217,36 +220,58 @@ func (q *diskQueue) put(b []byte) error {
 			q.mu.Unlock()
 		}
 	}
-	err := q.write(b)
+	rest, err = q.write(b)
 	// EFBIG is the limit of the process, which holds for every file.
 	if err == nil || q.State().moved != nil || q.mover == nil || errors.Is(err, syscall.EFBIG) {
-		return err
+		return rest, err
 	}
 	if merr := q.move(err); merr != nil {
-		return fmt.Errorf("%w; %w", withoutName(err), merr)
+		return rest, fmt.Errorf("%w; %w", withoutName(err), merr)
 	}
-	return q.write(b)
+	return q.write(rest)
 }
 
-// write sets the checksums of a buffer and writes it to the current file.
-func (q *diskQueue) write(b []byte) error {
+// write sets the checksums of a buffer and writes it to the current file. rest holds the frames that are not
+// completely in the file.
+func (q *diskQueue) write(b []byte) (rest []byte, err error) {
 	if err := q.intact(); err != nil {
-		return err
+		return b, err
 	}
-	written := q.written // only this goroutine changes it
-	var headers []header
+	written, headers := q.sealed(b)
+	if n, werr := q.dst.Write(b); werr != nil {
+		n = q.wholeFrames(b, n)
+		rest, err = b[n:], werr
+		written, headers = q.sealed(b[:n])
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.written, q.headers = written, append(q.headers, headers...)
+	return rest, err
+}
+
+// sealed sets the checksums of the frames in b, which follow the file's, and returns what the file then holds and the
+// headers among the frames.
+func (q *diskQueue) sealed(b []byte) (written recordlog.Prefix, headers []header) {
+	written = q.written // only the goroutine of the queue changes it
 	written.Add(b, func(kind recordlog.Kind, frame []byte) {
 		if kind != recordlog.KindRequest && kind != recordlog.KindScrape {
 			headers = append(headers, header{written.Bytes, bytes.Clone(frame)})
 		}
 	})
-	if _, err := q.dst.Write(b); err != nil {
-		return err
-	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.written, q.headers = written, append(q.headers, headers...)
-	return nil
+	return written, headers
+}
+
+// wholeFrames returns the size of the frames that are completely in the first n bytes of b.
+func (q *diskQueue) wholeFrames(b []byte, n int) (size int) {
+	p := q.written
+	p.Add(b, func(_ recordlog.Kind, frame []byte) {
+		if size+len(frame) > n {
+			n = 0 // nor does a later frame, which may be shorter, count
+			return
+		}
+		size += len(frame)
+	})
+	return size
 }
 
 // asked returns the cause that Leave gave, once; nil if there is none.
@@ -307,12 +332,12 @@ func (q *diskQueue) next() (b []byte, more bool) {
 }
 
 // wrote records the outcome of put.
-func (q *diskQueue) wrote(b []byte, err error) {
+func (q *diskQueue) wrote(b, rest []byte, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.waiting -= int64(len(b))
 	if err != nil {
-		q.err = err
+		q.err, q.rest = err, append([][]byte{rest}, q.buffers...)
 		q.buffers, q.spare, q.waiting = nil, nil, 0
 		return
 	}

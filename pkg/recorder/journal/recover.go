@@ -45,7 +45,7 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	}
 	lock, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	if !lockFile(lock) {
 		return nil, errors.Join(&FileError{path, ErrBusy}, lock.Close())
@@ -77,7 +77,7 @@ func Recover(ctx context.Context, path string, exports []*Export) (*Recovery, er
 	defer closeExports(exports)
 	var rec Recovery
 	var damage error
-	rec.Exports, rec.Requests, damage, err = finalize(ctx, path, exports, func(run *export.Run) {
+	rec.Exports, rec.Requests, damage, err = finalize(ctx, source{path: path}, exports, func(run *export.Run) {
 		rec.EndedEarly, _ = endedEarly(run)
 		rec.Killed = run.Meta == nil || run.Meta.EndNS == 0
 		if rec.Killed && run.Meta != nil {

@@ -321,24 +321,31 @@ func (h *hub) answerTime(m *member, got message) {
 	_ = m.c.send(got)
 }
 
-// drop notes that a rank's connection has ended.
+// drop notes that a rank's connection has ended. If the rank is lost, it tells the others first: who learns from a
+// later message that the run has ended knows which rank was lost.
 func (h *hub) drop(m *member) {
-	h.mu.Lock()
-	if h.members[m.rank] == m {
-		delete(h.members, m.rank)
+	_ = m.c.nc.Close() // a broadcast does not wait for it
+	for told := false; ; told = true {
+		h.mu.Lock()
+		lost := h.begun && !m.leaving
+		if lost && !told {
+			h.mu.Unlock()
+			h.broadcast(message{Kind: kindLost, Rank: m.rank})
+			continue
+		}
+		if h.members[m.rank] == m {
+			delete(h.members, m.rank)
+		}
+		switch {
+		case lost:
+			h.gone = append(h.gone, m.rank)
+		case h.begun:
+			h.left = append(h.left, m.rank)
+		}
+		h.mu.Unlock()
+		h.wake()
+		return
 	}
-	lost := h.begun && !m.leaving
-	switch {
-	case lost:
-		h.gone = append(h.gone, m.rank)
-	case h.begun:
-		h.left = append(h.left, m.rank)
-	}
-	h.mu.Unlock()
-	if lost {
-		h.broadcast(message{Kind: kindLost, Rank: m.rank})
-	}
-	h.wake()
 }
 
 // beat tells the ranks that rank 0 is alive.

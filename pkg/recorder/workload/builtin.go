@@ -25,7 +25,7 @@ func builtinEntry(k int, set Set, maxTokens int) Entry {
 	if k >= len(builtinPrompts) || set != (Set{}) {
 		text = builtinName(set, k) + " asks: " + text
 	}
-	return Entry{Step: k, Prompt: &Prompt{Text: text, MaxTokens: maxTokens}}
+	return Entry{File: "built-in prompts", Step: k, Prompt: &Prompt{Text: text, MaxTokens: maxTokens}}
 }
 
 // builtinName returns two words that no language has, others for each set and number, so

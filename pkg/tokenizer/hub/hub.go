@@ -5,12 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/tokenizer"
 )
 
@@ -135,10 +137,13 @@ func (c Config) repo(kind, name string) repo {
 // the folder of that model in the cache. Find downloads the files if they are not in the
 // cache.
 func (c Config) Find(ctx context.Context, name string) (string, error) {
-	if _, err := os.Stat(name); err == nil {
+	_, err := os.Stat(name)
+	if err == nil {
 		return name, nil
 	}
 	switch {
+	case errors.Is(err, fs.ErrPermission): // there may be such a file
+		return "", fmt.Errorf("tokenizer %w", disk.Unreadable(err))
 	case name == "":
 		return "", errors.New("tokenizer: the name is empty")
 	case strings.HasSuffix(name, ".json"), strings.HasSuffix(name, ".tiktoken"), strings.HasSuffix(name, ".model"), strings.HasPrefix(name, "."), filepath.IsAbs(name):

@@ -33,7 +33,7 @@ const (
 func ResultFile() resultfile.Kind {
 	k := resultfile.Kind{Beside: []resultfile.Neighbour{{
 		Is:   func(o *resultfile.Outline) bool { return !o.Array && o.Has("data_abbr", "success", "time_points") },
-		What: "the details of " + toolName, Holds: "texts, but no times: they are in a database,", Give: "the .csv or .json file of the dataset from the same folder",
+		What: "the details of " + toolName, Holds: "texts without times (the times are in a database)", Give: "the .csv or .json file of the dataset from the same folder",
 	}}}
 	for _, stage := range stages {
 		k.Stated = append(k.Stated, resultfile.Statement{

@@ -442,8 +442,8 @@ func statusOf(text string) int {
 	return code
 }
 
-// Notes implements noter.
-func (s *source) Notes() []string {
+// Faults implements faulty.
+func (s *source) Faults() []string {
 	var all []string
 	if s.noReason > 0 && s.reasons > 0 {
 		all = append(all, fmt.Sprintf("%d of %d answers %s no finish_reason, unlike the others: the client counts a stream that broke off as complete", s.noReason, s.noReason+s.reasons, plural.Form(s.noReason, "has", "have")))

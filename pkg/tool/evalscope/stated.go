@@ -28,13 +28,20 @@ var (
 // percentiles names the statistic of an element of the second file.
 const percentiles = "Percentiles"
 
+const toolName = "EvalScope perf"
+
 // ResultFile describes the files of EvalScope.
 func ResultFile() resultfile.Kind {
 	sniff := func(o *resultfile.Outline) bool {
 		return !o.Array && (o.Has(durations[0], "Success Requests") || o.Has(durations[1], "Succeed requests")) || o.Array && o.Has(percentiles, "Latency (s)")
 	}
-	return resultfile.Kind{Stated: []resultfile.Statement{{
-		Definitions: "EvalScope perf",
+	type outline = *resultfile.Outline
+	return resultfile.Kind{Beside: resultfile.Neighbours(toolName, "benchmark_summary.json from the same folder", []resultfile.Neighbour{
+		{What: "workload_throughput.json", Holds: "rates of parts of the run", Is: func(o outline) bool { return o.Has("n_samples", "wall_time_s") }},
+		{What: "workload_timeline.json", Holds: "sums of tokens over time", Is: func(o outline) bool { return o.HasElement("points", "cum_completion") }},
+		{What: "benchmark_args.json", Holds: "settings", Is: func(o outline) bool { return !o.Array && o.Has("model_id", "attn_implementation", "parallel") }},
+	}), Stated: []resultfile.Statement{{
+		Definitions: toolName,
 		Sniff:       sniff,
 		Is: func(o *resultfile.Object) bool {
 			return o.Has(durations[0], "Success Requests") || o.Has(durations[1], "Succeed requests") || o.Has(percentiles, "Latency (s)")

@@ -140,11 +140,9 @@ type source struct {
 	totals totals
 }
 
-// load takes the load from the statistics.
+// load takes the load from the statistics. A run over sizes of batches has a concurrency, too: 1.
 func (s *source) load(run *export.Run) {
-	if t := s.stored.Texts["iteration_type"]; t == "" || t == "num_concurrency" { // else a size of batches
-		resultfile.SetLoad(run, export.ModeConcurrency, s.stored.Figures["num_concurrency"])
-	}
+	resultfile.SetLoad(run, export.ModeConcurrency, s.stored.Figures["num_concurrency"])
 	delete(s.stored.Figures, "num_concurrency")
 	delete(s.stored.Figures, "batch_size")
 }

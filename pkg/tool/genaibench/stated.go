@@ -28,8 +28,8 @@ func statement() resultfile.Statement {
 			for i := range l.Figures { // "stats" only groups
 				l.Figures[i].Metric = strings.TrimPrefix(l.Figures[i].Metric, "stats.")
 			}
-			if t := a.Text("iteration_type"); t == "" || t == "num_concurrency" {
-				l.Mode, l.Value = export.ModeConcurrency, a.Text("num_concurrency")
+			if n := a.Text("num_concurrency"); n != "" {
+				l.Mode, l.Value = export.ModeConcurrency, n
 			}
 			r.Notes = append(r.Notes, "scenario "+a.Text("scenario"))
 			if errorRateWrong(a.Number("num_error_requests"), a.Number("error_rate")) {

@@ -67,9 +67,10 @@ type level struct {
 	explainer *explain.Explainer
 	all       *outcomes
 	store     *stat.Store
-	noStarts  bool // the file has no start times
-	noGaps    bool // the file has no token events between the first and the last
-	leftOut   int  // number of requests that the tool would not have sent
+	noStarts  bool   // the file has no start times
+	noGaps    bool   // the file has no token events between the first and the last
+	noLast    string // why the file has no time of the last token; "" if it has
+	leftOut   int    // number of requests that the tool would not have sent
 	raised    map[string]int
 }
 
@@ -123,7 +124,7 @@ func (t *release) newAnalysis(in dialect.Input) (*analysis, error) {
 		return nil, err
 	}
 	rep := &report{release: t, args: args, warnings: warnings, explainer: in.Explainer, uncounted: in.Uncounted}
-	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer, store: in.Values, parts: in.Parts, brief: in.Brief}
+	template := level{tool: t, args: args, tokenizer: in.Tokenizer, special: int64(in.Special), model: args.model, explainer: rep.explainer, store: in.Values, parts: in.Parts, brief: in.Brief, noLast: dialect.Lacking(in.Run, export.PartLast)}
 	template.endpoint(in.Run, in.Config)
 	return &analysis{rep: rep, run: in.Run, template: template, levels: len(in.Levels)}, nil
 }

@@ -1,6 +1,7 @@
 package serving
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/pa-tools/pa/pkg/analyze/explain"
@@ -32,7 +33,9 @@ func (l *level) explain(o *outcome, q *export.Request) {
 		t.First(after(o.ttft), explain.InterToken, explain.OutputTime)
 		t.Gaps(len(o.itl) + 1)
 	}
-	t.End(after(o.latency), explain.OutputTime)
+	if !math.IsNaN(o.latency) {
+		t.End(after(o.latency), explain.OutputTime)
+	}
 	if l.client != nil && l.client.marksAll && len(o.itl) > 0 {
 		t.Note(explain.InterToken, "measures a gap from the previous event, whatever it holds")
 	}
@@ -107,8 +110,10 @@ func (r *report) define(d *explain.Definition, l *levelReport) {
 		}
 	case explain.OutputTime:
 		stats("tpot", "(latency − ttft) / (output tokens − 1), of each request with two output tokens", &l.TPOT)
+		d.NA = cmp.Or(l.noLast, d.NA)
 	case explain.Latency:
 		stats("e2el", words.end+" − start", &l.E2EL)
+		d.NA = cmp.Or(l.noLast, d.NA)
 	case explain.OutputTokens:
 		single("total_output_tokens / completed", r.outputHow(), ratio(float64(l.OutputTokens), float64(l.Completed)))
 	case explain.InputTokens:
@@ -124,6 +129,7 @@ func (r *report) define(d *explain.Definition, l *levelReport) {
 	case explain.UserRate:
 		if r.release.rules.userRate {
 			single("user_throughput", "mean of output tokens / latency of each request", l.UserRate)
+			d.NA = l.noLast
 		}
 	}
 	switch {

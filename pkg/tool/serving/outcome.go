@@ -3,6 +3,7 @@ package serving
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -26,7 +27,7 @@ type outcome struct {
 	raised error
 	err    string // the tool's error text
 
-	ttft, latency float64
+	ttft, latency float64 // latency is NaN if the file does not hold when the last token came
 	whole         bool    // not streamed: ttft is −1
 	itl           []int64 // nanoseconds
 	gapTokens     []int64 // of sglang with speculation: tokens of the text behind each gap
@@ -478,10 +479,14 @@ func (w *answerReader) stated() {
 		o.iterations++
 		mark = at
 	}
-	if end, ok := q.FinalResponseNS(); ok && (w.client.marksAll || w.client.endsAll) {
+	end, ok := q.FinalResponseNS()
+	if ok && (w.client.marksAll || w.client.endsAll) {
 		mark = end
 	}
 	o.latency = dialect.Seconds(q.StartNS, mark)
+	if ok && mark != end && o.iterations > 0 && w.noLast != "" {
+		o.latency = math.NaN() // the last token came between the first and the end
+	}
 	o.success = o.raised == nil && (o.iterations > 0 || !w.client.needsToken)
 	if !o.success && o.raised == nil {
 		o.err = noChunk

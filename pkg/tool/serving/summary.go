@@ -45,8 +45,9 @@ type levelReport struct {
 	// Concurrency is the sum of latencies over Duration (SGLang).
 	Concurrency float64
 
-	noGaps         bool  // the file has no gaps
-	met            []int // number of requests that meet each objective (SGLang)
+	noGaps         bool   // the file has no gaps
+	noLast         string // why the latencies of some requests are not known; "" if all are
+	met            []int  // number of requests that meet each objective (SGLang)
 	good           int
 	requestRate    float64
 	maxConcurrency *int64
@@ -252,9 +253,12 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 			if o.output > 1 {
 				tpot.AddFloat(o.tpot())
 			}
-			if o.latency != 0 {
+			switch {
+			case math.IsNaN(o.latency):
+				out.noLast = l.noLast
+			case o.latency != 0:
 				user.AddFloat(float64(o.output) / o.latency)
-			} else if l.tool.rules.userRate {
+			case l.tool.rules.userRate:
 				if timeless++; timeless == 1 {
 					firstTimeless = o.id
 				}
@@ -292,12 +296,19 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 		out.ITL = undefined(p)
 	}
 	out.E2EL = l.stats(e2el, p, 1000)
+	if out.noLast != "" {
+		out.TPOT, out.E2EL = undefined(p), undefined(p)
+		out.notes = append(out.notes, "TPOT, end-to-end latencies and the figures computed from them are n/a: "+out.noLast)
+	}
 	if l.tool.rules.needsSuccess && e2el.Len() == 0 {
 		out.E2EL = undefined(p)
 		out.crash("IndexError: index -1 is out of bounds for axis 0 with size 0 (no request succeeded)")
 	}
 	if l.tool.rules.userRate {
 		out.UserRate = l.stats(user, nil, 1).Mean
+		if out.noLast != "" {
+			out.UserRate = math.NaN()
+		}
 		out.AR, out.Decoded = l.stats(ar, p, 1), l.stats(decoded, p, 1)
 		if l.noGaps {
 			out.AR = undefined(p)
@@ -308,6 +319,9 @@ func (l *level) collect(out *levelReport, startNS uint64) {
 		out.Queue = &s
 		if !math.IsInf(out.requestRate, 1) {
 			out.E2ELQueue = new(l.stats(withQueue, p, 1000))
+			if out.noLast != "" {
+				*out.E2ELQueue = undefined(p)
+			}
 		}
 	}
 	for _, x := range [...]*stat.List{ttft, tpot, e2el, user, ar, decoded, queue, withQueue} {
@@ -399,7 +413,8 @@ func (l *level) queueTime(out *levelReport, o *outcome, startNS uint64) float64 
 // goodput counts the requests that meet all objectives.
 func (l *level) goodput(out *levelReport) {
 	limits := l.args.goodput
-	if len(limits) == 0 {
+	ofLast := func(x dialect.Limit) bool { return x.Metric != "ttft" }
+	if len(limits) == 0 || out.noLast != "" && slices.ContainsFunc(limits, ofLast) {
 		return
 	}
 	out.met = make([]int, len(limits))

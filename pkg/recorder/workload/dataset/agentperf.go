@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
 
@@ -124,7 +125,7 @@ func manifestTraces(path string) (all []dataFile, err error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, most))

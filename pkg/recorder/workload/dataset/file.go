@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 
 	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/spool"
@@ -39,9 +38,6 @@ func openSource(ctx context.Context, path string, in io.Reader, opt *Options) (*
 	}
 	f, err := disk.OpenStream(ctx, path)
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: no such file", path)
-		}
 		return nil, err
 	}
 	info, err := f.Stat()

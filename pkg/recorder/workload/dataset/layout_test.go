@@ -403,7 +403,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestMissingFile(t *testing.T) {
-	if _, err := Open(t.Context(), []string{"nowhere.json"}, Options{}); err == nil || err.Error() != "nowhere.json: no such file" {
+	if _, err := Open(t.Context(), []string{"nowhere.json"}, Options{}); err == nil || err.Error() != "nowhere.json: no such file or directory; check the path" {
 		t.Errorf("error %v", err)
 	}
 	if _, err := Open(t.Context(), []string{"-"}, Options{}); err == nil || !strings.Contains(err.Error(), "no standard input") {

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/pa-tools/pa/internal/disk"
 	"github.com/pa-tools/pa/internal/spool"
 	"github.com/pa-tools/pa/pkg/recorder/workload"
 )
@@ -209,7 +210,7 @@ func filesOf(path string) ([]dataFile, error) {
 		return []dataFile{{path, -1}}, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	manifest := path
 	if info.IsDir() {
@@ -225,7 +226,7 @@ func filesOf(path string) ([]dataFile, error) {
 	}
 	inside, err := os.ReadDir(path) // by name
 	if err != nil {
-		return nil, err
+		return nil, disk.Unreadable(err)
 	}
 	var all []dataFile
 	for _, e := range inside {
@@ -511,7 +512,7 @@ func openRows(ctx context.Context, src *source, o *Options) (rows, error) {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	switch {
 	case src.size == 0:
-		return nil, fmt.Errorf("%s: is empty (0 bytes)", src.name)
+		return nil, fmt.Errorf("%s: is empty (0 bytes); give a file with prompts or requests", src.name)
 	case spool.IsUTF16(head):
 		return nil, fmt.Errorf("%s: is text in UTF-16; save the file as UTF-8", src.name)
 	case isText(src.name, head, o):

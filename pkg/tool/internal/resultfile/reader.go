@@ -49,8 +49,14 @@ type Source interface {
 
 // A noter is a source that has notes about the whole file after its last request.
 type noter interface {
-	// Notes returns them, as messages.
+	// Notes returns them, as messages: how to read the file.
 	Notes() []string
+}
+
+// A faulty source finds faults of the whole file after its last request.
+type faulty interface {
+	// Faults returns them, as messages.
+	Faults() []string
 }
 
 // A BadEntry is the error of an entry that breaks the file's format.
@@ -87,8 +93,11 @@ func (r *Reader) Next() bool {
 			r.done = true
 			r.src.Check(&r.check)
 			r.differences()
+			if f, ok := r.src.(faulty); ok {
+				r.warn(f.Faults(), false)
+			}
 			if n, ok := r.src.(noter); ok {
-				r.warn(n.Notes())
+				r.warn(n.Notes(), true)
 			}
 		case errors.As(err, &bad):
 			r.leaveOut(at, bad, r.src.Where())
@@ -182,9 +191,9 @@ func (r *Reader) SummaryNames(file string) []string {
 }
 
 // warn adds warnings about the whole file.
-func (r *Reader) warn(messages []string) {
+func (r *Reader) warn(messages []string, note bool) {
 	for _, m := range messages {
-		r.warnings = append(r.warnings, export.Warning{Name: r.file.Name, Offset: -1, Msg: m, Count: 1})
+		r.warnings = append(r.warnings, export.Warning{Name: r.file.Name, Offset: -1, Msg: m, Count: 1, Note: note})
 	}
 }
 
