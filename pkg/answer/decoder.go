@@ -14,9 +14,9 @@ type Event struct {
 	Choice   int
 	// Reasoning is set when the event added reasoning text and no answer.
 	Reasoning bool
-	// MessagesCall is set when the event added only to the call of a tool in an answer of Anthropic Messages, which other tools
-	// time in another way. Events from the columns of a file do not have it.
-	MessagesCall bool
+	// BlockStart is set when the event is a content_block_start of Anthropic Messages, which other tools do not time. Events
+	// from the columns of a file do not have it.
+	BlockStart bool
 
 	// Prev is the index of the previous event of the same choice; −1 for the first.
 	Prev int
@@ -36,6 +36,9 @@ type Answer struct {
 	// file whose responses were left out.
 	Events []Event
 	Usage  Usage
+	// Written is Usage as the server wrote it, with the counts of 0 that Usage leaves out because they cannot be true. It is
+	// empty if the answer was not decoded from HTTP.
+	Written Usage
 	// EventTokens says that the Tokens of all Events are known: the usage of the server stands in
 	// each chunk with an event.
 	EventTokens bool

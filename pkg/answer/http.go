@@ -265,7 +265,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		h.carried.addChoice(len(d.a.Events) == 0 || len(d.a.Events) == 1 && first == 0, reasoning, ch)
 		if last := d.choice(ch.Index).last; last < first {
 			d.add(at, ch.Index, reasoning, nil)
-			d.a.Events[len(d.a.Events)-1].MessagesCall = c.Messages != openai.NotMessages && len(ch.Content)+len(ch.Reasoning) == 0
+			d.a.Events[len(d.a.Events)-1].BlockStart = c.Messages == openai.BlockStart
 		} else { // the same choice twice in one chunk is one event
 			d.a.Events[last].Reasoning = d.a.Events[last].Reasoning && reasoning
 		}
@@ -328,17 +328,19 @@ func (h *httpDecoder) usage(a *Answer) {
 		return
 	}
 	u := &h.stream.Usage
+	a.Written.Input, a.Written.Output = export.IntOf(u.PromptTokens), export.IntOf(u.CompletionTokens)
+	if h.stream.HasReasoning {
+		a.Written.Reasoning = export.IntOf(u.ReasoningTokens)
+	}
+	if h.stream.HasCached {
+		a.Written.Cached = export.IntOf(u.CachedTokens)
+	}
 	if u.CompletionTokens != 0 || len(a.Events) == 0 {
-		a.Usage.Output = export.IntOf(u.CompletionTokens)
-		if h.stream.HasReasoning {
-			a.Usage.Reasoning = export.IntOf(u.ReasoningTokens)
-		}
+		a.Usage.Output = a.Written.Output
+		a.Usage.Reasoning = a.Written.Reasoning
 	}
 	if u.PromptTokens != 0 {
-		a.Usage.Input = export.IntOf(u.PromptTokens)
-		if h.stream.HasCached {
-			a.Usage.Cached = export.IntOf(u.CachedTokens)
-		}
+		a.Usage.Input, a.Usage.Cached = a.Written.Input, a.Written.Cached
 	}
 }
 

@@ -1,6 +1,7 @@
 package aiperf
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,8 @@ const family = "aiperf"
 func (r *release) newAnalysis(in dialect.Input) (*analysis, error) {
 	a := &analysis{
 		release: r, cfg: in.Config, run: in.Run, level: in.Levels[0], meter: in.Meter(), parts: in.Parts, c: newCollector(r, in.Values, in.Brief),
-		rep: &report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
+		rep:   &report{release: r, explainer: in.Explainer, uncounted: in.Uncounted},
+		texts: dialect.Texts{Calls: true},
 	}
 	e := &a.run.Experiments[a.level]
 	a.rep.Level = dialect.Level{Mode: e.Mode, Value: e.Value}
@@ -204,7 +206,7 @@ func (a *analysis) Request(q *export.Request) error {
 		return nil
 	}
 	m := a.meter.Measure(q)
-	if m.Answer.Failure != "" { // an error in the stream
+	if m.Answer.Failure != "" && !a.imported() && failedInStream(q) {
 		a.addFailed(q)
 		return nil
 	}
@@ -222,8 +224,12 @@ func (a *analysis) Request(q *export.Request) error {
 	a.cachedSeen = a.cachedSeen || r.cached
 	a.c.streamed = a.streamed(q)
 	a.c.add(r)
-	if len(a.cfg.Goodput) > 0 && a.good(r) {
-		a.c.good++
+	if len(a.cfg.Goodput) > 0 {
+		good, known := a.good(r)
+		a.c.judged = a.c.judged || known
+		if good {
+			a.c.good++
+		}
 	}
 	if !a.c.brief {
 		a.sweeps.add(r, a.c.streamed, a.c.chunks.Len())
@@ -232,10 +238,27 @@ func (a *analysis) Request(q *export.Request) error {
 	return nil
 }
 
+// failedInStream reports whether AIPerf takes an answer with an error in the stream for failed: it looks at the event's name
+// only, so that an error in its data is an event without content.
+func failedInStream(q *export.Request) bool {
+	for i := range q.Responses {
+		p := &q.Responses[i]
+		v, _ := p.Outputs.Get("response")
+		lines := append([]byte{'\n'}, v.Bytes()...)
+		if p.Error || bytes.Contains(lines, []byte("\nevent: error")) || bytes.Contains(lines, []byte("\nevent:error")) {
+			return true
+		}
+	}
+	return false
+}
+
 // streamed reports whether a request asked for a stream, or got one.
 func (a *analysis) streamed(q *export.Request) bool {
 	if a.cfg.Streaming != nil {
 		return *a.cfg.Streaming
+	}
+	if s := q.Stated; s != nil && s.Streamed != nil && *s.Streamed { // the first record may have failed, and not tell
+		return true
 	}
 	return a.c.streamed || len(q.Responses) > 1 || a.run.Meta != nil && a.run.Meta.Streaming != nil && *a.run.Meta.Streaming
 }
@@ -358,8 +381,9 @@ func (r *release) checkGoodput(limits []dialect.Limit) error {
 }
 
 // good reports whether a request keeps all limits. A request without a value for a
-// metric fails its limit.
-func (a *analysis) good(r *record) bool {
+// metric fails its limit; known is false for such a request.
+func (a *analysis) good(r *record) (good, known bool) {
+	good, known = true, true
 	for _, l := range a.cfg.Goodput {
 		v, ok := r.value(l.Metric, a.c.streamed)
 		limit := l.Value
@@ -370,9 +394,8 @@ func (a *analysis) good(r *record) bool {
 			limit *= 1024
 		}
 		least := slices.Contains(a.release.largerIsBetter, l.Metric)
-		if !ok || least && v < limit || !least && v > limit {
-			return false
-		}
+		known = known && ok
+		good = good && ok && !(least && v < limit || !least && v > limit)
 	}
-	return true
+	return good, known
 }

@@ -20,6 +20,7 @@ type collector struct {
 	toStart    *stat.List         // from issue to start, in milliseconds
 	effective  *stat.List         // from issue to end, in milliseconds
 	good       int                // requests within all limits
+	judged     bool               // some request has a value for each limit
 	mismatched tally
 	discrepant tally
 	ok, failed int
@@ -123,7 +124,7 @@ func (a *analysis) addFailed(q *export.Request) {
 // failedInput returns the number of prompt tokens of a failed request. ok is false if
 // AIPerf has no count: it counts with the tokenizer, not if the server's counts are used.
 func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
-	if s := q.Stated; s != nil {
+	if s := q.Stated; s != nil && s.Figures != nil {
 		v, ok := s.Figures["error_isl"]
 		return int(v), ok
 	}
@@ -233,7 +234,10 @@ func (c *collector) rates(phase float64, limited bool) []metric {
 		all = append(all, single("error_request_count", float64(c.failed)), single("context_overflow_count", 0))
 	}
 	if limited {
-		all = append(all, single(goodCount, float64(c.good)), single("good_request_fraction", float64(c.good)/float64(max(1, c.ok+c.failed))))
+		all = append(all, single("good_request_fraction", float64(c.good)/float64(max(1, c.ok+c.failed))))
+	}
+	if c.judged {
+		all = append(all, single(goodCount, float64(c.good)))
 	}
 	duration := (c.lastEnd - c.firstStart) * 1e-9
 	if c.ok == 0 || !(duration > 0) {
@@ -247,7 +251,7 @@ func (c *collector) rates(phase float64, limited bool) []metric {
 	if c.values[outputLength] != nil {
 		all = append(all, single(outputRate, out/duration))
 	}
-	if limited {
+	if c.judged {
 		all = append(all, single(goodput, float64(c.good)/duration))
 	}
 	all = append(all, single(requestRate, float64(c.ok)/duration))

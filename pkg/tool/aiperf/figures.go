@@ -31,12 +31,12 @@ func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) 
 		return
 	}
 	r.addHTTPFigures(q)
-	// A server's count of 0 looks the same as no count.
-	if r.hasUsage && m.ReasoningTokens.V > 0 {
-		r.figures["usage_reasoning_tokens"] = float64(m.ReasoningTokens.V)
+	u := usageOf(m)
+	if r.hasUsage && u.Reasoning.OK {
+		r.figures["usage_reasoning_tokens"] = float64(u.Reasoning.V)
 	}
-	if r.hasUsage && m.CachedTokens.V > 0 {
-		r.figures[cacheRead] = float64(m.CachedTokens.V)
+	if r.hasUsage && u.Cached.OK {
+		r.figures[cacheRead] = float64(u.Cached.V)
 	}
 	if r.hasReasoning {
 		r.figures["reasoning_token_count"] = float64(r.reasoning)
@@ -58,8 +58,8 @@ func (a *analysis) addFigures(r *record, q *export.Request, m *answer.Measured) 
 	if r.hasOutput {
 		differ(completionDiff, r.usage[1], r.output)
 	}
-	if r.hasReasoning && m.ReasoningTokens.V > 0 {
-		differ("usage_reasoning_tokens_diff_pct", m.ReasoningTokens.V, r.reasoning)
+	if r.hasReasoning && u.Reasoning.OK {
+		differ("usage_reasoning_tokens_diff_pct", u.Reasoning.V, r.reasoning)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestGood(t *testing.T) {
 		if a.cfg.Goodput, err = dialect.ParseLimits(tt.limits); err != nil {
 			t.Fatal(err)
 		}
-		if got := a.good(r); got != tt.want {
+		if got, _ := a.good(r); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.limits, got, tt.want)
 		}
 	}

@@ -9,8 +9,7 @@ import (
 	"github.com/pa-tools/pa/pkg/export"
 )
 
-// The same bytes by our rule and by AIPerf's, which does not time the calls of tools: an answer that only calls a tool has
-// no content there.
+// The same bytes by our rule and by AIPerf's, which times the pieces of a tool's input but not the event that names the tool.
 func TestMessagesCalls(t *testing.T) {
 	t.Parallel()
 	event := func(js string) string { return "data: " + js + "\n\n" }
@@ -24,8 +23,9 @@ func TestMessagesCalls(t *testing.T) {
 		timed  bool
 		ttft   int64 // by AIPerf
 	}{
-		{"a call", []string{start, input}, 10, false, 0},
-		{"a call before a text", []string{start, input, text}, 10, true, 30},
+		{"a call without input", []string{start}, 10, false, 0},
+		{"a call", []string{start, input}, 10, true, 20},
+		{"a call before a text", []string{start, input, text}, 10, true, 20},
 		{"a text", []string{text, start}, 10, true, 10},
 	} {
 		q := &export.Request{HasMeta: true, Status: export.StatusOK, StartNS: 1000}

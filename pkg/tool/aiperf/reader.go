@@ -222,6 +222,9 @@ func (s *source) Next(r *export.Request) (int, error) {
 	case m.ContextOverflow:
 		r.Status, r.Message, r.FailedNS = export.StatusFailed, "the request was longer than the context of the model", m.RequestEndNS
 	}
+	if e := s.record.Error; e != nil && e.Type != "" {
+		r.Stated = &export.Stated{ErrorType: e.Type, ErrorCause: resultfile.Message(e.Cause), ErrorChain: e.CauseChain}
+	}
 	if s.raw {
 		err = s.responses(r)
 	} else {
@@ -297,12 +300,14 @@ func (s *source) metrics(r *export.Request) error {
 	if v, ok := m.number("http_req_connection_reused"); ok {
 		r.Reused = v != 0
 	}
-	st := &export.Stated{
-		InputTokens:     m.count("usage_prompt_tokens", "input_sequence_length"),
-		OutputTokens:    m.count("usage_completion_tokens", "output_sequence_length"),
-		ReasoningTokens: m.count("usage_reasoning_tokens", "reasoning_token_count"),
-		CachedTokens:    m.count("usage_prompt_cache_read_tokens"),
+	st := r.Stated
+	if st == nil {
+		st = new(export.Stated)
 	}
+	st.InputTokens = m.count("usage_prompt_tokens", "input_sequence_length")
+	st.OutputTokens = m.count("usage_completion_tokens", "output_sequence_length")
+	st.ReasoningTokens = m.count("usage_reasoning_tokens", "reasoning_token_count")
+	st.CachedTokens = m.count("usage_prompt_cache_read_tokens")
 	if in := m.count("input_sequence_length"); in != nil && (*in != *st.InputTokens || !m.has("usage_prompt_tokens")) {
 		st.CountedInput = in
 	}
@@ -310,9 +315,6 @@ func (s *source) metrics(r *export.Request) error {
 		st.CountedOutput = out
 	}
 	st.Figures = m.figures()
-	if e := s.record.Error; e != nil {
-		st.ErrorType, st.ErrorCause, st.ErrorChain = e.Type, resultfile.Message(e.Cause), e.CauseChain
-	}
 	first, streamed := m.ns("time_to_first_token")
 	whole, answered := m.ns("request_latency")
 	if (streamed || answered) && (s.streaming == nil || *s.streaming != streamed) {

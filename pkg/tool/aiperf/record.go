@@ -32,13 +32,26 @@ type record struct {
 	hasInput, hasOutput, hasReasoning bool
 }
 
-// timedEvents returns the events that AIPerf times: all but calls of tools in Anthropic Messages.
+// timedEvents returns the events that AIPerf times: all but the starts of blocks in Anthropic Messages, which may
+// name a tool.
 func timedEvents(events []answer.Event) []answer.Event {
-	isCall := func(e answer.Event) bool { return e.MessagesCall }
-	if !slices.ContainsFunc(events, isCall) {
+	starts := func(e answer.Event) bool { return e.BlockStart }
+	if !slices.ContainsFunc(events, starts) {
 		return events
 	}
-	return slices.DeleteFunc(slices.Clone(events), isCall)
+	return slices.DeleteFunc(slices.Clone(events), starts)
+}
+
+// usageOf returns the server's counts of an answer as AIPerf reads them, which takes a count of 0 for a count.
+func usageOf(m *answer.Measured) answer.Usage {
+	if m.Answer.Written.Input.OK {
+		return m.Answer.Written
+	}
+	u := answer.Usage{Input: m.InputTokens, Reasoning: m.ReasoningTokens, Cached: m.CachedTokens}
+	if m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated {
+		u.Output = m.OutputTokens
+	}
+	return u
 }
 
 // read sets the times of a request. It returns false if no response has content.
@@ -80,8 +93,8 @@ func (r *record) read(q *export.Request, m *answer.Measured) bool {
 		in, ok1 := s.Figures["usage_prompt_tokens"]
 		out, ok2 := s.Figures["usage_completion_tokens"]
 		r.usage, r.hasUsage = [2]int64{int64(in), int64(out)}, ok1 && ok2
-	} else if m.InputTokens.OK && m.OutputTokens.OK && (m.TokenSource == answer.TokenUsage || m.TokenSource == answer.TokenStated) {
-		r.usage, r.hasUsage = [2]int64{m.InputTokens.V, m.OutputTokens.V}, true
+	} else if u := usageOf(m); u.Input.OK && u.Output.OK {
+		r.usage, r.hasUsage = [2]int64{u.Input.V, u.Output.V}, true
 	}
 	r.cached = m.CachedTokens.OK && m.CachedTokens.V > 0
 	return true
@@ -105,11 +118,12 @@ func (a *analysis) count(r *record, q *export.Request, m *answer.Measured) error
 	}
 	if a.fromUsage {
 		a.rep.fromUsage = true
-		if m.TokenSource == answer.TokenUsage {
-			r.output, r.hasOutput = m.OutputTokens.V, m.OutputTokens.OK
-			r.reasoning, r.hasReasoning = m.ReasoningTokens.V, m.ReasoningTokens.V > 0
+		u := usageOf(m)
+		if m.TokenSource != answer.TokenStated {
+			r.reasoning, r.hasReasoning = u.Reasoning.V, u.Reasoning.OK
+			r.output, r.hasOutput = max(u.Output.V, r.reasoning), u.Output.OK
 		}
-		r.input, r.hasInput = m.InputTokens.V, m.InputTokens.OK
+		r.input, r.hasInput = u.Input.V, u.Input.OK
 		return nil
 	}
 	tok := a.cfg.Tokenizer

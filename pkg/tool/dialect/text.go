@@ -227,6 +227,10 @@ func Valid(text []byte) string { return strings.ToValidUTF8(string(text), "") }
 // Texts extracts the texts of answers. It reuses its buffers, so it is for one goroutine;
 // the zero value is ready.
 type Texts struct {
+	// Calls says that a call of a tool is text of the answer, in place of the content of its event: the name, but not of a stream of
+	// Anthropic Messages, and the arguments.
+	Calls bool
+
 	chunk             openai.Chunk
 	answers, thoughts strings.Builder
 	data              []byte // of a value with an envelope
@@ -279,8 +283,16 @@ func (t *Texts) events(split *sse.Splitter) {
 
 // take adds the texts of the chunk.
 func (t *Texts) take() {
+	if t.Calls && t.chunk.Messages == openai.BlockStart {
+		return
+	}
 	for i := range t.chunk.Choices {
-		t.answers.Write(t.chunk.Choices[i].Content)
-		t.thoughts.Write(t.chunk.Choices[i].Reasoning)
+		c := &t.chunk.Choices[i]
+		if t.Calls && len(c.ToolCalls) > 0 && len(c.Reasoning) == 0 {
+			t.answers.Write(c.ToolCalls)
+			continue
+		}
+		t.answers.Write(c.Content)
+		t.thoughts.Write(c.Reasoning)
 	}
 }
