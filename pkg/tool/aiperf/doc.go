@@ -6,7 +6,7 @@
 //	rep, err := dialect.Analyze(ctx, t, reader, dialect.Config{Tokenizer: tok})
 //	err = rep.Console(os.Stdout, 140)
 //
-// A response counts if it holds text or reasoning; a request ends with the last such
+// A response counts if it holds text, reasoning or a call of a tool; a request ends with the last such
 // response, not with usage or [DONE]. AIPerf's inter token latency is (latency − time to
 // first token) / (output tokens − 1), once per request; the gaps are its inter chunk
 // latency. Failed requests are in no latency. They count in the error rate, and as

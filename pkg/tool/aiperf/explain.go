@@ -52,10 +52,10 @@ func (a *analysis) explainLevel(phase float64) {
 
 // defined holds AIPerf's metric of each measure, and its formula.
 var defined = map[explain.Measure]struct{ tag, formula string }{
-	explain.FirstToken:   {firstToken, "first response with text or reasoning − start"},
-	explain.SecondToken:  {secondToken, "second response with text or reasoning − first"},
+	explain.FirstToken:   {firstToken, "first response with text, reasoning or a call − start"},
+	explain.SecondToken:  {secondToken, "second response with text, reasoning or a call − first"},
 	explain.InterToken:   {interToken, "(request latency − time to first token) / (output tokens − 1), of each request"},
-	explain.Latency:      {requestLatency, "last response with text or reasoning − start"},
+	explain.Latency:      {requestLatency, "last response with text, reasoning or a call − start"},
 	explain.OutputTokens: {outputLength, "the tokenizer's count of the text and of the reasoning"},
 	explain.InputTokens:  {inputLength, "the tokenizer's count of the prompt"},
 	explain.Requests:     {requestCount, "requests that did not fail"},

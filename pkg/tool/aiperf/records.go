@@ -20,7 +20,7 @@ import (
 )
 
 // omits lists the parts of a run that profile_export.jsonl does not hold.
-const omits = "texts, prompts, responses without text or reasoning, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
+const omits = "texts, prompts, responses without text, reasoning or a call, where a time was taken, telemetry, and what AIPerf says of HTTP exchanges that this run does not (bytes, chunks, waiting for a connection)"
 
 // companions returns the path of AIPerf's statistics: a name of their own beside
 // profile_export.jsonl, else the same name.
@@ -149,7 +149,7 @@ func (x *recordWriter) record(q *export.Request) (py.Object, error) {
 	case q.Status > export.StatusOK || m.Class != "":
 		failure = x.failure(q, m)
 	case !r.read(q, m):
-		failure = py.Object{{Name: "type", Value: "no_content"}, {Name: "message", Value: "no response holds text or reasoning"}}
+		failure = py.Object{{Name: "type", Value: "no_content"}, {Name: "message", Value: "no response holds text, reasoning or a call"}}
 	default:
 		if err := x.count(r, q, m); err != nil {
 			return nil, withoutCounts(err)

@@ -227,6 +227,8 @@ func TestOwn(t *testing.T) {
 		{0, "metrics.inter_token_latency_ms.successful.mean", "250.0"},
 		{0, "metrics.time_per_output_token_ms.successful.mean", "250.0"}, // (1.75 − 1)/3
 		{0, "metrics.text.words.output.successful.mean", "4.0"},
+		{0, "metrics.text.words.input.successful.mean", "1.0"},
+		{0, "metrics.text.characters.total.successful.mean", "4.0"},
 		{0, "metrics.text.characters.output.successful.mean", "7.0"},
 		{0, "metrics.text.tokens.total.successful.total_sum", "10.0"},
 		{0, "metrics.request_dispatch_delay", "null"},

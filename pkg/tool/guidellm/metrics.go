@@ -15,7 +15,8 @@ type requestStat struct {
 	targeted                    float64 // when the request was due
 	prompt, output              float64 // tokens
 	first, firstOutput, last    float64 // when tokens came; firstOutput is not reasoning
-	words, characters           float64
+	words, characters           float64 // of the answer
+	wordsIn, charactersIn       float64 // of the prompt
 	iterations, tokenIterations float64 // events, and events with text
 	textTokensIn, textTokensOut float64 // the server's counts
 	turn                        int
@@ -293,8 +294,8 @@ func (b *benchmark) rootDelay() any {
 func (b *benchmark) text() any {
 	return py.Object{
 		{Name: "tokens", Value: b.summary(func(s *requestStat) float64 { return s.textTokensIn }, func(s *requestStat) float64 { return s.textTokensOut })},
-		{Name: "words", Value: b.summary(unknown, func(s *requestStat) float64 { return s.words })},
-		{Name: "characters", Value: b.summary(unknown, func(s *requestStat) float64 { return s.characters })},
+		{Name: "words", Value: b.summary(func(s *requestStat) float64 { return s.wordsIn }, func(s *requestStat) float64 { return s.words })},
+		{Name: "characters", Value: b.summary(func(s *requestStat) float64 { return s.charactersIn }, func(s *requestStat) float64 { return s.characters })},
 	}
 }
 

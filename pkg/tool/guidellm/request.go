@@ -53,7 +53,7 @@ func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *re
 	r := &request{q: q, group: groupOf(q), firstIter: nan, lastIter: nan, cached: nan}
 	r.requestStat = requestStat{
 		start: seconds(q.StartNS), targeted: knownSeconds(q.ScheduledNS), resolveStart: knownSeconds(q.IssuedNS), turn: q.Turn,
-		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
+		prompt: nan, output: nan, first: nan, firstOutput: nan, last: nan, words: nan, characters: nan, wordsIn: nan, charactersIn: nan, iterations: nan, textTokensIn: nan, textTokensOut: nan,
 	}
 	r.end, r.done = seconds(dialect.EndNS(q)), r.group == successful
 	r.tokenEvents(m)
@@ -77,8 +77,14 @@ func newRequest(q *export.Request, m *answer.Measured, texts *dialect.Texts) *re
 // rates take memory for each of them.
 const maxTokens = 1 << 20
 
-// tokenEvents sets the times of the first and the last event, and the number of events.
+// tokenEvents sets the times of the first and the last event, and the number of events. An answer that was not streamed has none.
 func (r *request) tokenEvents(m *answer.Measured) {
+	if m.Streamed == answer.StreamedNo {
+		if r.q.Stated == nil {
+			r.iterations = 0
+		}
+		return
+	}
 	events, q := m.Answer.Events, r.q
 	for i := range events {
 		if !isKnown(r.firstOutput) && !events[i].Reasoning {
@@ -104,6 +110,7 @@ func (r *request) tokenEvents(m *answer.Measured) {
 func (r *request) setTexts(t *dialect.Texts) {
 	if v, ok := r.q.Inputs.Get("payload"); ok {
 		r.body = string(v.Data)
+		r.setPrompt(v.Data)
 	}
 	r.answer, r.reasoning, r.hasText = t.Of(r.q)
 	if s := r.q.Stated; s != nil && s.Text != nil {
@@ -112,6 +119,34 @@ func (r *request) setTexts(t *dialect.Texts) {
 	if r.hasText && r.group == successful {
 		r.words, r.characters = float64(len(strings.Fields(r.answer))), float64(utf8.RuneCountInString(r.answer))
 	}
+}
+
+// setPrompt counts the words and characters of the prompt: of a chat the last message, before which the first turn has
+// system messages. GuideLLM does not count a text that is empty.
+func (r *request) setPrompt(payload []byte) {
+	body, err := py.ParseJSON(dialect.Valid(payload), py.JSON)
+	if err != nil {
+		return
+	}
+	add := func(texts []string) {
+		for _, text := range texts {
+			if text != "" {
+				r.wordsIn = orZero(r.wordsIn) + float64(len(strings.Fields(text)))
+				r.charactersIn = orZero(r.charactersIn) + float64(utf8.RuneCountInString(text))
+			}
+		}
+	}
+	prompt, _ := body.Member("prompt")
+	add(prompt.Texts())
+	messages, _ := body.Member("messages")
+	last := messages.Len() - 1
+	messages.Elements(func(i int, m py.Value) bool {
+		if role, _ := m.Member("role"); i == last || r.turn == 0 && role.Text() == "system" {
+			content, _ := m.Member("content")
+			add(content.Texts("text"))
+		}
+		return true
+	})
 }
 
 // orNull returns v, null for NaN.
@@ -151,7 +186,7 @@ func (r *request) object(rel *release, levelStartNS uint64) py.Object {
 	set("reasoning_output", textOrNull(r.reasoning))
 	set("tool_calls", nil)
 	set("info", r.info(id, levelStartNS))
-	set("input_metrics", quantities(rel, r.textTokensIn, r.cached, math.NaN(), math.NaN()))
+	set("input_metrics", quantities(rel, r.textTokensIn, r.cached, r.wordsIn, r.charactersIn))
 	set("response_metrics", nil)
 	set("output_metrics", quantities(rel, r.textTokensOut, math.NaN(), r.words, r.characters))
 	end := math.NaN()

@@ -39,7 +39,7 @@ type level struct {
 }
 
 func newWriter(r *release, run *export.Run) *writer {
-	w := &writer{release: r, run: run, meter: dialect.Meter(run), levels: make([]level, len(run.Experiments))}
+	w := &writer{release: r, run: run, meter: answer.NewMeter(run, answer.Config{}), levels: make([]level, len(run.Experiments))}
 	for i := range w.levels {
 		for k := range w.levels[i].text {
 			w.levels[i].text[k].What = "the requests of benchmarks.json"
