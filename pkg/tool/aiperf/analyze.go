@@ -199,7 +199,7 @@ func (a *analysis) Request(q *export.Request) error {
 	switch q.Excluded() {
 	case export.NotExcluded:
 	case export.ExcludedFailed:
-		a.addFailed(q)
+		a.addFailed(q, nil)
 		return nil
 	default:
 		a.skipped++
@@ -207,14 +207,14 @@ func (a *analysis) Request(q *export.Request) error {
 	}
 	m := a.meter.Measure(q)
 	if m.Answer.Failure != "" && !a.imported() && failedInStream(q) {
-		a.addFailed(q)
+		a.addFailed(q, nil)
 		return nil
 	}
 	a.rep.explainer.Request(q)
 	r := &a.one
 	if !r.read(q, m) {
 		a.rep.explainer.Empty()
-		a.addFailed(q)
+		a.addFailed(q, m)
 		return nil
 	}
 	if err := a.count(r, q, m); err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/pa-tools/pa/internal/stat"
+	"github.com/pa-tools/pa/pkg/answer"
 	"github.com/pa-tools/pa/pkg/export"
 	"github.com/pa-tools/pa/pkg/tool/dialect"
 )
@@ -97,14 +98,20 @@ func (c *collector) addTimes(issuedNS, startNS, endNS uint64) {
 	c.lastFinished = max(c.lastFinished, float64(endNS))
 }
 
-// addFailed adds a request that failed.
-func (a *analysis) addFailed(q *export.Request) {
+// noContent is AIPerf's name for the failure of a request whose answer has no content.
+const noContent = "InvalidInferenceResultError"
+
+// addFailed adds a request that failed. m is nil if the failure is not that its answer has no content.
+func (a *analysis) addFailed(q *export.Request, m *answer.Measured) {
 	f := failure{Code: q.Code, Type: q.Status.String(), Message: q.Message}
 	if s := q.Stated; s != nil && s.ErrorType != "" {
 		f.Type, f.Cause, f.Chain = s.ErrorType, s.ErrorCause, s.ErrorChain
+		if s.ErrorType == noContent && a.fromUsage {
+			m = a.meter.Measure(q)
+		}
 	}
 	a.rep.addFailure(f)
-	if n, ok := a.failedInput(q); ok {
+	if n, ok := a.failedInput(q, m); ok {
 		a.c.keep("error_isl", float64(n), false)
 	}
 	a.c.failed++
@@ -122,11 +129,16 @@ func (a *analysis) addFailed(q *export.Request) {
 }
 
 // failedInput returns the number of prompt tokens of a failed request. ok is false if
-// AIPerf has no count: it counts with the tokenizer, not if the server's counts are used.
-func (a *analysis) failedInput(q *export.Request) (n int, ok bool) {
+// AIPerf has no count: it counts with the tokenizer. If the server's counts are used, it has the server's of an answer
+// without content.
+func (a *analysis) failedInput(q *export.Request, m *answer.Measured) (n int, ok bool) {
 	if s := q.Stated; s != nil && s.Figures != nil {
 		v, ok := s.Figures["error_isl"]
 		return int(v), ok
+	}
+	if a.fromUsage && m != nil {
+		u := usageOf(m)
+		return int(u.Input.V), u.Input.OK
 	}
 	if a.fromUsage || a.cfg.Tokenizer == nil {
 		return 0, false

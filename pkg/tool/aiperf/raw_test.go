@@ -49,6 +49,10 @@ func TestRawRecords(t *testing.T) {
 			map[string]string{"output_sequence_length": "3", "usage_completion_tokens": "2", "output_token_count": ""}},
 		{"an error without a name has no content", true, "", []string{chat(`{"content":"a"}`), `{"error":{"message":"boom"}}`},
 			map[string]string{"request_count": "1", "error_request_count": "", "good_request_count": "", "goodput": "", "good_request_fraction": "0"}},
+		{"usage without content", true, `{"type":"InvalidInferenceResultError","message":"none"}`, []string{usage(0, 0, 0)},
+			map[string]string{"error_request_count": "1", "error_isl": "5"}},
+		{"usage before a cut", true, `{"type":"ClientPayloadError","message":"cut"}`, []string{usage(0, 0, 0)},
+			map[string]string{"error_request_count": "1", "error_isl": ""}},
 		{"a failure keeps its type", true, `{"type":"ClientPayloadError","message":"cut","cause":"<cut>","cause_chain":["ClientPayloadError","Cut"]}`,
 			[]string{chat(`{"content":"a"}`)},
 			map[string]string{"error_request_count": "1", "error_summary": `[{"error_details": {"type": "ClientPayloadError", "message": "cut", ` +
