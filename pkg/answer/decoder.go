@@ -36,9 +36,10 @@ type Answer struct {
 	// file whose responses were left out.
 	Events []Event
 	Usage  Usage
-	// Written is Usage as the server wrote it, with the counts of 0 that Usage leaves out because they cannot be true. It is
-	// empty if the answer was not decoded from HTTP.
-	Written Usage
+	// Written is Usage as the server wrote it, with the counts of 0 that Usage leaves out because they cannot be true, and
+	// WrittenTotal its total_tokens. Both are empty if the answer was not decoded from HTTP.
+	Written      Usage
+	WrittenTotal export.Int
 	// EventTokens says that the Tokens of all Events are known: the usage of the server stands in
 	// each chunk with an event.
 	EventTokens bool

@@ -29,6 +29,8 @@ type httpDecoder struct {
 	known  bool // an event of the OpenAI shape was found
 	// counted says that usage stood in the chunks of all events so far.
 	counted bool
+	// messages says that some event was of Anthropic Messages.
+	messages bool
 	// ids is the number of token ids of all events; below 0 if an event has none.
 	ids     int64
 	carried carriedTokens
@@ -75,7 +77,7 @@ func bodyForm(r *export.Request) (form openai.Form, head []byte) {
 func (h *httpDecoder) decode(d *Decoder, r *export.Request) {
 	h.split.Reset()
 	h.stream.Reset()
-	h.known, h.counted, h.ids, h.carried = false, true, 0, carriedTokens{}
+	h.known, h.counted, h.messages, h.ids, h.carried = false, true, false, 0, carriedTokens{}
 	h.envelopes.reset()
 	d.tensor.reset()
 	switch form, head := bodyForm(r); form {
@@ -229,6 +231,7 @@ func (h *httpDecoder) take(d *Decoder, at int, frame []byte, err error) {
 		return
 	}
 	h.stream.Add(c)
+	h.messages = h.messages || c.Messages != openai.NotMessages
 	if d.images {
 		h.known = true
 		d.addImages(at, frame)
@@ -329,6 +332,9 @@ func (h *httpDecoder) usage(a *Answer) {
 	}
 	u := &h.stream.Usage
 	a.Written.Input, a.Written.Output = export.IntOf(u.PromptTokens), export.IntOf(u.CompletionTokens)
+	if u.TotalTokens != 0 && !h.messages {
+		a.WrittenTotal = export.IntOf(u.TotalTokens)
+	}
 	if h.stream.HasReasoning {
 		a.Written.Reasoning = export.IntOf(u.ReasoningTokens)
 	}

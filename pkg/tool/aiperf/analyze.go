@@ -298,7 +298,7 @@ func (a *analysis) finish() {
 	slices.SortFunc(all, func(x, y metric) int { return a.release.places[x.Tag] - a.release.places[y.Tag] })
 	r.Metrics = all
 	r.dropLacking(a.run)
-	r.hint = c.values["usage_total_tokens"] != nil && !a.cachedSeen
+	r.hint = c.values["usage_prompt_tokens"] != nil && !a.cachedSeen
 	a.explainLevel(phase)
 	if phase == 0 && !r.cancelled && c.ok > 0 {
 		add := "give --arg start_time=… and end_time=…"

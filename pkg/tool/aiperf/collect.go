@@ -172,7 +172,7 @@ func (r *report) addFailure(f failure) {
 var totals = map[string]string{
 	"usage_prompt_tokens":     "total_usage_prompt_tokens",
 	"usage_completion_tokens": "total_usage_completion_tokens",
-	"usage_total_tokens":      "total_usage_total_tokens",
+	usageTotal:                "total_usage_total_tokens",
 	"usage_reasoning_tokens":  "total_usage_reasoning_tokens",
 	cacheRead:                 "total_usage_prompt_cache_read_tokens",
 	"reasoning_token_count":   "total_reasoning_tokens",

@@ -40,9 +40,10 @@ func TestRawRecords(t *testing.T) {
 		{"the input of a call of Messages", false, "", []string{
 			block("start", `"content_block":{"type":"tool_use","id":"t","name":"ls","input":{}}`),
 			block("delta", `"delta":{"type":"input_json_delta","partial_json":"{}"}`),
-		}, map[string]string{"output_sequence_length": "2", "time_to_first_token": "1.9999999999999998e-05"}},
+			`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"input_tokens":5,"output_tokens":2}}`,
+		}, map[string]string{"usage_prompt_tokens": "5", "usage_total_tokens": "", "output_sequence_length": "2", "time_to_first_token": "1.9999999999999998e-05"}},
 		{"counts of 0", true, "", []string{chat(`{"content":"a"}`), usage(0, 0, 0)}, map[string]string{
-			"output_sequence_length": "0", "usage_completion_tokens": "0", "usage_prompt_tokens": "5", "reasoning_token_count": "0",
+			"output_sequence_length": "0", "usage_completion_tokens": "0", "usage_prompt_tokens": "5", "usage_total_tokens": "9", "reasoning_token_count": "0",
 			"usage_prompt_cache_read_tokens": "0", "usage_reasoning_tokens": "0", "output_token_count": "",
 		}},
 		{"more reasoning than tokens", true, "", []string{chat(`{"content":"a"}`), usage(2, 1, 3)},

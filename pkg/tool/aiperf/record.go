@@ -24,7 +24,9 @@ type record struct {
 	input, output     int64
 	reasoning         int64 // output tokens that are reasoning
 	usage             [2]int64
+	total             int64 // of the usage
 	hasUsage, cached  bool
+	hasTotal          bool
 	// figures are other numbers of the request by their tags: nanoseconds, bytes, tokens.
 	figures map[string]float64
 
@@ -93,8 +95,14 @@ func (r *record) read(q *export.Request, m *answer.Measured) bool {
 		in, ok1 := s.Figures["usage_prompt_tokens"]
 		out, ok2 := s.Figures["usage_completion_tokens"]
 		r.usage, r.hasUsage = [2]int64{int64(in), int64(out)}, ok1 && ok2
+		total, ok := s.Figures[usageTotal]
+		r.total, r.hasTotal = int64(total), ok
 	} else if u := usageOf(m); u.Input.OK && u.Output.OK {
 		r.usage, r.hasUsage = [2]int64{u.Input.V, u.Output.V}, true
+		r.total, r.hasTotal = u.Input.V+u.Output.V, true
+		if m.Answer.Written.Input.OK { // Messages has no total, and AIPerf adds none up
+			r.total, r.hasTotal = m.Answer.WrittenTotal.V, m.Answer.WrittenTotal.OK
+		}
 	}
 	r.cached = m.CachedTokens.OK && m.CachedTokens.V > 0
 	return true
@@ -186,7 +194,7 @@ var measures = []measure{
 	{tag: "output_token_count", whole: true, value: func(r *record) (float64, bool) { return float64(r.output - r.reasoning), r.output > r.reasoning }},
 	{tag: "usage_prompt_tokens", whole: true, value: func(r *record) (float64, bool) { return float64(r.usage[0]), r.hasUsage }},
 	{tag: "usage_completion_tokens", whole: true, value: func(r *record) (float64, bool) { return float64(r.usage[1]), r.hasUsage }},
-	{tag: "usage_total_tokens", whole: true, value: func(r *record) (float64, bool) { return float64(r.usage[0] + r.usage[1]), r.hasUsage }},
+	{tag: usageTotal, whole: true, value: func(r *record) (float64, bool) { return float64(r.total), r.hasTotal }},
 }
 
 // interToken returns the time per token after the first, in nanoseconds.

@@ -63,7 +63,7 @@ var releases = withPlaces([]*release{{
 		{cacheRead, "Usage Prompt Cache Read Tokens", "tokens", usageGroup},
 		{"usage_completion_tokens", "Usage Completion Tokens", "tokens", usageGroup},
 		{"usage_reasoning_tokens", "Usage Reasoning Tokens", "tokens", usageGroup},
-		{"usage_total_tokens", "Usage Total Tokens", "tokens", usageGroup},
+		{usageTotal, "Usage Total Tokens", "tokens", usageGroup},
 		{"total_usage_prompt_tokens", "Total Usage Prompt Tokens", "tokens", usageGroup},
 		{"total_usage_prompt_cache_read_tokens", "Total Usage Prompt Cache Read Tokens", "tokens", usageGroup},
 		{"overall_usage_prompt_cache_read_pct", "Overall Usage Prompt Cache Read %", "%", usageGroup},
@@ -135,7 +135,7 @@ var releases = withPlaces([]*release{{
 	},
 	recordTags: []string{
 		firstToken, inputLength, secondToken, "http_req_connection_reused", "http_req_connecting", requestLatency,
-		"http_req_dns_lookup", outputLength, "usage_total_tokens", "usage_prompt_tokens", "output_token_count",
+		"http_req_dns_lookup", outputLength, usageTotal, "usage_prompt_tokens", "output_token_count",
 		"reasoning_token_count", "usage_reasoning_tokens", cacheRead, "time_to_first_output_token", chunkGap,
 		"usage_completion_tokens", "prefill_throughput_per_user", "decode_duration", "osl_mismatch_diff_pct", interToken,
 		"e2e_output_token_throughput", perUser,
@@ -144,7 +144,7 @@ var releases = withPlaces([]*release{{
 	csvStats:     []string{"avg", "min", "max", "sum", "p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "std"},
 	largerIsBetter: []string{
 		"e2e_output_token_throughput", perUser, "prefill_throughput_per_user", outputLength, inputLength, "output_token_count",
-		"reasoning_token_count", "usage_prompt_tokens", "usage_completion_tokens", "usage_total_tokens", "usage_reasoning_tokens", cacheRead,
+		"reasoning_token_count", "usage_prompt_tokens", "usage_completion_tokens", usageTotal, "usage_reasoning_tokens", cacheRead,
 	},
 	steps: []stepMetric{
 		{tag: "effective_concurrency", of: requests, per: sums, active: sums},
@@ -232,6 +232,7 @@ const (
 	secondToken    = "time_to_second_token"
 	chunkGap       = "inter_chunk_latency"
 	interToken     = "inter_token_latency"
+	usageTotal     = "usage_total_tokens"
 	requestLatency = "request_latency"
 	outputLength   = "output_sequence_length"
 	inputLength    = "input_sequence_length"
