@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -143,7 +144,9 @@ func TestUnreadable(t *testing.T) {
 	if err := Unmade(&fs.PathError{Op: "mkdir", Path: "f", Err: syscall.ENOTDIR}); err.Error() != "the folder f cannot be made: not a directory; give another one" || !errors.Is(err, syscall.ENOTDIR) {
 		t.Error(err)
 	}
-	if other := errors.New("x"); Unreadable(other) != other || Unmade(other) != other || Unreadable(nil) != nil {
-		t.Error("an error without a path is changed")
+	for _, other := range []error{errors.New("x"), nil} {
+		if got := []error{Unreadable(other), Unmade(other)}; !reflect.DeepEqual(got, []error{other, other}) {
+			t.Errorf("an error without a path is changed: %v", got)
+		}
 	}
 }

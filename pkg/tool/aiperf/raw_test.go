@@ -33,10 +33,16 @@ func TestRawRecords(t *testing.T) {
 		events []string
 		want   map[string]string // the averages of metrics; "" for none
 	}{
-		{"a call is output, the text beside it is not", false, "", []string{chat(`{"content":"a"}`), call},
-			map[string]string{"output_sequence_length": "4", "good_request_count": "1", "request_latency": "1.9999999999999998e-05", "time_to_second_token": "9.999999999999999e-06"}},
-		{"a call beside reasoning is not", false, "", []string{chat(`{"reasoning":"b","tool_calls":[{"function":{"name":"f"}}]}`)},
-			map[string]string{"output_sequence_length": "1", "reasoning_token_count": "1", "output_token_count": ""}},
+		{
+			"a call is output, the text beside it is not", false, "",
+			[]string{chat(`{"content":"a"}`), call},
+			map[string]string{"output_sequence_length": "4", "good_request_count": "1", "request_latency": "1.9999999999999998e-05", "time_to_second_token": "9.999999999999999e-06"},
+		},
+		{
+			"a call beside reasoning is not", false, "",
+			[]string{chat(`{"reasoning":"b","tool_calls":[{"function":{"name":"f"}}]}`)},
+			map[string]string{"output_sequence_length": "1", "reasoning_token_count": "1", "output_token_count": ""},
+		},
 		{"the input of a call of Messages", false, "", []string{
 			block("start", `"content_block":{"type":"tool_use","id":"t","name":"ls","input":{}}`),
 			block("delta", `"delta":{"type":"input_json_delta","partial_json":"{}"}`),
@@ -46,18 +52,32 @@ func TestRawRecords(t *testing.T) {
 			"output_sequence_length": "0", "usage_completion_tokens": "0", "usage_prompt_tokens": "5", "usage_total_tokens": "9", "reasoning_token_count": "0",
 			"usage_prompt_cache_read_tokens": "0", "usage_reasoning_tokens": "0", "output_token_count": "",
 		}},
-		{"more reasoning than tokens", true, "", []string{chat(`{"content":"a"}`), usage(2, 1, 3)},
-			map[string]string{"output_sequence_length": "3", "usage_completion_tokens": "2", "output_token_count": ""}},
-		{"an error without a name has no content", true, "", []string{chat(`{"content":"a"}`), `{"error":{"message":"boom"}}`},
-			map[string]string{"request_count": "1", "error_request_count": "", "good_request_count": "", "goodput": "", "good_request_fraction": "0"}},
-		{"usage without content", true, `{"type":"InvalidInferenceResultError","message":"none"}`, []string{usage(0, 0, 0)},
-			map[string]string{"error_request_count": "1", "error_isl": "5"}},
-		{"usage before a cut", true, `{"type":"ClientPayloadError","message":"cut"}`, []string{usage(0, 0, 0)},
-			map[string]string{"error_request_count": "1", "error_isl": ""}},
-		{"a failure keeps its type", true, `{"type":"ClientPayloadError","message":"cut","cause":"<cut>","cause_chain":["ClientPayloadError","Cut"]}`,
+		{
+			"more reasoning than tokens", true, "",
+			[]string{chat(`{"content":"a"}`), usage(2, 1, 3)},
+			map[string]string{"output_sequence_length": "3", "usage_completion_tokens": "2", "output_token_count": ""},
+		},
+		{
+			"an error without a name has no content", true, "",
+			[]string{chat(`{"content":"a"}`), `{"error":{"message":"boom"}}`},
+			map[string]string{"request_count": "1", "error_request_count": "", "good_request_count": "", "goodput": "", "good_request_fraction": "0"},
+		},
+		{
+			"usage without content", true, `{"type":"InvalidInferenceResultError","message":"none"}`,
+			[]string{usage(0, 0, 0)},
+			map[string]string{"error_request_count": "1", "error_isl": "5"},
+		},
+		{
+			"usage before a cut", true, `{"type":"ClientPayloadError","message":"cut"}`,
+			[]string{usage(0, 0, 0)},
+			map[string]string{"error_request_count": "1", "error_isl": ""},
+		},
+		{
+			"a failure keeps its type", true, `{"type":"ClientPayloadError","message":"cut","cause":"<cut>","cause_chain":["ClientPayloadError","Cut"]}`,
 			[]string{chat(`{"content":"a"}`)},
 			map[string]string{"error_request_count": "1", "error_summary": `[{"error_details": {"type": "ClientPayloadError", "message": "cut", ` +
-				`"cause": "<cut>", "cause_chain": ["ClientPayloadError", "Cut"]}, "count": 1}]`}},
+				`"cause": "<cut>", "cause_chain": ["ClientPayloadError", "Cut"]}, "count": 1}]`},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var events []string
