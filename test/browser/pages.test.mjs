@@ -417,7 +417,9 @@ describe('page', () => {
         assert.equal(await lanes.first().isVisible(), false, 'closed');
         await first.locator('summary').focus();
         await page.keyboard.press('Enter');
-        assert.deepEqual((await lanes.locator('th').allTextContents()).map((name) => name.slice(0, 8)), ['root', '· search', '· · deep', '· notes'], 'agents in the order of their tree');
+        const names = (await lanes.locator('th').allTextContents()).map((name) => name.slice(0, 8));
+        // Which of the two that begin together sends first differs from run to run.
+        assert.ok(['root,· search,· · deep,· notes', 'root,· notes,· search,· · deep'].includes(String(names)), `agents in the order of their tree: ${names}`);
         const bars = await first.locator('.lanes rect:not(.gap)').evaluateAll((all) => all.map((e) => e.getBoundingClientRect()).map((r) => ({ width: r.width, height: r.height })));
         assert.ok(bars.length >= 8 && bars.every((r) => r.width >= 0.5 && r.height >= 4), JSON.stringify(bars));
         // Tools take time: the bars of the root do not fill its line.
