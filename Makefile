@@ -243,10 +243,11 @@ readback: build python-packages ## read tables with pyarrow, DuckDB, polars, pan
 	$(OUT)/venv/bin/python test/publish/readback.py bin/pa-analyze $(OUT)/publish/run.json $(OUT)/publish
 	$(MAKE) --no-print-directory test-python
 
+# Without PYTHONUSERBASE the package would prefer the pa-analyze that make install has put into ~/.local/bin.
 .PHONY: test-python
 test-python: build python-packages ## check the types of the Python package pa, and run its tests (Python)
 	cd python && $(abspath $(OUT))/venv/bin/mypy -p pa
-	PATH=$(abspath bin):$$PATH PYTHONPATH=python $(OUT)/venv/bin/python -m pytest -q -p no:cacheprovider test/python
+	PATH=$(abspath bin):$$PATH PYTHONUSERBASE=$(abspath $(OUT))/no-user PYTHONPATH=python $(OUT)/venv/bin/python -m pytest -q -p no:cacheprovider test/python
 
 .PHONY: test-quality
 test-quality: build ## compute the groups of metrics anew from 2,000 random exports (Python)
