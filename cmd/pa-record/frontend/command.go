@@ -36,7 +36,7 @@ var (
 )
 
 // InToolsWords names in an error, a warning or a note of pa-record the flags that the user wrote, up to the first command line in it.
-// It returns "" for a note that a flag has no effect which the user did not ask for.
+// It returns "" for the note that a flag has no effect if no option that the user wrote became the flag.
 func (c *Command) InToolsWords(message string) string {
 	if m := withoutUse.FindStringSubmatch(message); m != nil && c.unasked[m[1]] {
 		return ""

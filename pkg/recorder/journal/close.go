@@ -19,8 +19,9 @@ import (
 // Close completes the journal, writes the exports from it and removes it. If an export
 // cannot be written, the journal stays and the error is a *KeptError. If the journal broke
 // off, Close writes exports of its content and of the requests that are still in memory, and
-// returns the journal's error. If the journal moved and another program had cut requests from it, the exports have a warning, and Close
-// returns an error that counts the lost requests. A journal that cannot be read to its end stays.
+// returns the journal's error. If the journal moved and another program had cut requests from it,
+// the exports have a warning, and Close returns an error that counts the lost requests. A journal
+// that cannot be read to its end stays.
 func (w *Writer) Close(run *export.Run) error {
 	defer closeExports(w.cfg.Exports)
 	jerr := w.endJournal(run)
@@ -161,7 +162,7 @@ func (w *Writer) breakOff(run *export.Run, err error) {
 	w.writeEnd(run)
 }
 
-// writeEnd writes the end of a journal behind its whole frames, in place of what is there.
+// writeEnd cuts the journal's file after its last whole frame and writes the end of the journal there.
 func (w *Writer) writeEnd(run *export.Run) {
 	whole := w.queue.State().written
 	if w.cutTo(whole.Bytes) != nil {
@@ -186,7 +187,7 @@ func (w *Writer) withRest(run *export.Run) source {
 		from.tail = append(from.tail, end...)
 	}
 	if cut := (*cutError)(nil); errors.As(s.err, &cut) {
-		return source{path: w.path} // they do not follow what is left of the file
+		return source{path: w.path} // the frames in memory do not follow what is left of the file
 	}
 	all.Add(from.tail, nil)
 	from.requests = all.Requests - s.written.Requests
